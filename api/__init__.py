@@ -1,0 +1,1 @@
+"""The REST service; not part of this version yet."""

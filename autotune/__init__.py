@@ -1,0 +1,1 @@
+"""Should I distribute this Keras training, how, and with which settings?"""

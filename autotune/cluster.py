@@ -1,0 +1,35 @@
+"""The processes of one training and how they find each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from autotune.value import Value
+
+
+class Role(Value):
+    """One process of a training.
+
+    A training of one process has a single role and needs no TF_CONFIG.
+    """
+
+    kind: str = "worker"
+    """The task type of `tf.train.ClusterSpec`: worker, chief, ps."""
+    index: int = 0
+    gpus: tuple[int, ...] | None = None
+    """Indices of the GPUs that this process may see; None leaves it to TensorFlow."""
+
+
+def tf_config(roles: Sequence[Role], addresses: Sequence[str], mine: Role) -> str:
+    """Return the TF_CONFIG of one process.
+
+    Args:
+        roles: All processes of the training.
+        addresses: `host:port` of each, in the same order.
+        mine: The process that will read it.
+    """
+    cluster: dict[str, list[str]] = {}
+    for role, address in zip(roles, addresses, strict=True):
+        cluster.setdefault(role.kind, []).append(address)
+    return json.dumps({"cluster": cluster, "task": {"type": mine.kind, "index": mine.index}})

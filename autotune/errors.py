@@ -1,0 +1,94 @@
+"""Every error that autotune raises on purpose.
+
+AutotuneError
+├── UsageError                the call was wrong; nothing was run            exit 2
+│   ├── ConfigurationError    a configuration, or a file that holds one
+│   ├── SpaceError            a search space, an axis or a value of it
+│   ├── WorkloadError         the user's factories
+│   │   ├── FactoryNotFound   cannot be imported
+│   │   ├── FactoryFailed     raised, blocked, or returned the wrong thing
+│   │   └── DatasetTooSmall   holds fewer examples than one global batch
+│   ├── OutputError           the output folder or file
+│   └── StudyMismatch         a saved study belongs to another workload
+├── NothingMeasured           no configuration could be measured             exit 3
+├── EngineError               the engine itself failed, not a trial          exit 3
+└── Interrupted               stopped by the user; what was found is saved   exit 130
+
+Each names the cause and the next step, so that its text alone is enough to go on.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AutotuneError(Exception):
+    """Base of all errors.
+
+    Args:
+        cause: What is wrong, as a sentence.
+        next_step: What to do about it, as a sentence; may be empty.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, cause: str, next_step: str = "") -> None:
+        super().__init__(f"{cause} {next_step}".strip())
+        self.cause = cause
+        self.next_step = next_step
+
+
+class UsageError(AutotuneError):
+    """The call was wrong; nothing was run."""
+
+    exit_code = 2
+
+
+class ConfigurationError(UsageError):
+    """A configuration, or a file that holds one, is not valid."""
+
+
+class SpaceError(UsageError):
+    """A search space, one of its axes, or a value is not valid on this machine."""
+
+
+class WorkloadError(UsageError):
+    """The user's factories do not fulfil their contract."""
+
+
+class FactoryNotFound(WorkloadError):
+    """A factory cannot be imported."""
+
+
+class FactoryFailed(WorkloadError):
+    """A factory raised, blocked, or returned the wrong thing."""
+
+
+class DatasetTooSmall(WorkloadError):
+    """The dataset is empty, or holds fewer examples than one global batch."""
+
+
+class OutputError(UsageError):
+    """The output folder or file cannot be written."""
+
+
+class StudyMismatch(UsageError):
+    """A saved study belongs to another workload, space or machine."""
+
+
+class NothingMeasured(AutotuneError):
+    """Not one configuration could be measured."""
+
+    exit_code = 3
+
+
+class EngineError(AutotuneError):
+    """The engine itself failed, not a trial in it."""
+
+    exit_code = 3
+
+
+class Interrupted(AutotuneError):
+    """The user stopped the search; what was found is saved."""
+
+    exit_code = 130

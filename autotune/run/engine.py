@@ -1,0 +1,168 @@
+"""The contract between the search and whatever runs trials.
+
+An engine runs one trial at a time, in fresh processes, and always answers with one of a small set
+of outcomes. It knows nothing of statistics: while a trial runs it hands every new list of windows
+to a `Watch`, which says when to stop and why. `autotune.testing.EngineContract` is the test suite
+that every engine passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.workload import Workload, WorkloadFacts
+
+
+class Outcome(StrEnum):
+    """How a trial ended."""
+
+    MEASURED = "measured"
+    """Its throughput is known."""
+    PRUNED = "pruned"
+    """Stopped, because it was certainly slower than one device."""
+    SKIPPED = "skipped"
+    """Not started, because it cannot win or cannot run here."""
+    OUT_OF_MEMORY = "out of memory"
+    """It passed the memory ceiling, or a device had no room."""
+    CRASHED = "crashed"
+    """A process died by a signal or left without a result."""
+    HUNG = "hung"
+    """A phase took longer than its limit."""
+    FAILED = "failed"
+    """The user's code, or TensorFlow on its behalf, raised an error."""
+    UNSTEADY = "unsteady"
+    """Its speed did not settle within the ceiling of the warm-up."""
+
+
+class Phase(StrEnum):
+    """Where a running trial stands."""
+
+    START = "start"
+    """From the request until every process begins to train."""
+    FIRST_STEP = "first step"
+    """From there to the end of the first step, which compiles it."""
+    STEADY = "steady"
+    """Afterwards."""
+
+
+class Window(NamedTuple):
+    """A run of consecutive steps, timed as a whole with one wait for the device at its end."""
+
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Seconds that each phase may take, and bytes that all processes together may hold."""
+
+    start: float = 120.0
+    first_step: float = 180.0
+    window: float = 60.0
+    """Longest silence between two windows once steps are running."""
+    memory: int | None = None
+    """Resident bytes of the whole trial; None takes most of what is free at its start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRequest:
+    """One run to be made: a program, its processes, and the folder that holds their traces."""
+
+    configuration: Configuration
+    script: str
+    """Text of the training program; it is run unchanged."""
+    workload: Workload
+    roles: tuple[Role, ...]
+    folder: Path
+    """Does not exist yet; belongs to the engine until the run is over."""
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+
+class Stop(NamedTuple):
+    """A watch's order to end a trial."""
+
+    outcome: Outcome
+    reason: str
+
+
+Watch = Callable[[Sequence[Window]], Stop | None]
+"""Called with all windows so far, oldest first, each time there is a new one. None: go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What became of one run."""
+
+    outcome: Outcome
+    reason: str
+    """A sentence: why it ended so."""
+    windows: tuple[Window, ...] = ()
+    """Windows of the first worker, warm-up included, oldest first."""
+    start_seconds: float | None = None
+    """From the request to the beginning of training; None if it was not reached."""
+    first_step_seconds: float | None = None
+    """Duration of the first call, which compiles; None if it was not reached."""
+    wall_seconds: float = 0.0
+    """From the request until nothing was left of it."""
+    peak_memory: int = 0
+    """Largest sum of resident bytes over all its processes, as sampled."""
+    detail: str = ""
+    """The last lines of what it printed, where that explains the outcome."""
+
+
+class Engine(Protocol):
+    """Runs trials. Used by one thread at a time; a context manager that owns its processes."""
+
+    def machine(self) -> Machine:
+        """Return what this engine's trials run on.
+
+        Raises:
+            EngineError: It cannot run anything at all.
+        """
+        ...
+
+    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+        """Call the factories in a process of their own and report what they give.
+
+        Args:
+            workload: The factories.
+            seconds: Longest time that the model or the first examples may take.
+
+        Raises:
+            WorkloadError: A factory does not fulfil its contract; the text says what to do.
+        """
+        ...
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run one trial until its watch stops it or something goes wrong.
+
+        Never raises because of the trial. When it returns, or raises `KeyboardInterrupt`,
+        nothing of the trial is left running.
+        """
+        ...
+
+    def now(self) -> float:
+        """Return the engine's clock in seconds; only differences mean anything."""
+        ...
+
+    def close(self) -> None:
+        """End everything that this engine started; may be called twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

@@ -1,0 +1,78 @@
+"""What a strategy is. Adding one is adding a file to this folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+from autotune.cluster import Role
+from autotune.config import Configuration, Reduction
+from autotune.machine import Machine
+from autotune.value import Value
+from autotune.workload import WorkloadFacts
+
+Training = Literal["fit", "loop"]
+"""How the program trains: `Model.fit`, or a loop of its own inside a `tf.function`."""
+
+
+class Setup(Value):
+    """A strategy's part of the program."""
+
+    lines: tuple[str, ...]
+    """Body of `make_strategy()`, without indentation; ends with a return statement."""
+    note: str = ""
+    """What a reader who does not know this strategy should be told, as a sentence."""
+
+
+class Strategy(ABC):
+    """Everything that is special to one `tf.distribute` strategy.
+
+    A module of this folder holds one as `STRATEGY`. Instances hold no state.
+    """
+
+    name: ClassVar[str]
+    """As in spaces and configurations; equal to the file's name."""
+    title: ClassVar[str]
+    """As people say it: `MirroredStrategy`."""
+    doc: ClassVar[str]
+    """One sentence: what it does."""
+    axes: ClassVar[frozenset[str]]
+    """Axes that mean something here, beside those that every strategy has (see `COMMON_AXES`)."""
+    reductions: ClassVar[tuple[Reduction, ...]] = ("default",)
+    """Reductions that exist here, TensorFlow's choice first."""
+
+    @abstractmethod
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return why the configuration cannot run here, as a sentence, or None if it can."""
+
+    @abstractmethod
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return this strategy's part of the program."""
+
+    def training(self, configuration: Configuration) -> Training:
+        """Return how the program trains in this configuration."""
+        return "fit"
+
+    def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
+        """Return the processes that train together; one unless the strategy needs a gang."""
+        return (Role(),)
+
+
+COMMON_AXES = frozenset(
+    {
+        "strategy",
+        "per_replica_batch",
+        "steps_per_execution",
+        "prefetch",
+        "num_parallel_calls",
+        "private_threads",
+        "cache",
+        "threads_per_process",
+        "xla",
+        "precision",
+        "arguments",
+    }
+)
+"""Axes that every strategy has."""

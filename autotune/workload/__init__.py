@@ -1,0 +1,13 @@
+"""The user's factories: how they are named, what is known of them, and what they were given."""
+
+from autotune.workload.facts import WorkloadFacts
+from autotune.workload.factory import Factory, factory_from_callable, factory_from_text
+from autotune.workload.workload import Workload
+
+__all__ = [
+    "Factory",
+    "Workload",
+    "WorkloadFacts",
+    "factory_from_callable",
+    "factory_from_text",
+]

@@ -1,0 +1,1 @@
+"""Ready-made search spaces: one YAML file per situation."""
