@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from autotune.value import Scalar, Value
 
@@ -161,3 +162,20 @@ def default_of(name: str) -> Scalar:
     """Return what Keras or TensorFlow does when nobody sets this axis."""
     value: Scalar = Configuration.model_fields[name].default
     return value
+
+
+def accepts(name: str, value: Scalar) -> str | None:
+    """Return why an axis cannot hold a value, or None if it can.
+
+    Strict: `true` is no batch of one, and "8" is no number.
+    """
+    try:
+        _adapter(name).validate_python(value, strict=True)
+    except ValidationError as exc:
+        return exc.errors()[0]["msg"]
+    return None
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(Configuration, include_extras=True)[name])

@@ -1,1 +1,27 @@
-"""autotune.report."""
+"""Events and results as text for people, and the one JSON document for machines.
+
+What is reported while a search runs goes to whichever console it is given; nothing here is
+imported by the processes that are timed.
+"""
+
+from autotune.report.card import card
+from autotune.report.document import ResultDocument, document
+from autotune.report.files import written
+from autotune.report.live import LiveReport
+from autotune.report.machine import machine_table
+from autotune.report.plain import PlainReport
+from autotune.report.result import result_text
+from autotune.report.spaces import space_list, space_text
+
+__all__ = [
+    "LiveReport",
+    "PlainReport",
+    "ResultDocument",
+    "card",
+    "document",
+    "machine_table",
+    "result_text",
+    "space_list",
+    "space_text",
+    "written",
+]

@@ -1,1 +1,1 @@
-"""autotune.run."""
+"""Runs trials. Nothing is imported here: a trial's own process must stay free of what it lacks."""

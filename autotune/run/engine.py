@@ -18,7 +18,20 @@ from typing import NamedTuple, Protocol, Self
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
+
+__all__ = [
+    "Engine",
+    "Limits",
+    "Outcome",
+    "Phase",
+    "RunResult",
+    "Stop",
+    "TrialRequest",
+    "Watch",
+    "Window",
+]
 
 
 class Outcome(StrEnum):
@@ -51,13 +64,6 @@ class Phase(StrEnum):
     """From there to the end of the first step, which compiles it."""
     STEADY = "steady"
     """Afterwards."""
-
-
-class Window(NamedTuple):
-    """A run of consecutive steps, timed as a whole with one wait for the device at its end."""
-
-    steps: int
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,11 +164,15 @@ class Engine(Protocol):
         """End everything that this engine started; may be called twice."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        """Return the engine."""
+        ...
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        """Close the engine."""
+        ...

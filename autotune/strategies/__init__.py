@@ -1,1 +1,34 @@
-"""autotune.strategies."""
+"""The strategies, one per file, found by looking through this folder."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from autotune.errors import ConfigurationError
+from autotune.strategies._base import COMMON_AXES, Setup, Strategy, Training
+
+__all__ = ["COMMON_AXES", "Setup", "Strategy", "Training", "strategies", "strategy"]
+
+
+@cache
+def strategies() -> dict[str, Strategy]:
+    """Return every strategy by its name, in alphabetical order."""
+    names = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
+    return {name: import_module(f"{__name__}.{name}").STRATEGY for name in sorted(names)}
+
+
+def strategy(name: str) -> Strategy:
+    """Return the strategy of that name.
+
+    Raises:
+        ConfigurationError: There is none; the text says which there are.
+    """
+    known = strategies()
+    if name in known:
+        return known[name]
+    close = get_close_matches(name, known)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(known)}."
+    raise ConfigurationError(f"There is no strategy {name!r}.", hint)

@@ -19,9 +19,9 @@ class Setup(Value):
     """A strategy's part of the program."""
 
     lines: tuple[str, ...]
-    """Body of `make_strategy()`, without indentation; ends with a return statement."""
+    """Body of `make_strategy()`, formatted, without its indentation; ends with a return."""
     note: str = ""
-    """What a reader who does not know this strategy should be told, as a sentence."""
+    """What a reader who does not know this strategy should be told, in sentences."""
 
 
 class Strategy(ABC):
@@ -51,13 +51,25 @@ class Strategy(ABC):
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return this strategy's part of the program."""
 
-    def training(self, configuration: Configuration) -> Training:
+    def training(self, configuration: Configuration) -> Training:  # noqa: ARG002 - some need it
         """Return how the program trains in this configuration."""
         return "fit"
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return the processes that train together; one unless the strategy needs a gang."""
-        return (Role(),)
+        # Not more GPUs than it trains on: TensorFlow takes the memory of every GPU that it sees.
+        used = tuple(range(configuration.replicas_per_worker))
+        return (Role(gpus=used if machine.gpus else None),)
+
+    def why_no_reduction(self, configuration: Configuration, machine: Machine) -> str | None:
+        """Return why the chosen reduction does not exist here, or None if it does."""
+        chosen = configuration.reduction
+        if chosen not in self.reductions:
+            known = ", ".join(self.reductions)
+            return f"{self.title} has no reduction {chosen!r}; it has {known}."
+        if chosen == "nccl" and not machine.gpus:
+            return "The reduction 'nccl' runs on GPUs only, and TensorFlow sees none here."
+        return None
 
 
 COMMON_AXES = frozenset(

@@ -1,1 +1,5 @@
-"""autotune.testing."""
+"""For tests of whatever stands on autotune: an engine without a machine, and the engines' contract."""
+
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, table
+
+__all__ = ["FAKE_FACTS", "FAKE_MACHINE", "Ending", "FakeEngine", "table"]

@@ -2,23 +2,240 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import builtins
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 from autotune.value import Value
+from autotune.workload._names import Names, names_in
+from autotune.workload._place import NotFound, Place, place_of
+
+LONGEST_LITERAL = 500
+"""Characters of a plain value that is still written down."""
 
 
 class Source(Value):
     """Program text that defines a function, as far as Python can find it."""
 
     text: str
-    """Definitions, ready to stand at the top level of a module; empty where none was found."""
+    """Definitions, ready to stand at the top level of a module that begins with
+    `from __future__ import annotations`; empty where none was found."""
     expression: str
-    """The name, or the lambda, by which `text` lets the function be called."""
+    """The name, or the lambda, by which `text` lets the function be called; empty where no text
+    was found."""
     missing: tuple[str, ...] = ()
     """Global names that the text needs and that cannot be written down, such as a large array."""
+    roots: tuple[str, ...] = ()
+    """Folders that must be on the path for its imports, relative to the working folder."""
 
 
 def source_of(function: Callable[..., Any]) -> Source:
-    """Return the text of a function and of what it needs from its module."""
-    raise NotImplementedError
+    """Return the text of a function and of what it needs from its module.
+
+    Never raises: a function without findable text gives an empty source that misses itself.
+    """
+    collector = _Collector()
+    try:
+        expression = collector.add(function)
+        source = Source(
+            text=collector.text(),
+            expression=expression,
+            missing=tuple(collector.missing),
+            roots=tuple(collector.roots),
+        )
+        compile(f"{source.text}\n({expression})\n", "<source>", "exec")
+    except Exception:  # noqa: BLE001 - source text can be odd in more ways than can be listed
+        name = getattr(function, "__name__", None) or repr(function)
+        return Source(text="", expression="", missing=(str(name),))
+    return source
+
+
+@dataclass
+class _Collector:
+    """Gathers what a function needs, each thing once, in an order in which it can be executed."""
+
+    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Import statements by the name that they bind."""
+    constants: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    roots: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return all of it."""
+        statements = sorted({each for several in self.imports.values() for each in several})
+        constants = [f"{name} = {text}" for name, text in self.constants.items()]
+        blocks = ["\n".join(statements), "\n".join(constants), *self.definitions.values()]
+        return "\n\n\n".join(block for block in blocks if block)
+
+    def add(self, thing: Any) -> str:
+        """Add a function or class and all that it needs; return how it is called.
+
+        Raises:
+            NotFound: Its text is out of reach, or fails where it is defined.
+        """
+        thing = inspect.unwrap(thing)
+        place = place_of(thing)
+        names = names_in(place.text)
+        self.definitions.setdefault(place.name, "")  # so that recursion does not come back here
+        self._add_names(place, names, _surroundings(thing))
+        del self.definitions[place.name]
+        if names.at_once & {*self.missing}:
+            raise NotFound(place.name)
+        if place.is_lambda:
+            return place.text
+        self.definitions[place.name] = place.text
+        return place.name
+
+    def _add_names(self, place: Place, names: Names, outer: dict[str, Any]) -> None:
+        for name in sorted(names.needed):
+            if name in outer:
+                self._add_value(place, name, outer[name])
+            elif not hasattr(builtins, name) and name not in self.missing:
+                self.missing.append(name)
+        for name in sorted(names.annotations):
+            self._add_import(place, name, outer.get(name))
+
+    def _add_value(self, place: Place, name: str, value: Any) -> None:
+        if name in {*self.imports, *self.constants, *self.definitions, *self.missing}:
+            return
+        if self._add_import(place, name, value):
+            return
+        if _is_plain(value):
+            self.constants[name] = _written(value)
+        elif not self._add_definition(name, value):
+            self.missing.append(name)
+
+    def _add_import(self, place: Place, name: str, value: Any) -> bool:
+        if value is None:
+            return False
+        statements = _imports_in(place.tree, name, value) or _import_for(name, value)
+        if statements:
+            self.imports[name] = statements
+            roots = [_root_of(each) for each in statements]
+            self.roots += [each for each in roots if each and each not in self.roots]
+        return bool(statements)
+
+    def _add_definition(self, name: str, value: Any) -> bool:
+        try:
+            expression = self.add(value)
+        except (NotFound, ValueError):
+            return False
+        if expression != name:
+            self.definitions[name] = f"{name} = {expression}"
+        return True
+
+
+def _surroundings(thing: Any) -> dict[str, Any]:
+    """Return what the free names in a function or class stand for."""
+    if isinstance(thing, FunctionType):
+        return {**thing.__globals__, **_closure(thing)}
+    names = dict(vars(sys.modules[thing.__module__]))
+    for each in vars(thing).values():
+        if isinstance(each, FunctionType):
+            names |= _closure(each)
+    return names
+
+
+def _closure(function: FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return found
+
+
+def _imports_in(tree: ast.Module, name: str, value: Any) -> tuple[str, ...]:
+    """Return the import statements of a file that bind a name to this very value."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                module = each.name if each.asname else each.name.partition(".")[0]
+                if (each.asname or module) == name and sys.modules.get(module) is value:
+                    found.append(f"import {_renamed(each.name, each.asname)}")
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for each in node.names:
+                if (each.asname or each.name) == name and _member(node.module, each.name) is value:
+                    found.append(f"from {node.module} import {_renamed(each.name, each.asname)}")
+    return tuple(dict.fromkeys(found))
+
+
+def _import_for(name: str, value: Any) -> tuple[str, ...]:
+    """Return an import statement for what is known to be importable, or nothing."""
+    if isinstance(value, ModuleType):
+        known = sys.modules.get(value.__name__) is value and value.__name__ != "__main__"
+        alias = None if value.__name__ == name else name
+        return (f"import {_renamed(value.__name__, alias)}",) if known else ()
+    original = getattr(value, "__name__", None)
+    home = _home(getattr(value, "__module__", None), original, value)
+    if home is None or original is None:
+        return ()
+    return (f"from {home} import {_renamed(original, None if original == name else name)}",)
+
+
+def _home(module: str | None, name: str | None, value: Any) -> str | None:
+    """Return the outermost package that offers a value by its name: where it is public."""
+    parts = (module or "__main__").split(".")
+    if name is None or parts[0] in ("__main__", "builtins"):
+        return None
+    homes = (".".join(parts[: count + 1]) for count in range(len(parts)))
+    return next((home for home in homes if _member(home, name) is value), None)
+
+
+def _member(module: str, name: str) -> Any:
+    found = getattr(sys.modules.get(module), name, None)
+    return sys.modules.get(f"{module}.{name}") if found is None else found
+
+
+def _renamed(name: str, alias: str | None) -> str:
+    return name if alias is None else f"{name} as {alias}"
+
+
+def _root_of(statement: str) -> str | None:
+    """Return the folder that an import needs on the path, unless the module is installed."""
+    top = statement.split()[1].partition(".")[0]
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None or top in sys.stdlib_module_names:
+        return None
+    path = Path(file)
+    if {"site-packages", "dist-packages"} & {*path.parts}:
+        return None
+    return os.path.relpath(path.parent.parent if path.name == "__init__.py" else path.parent)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value gives the value back."""
+    if not _only_plain_types(value) or len(repr(value)) > LONGEST_LITERAL:
+        return False
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except (ValueError, SyntaxError):  # such as infinity
+        return False
+
+
+def _only_plain_types(value: Any) -> bool:
+    if type(value) is dict:
+        return _all_plain([*value.keys(), *value.values()])
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value) is not frozenset and _all_plain(value)
+    return type(value) in (bool, int, float, complex, str, bytes, type(None), type(...))
+
+
+def _all_plain(values: Iterable[Any]) -> bool:
+    return all(_only_plain_types(each) for each in values)
+
+
+def _written(value: Any) -> str:
+    """Return the text of a plain value, with double quotes where that is simple."""
+    text = repr(value)
+    return text if '"' in text else text.replace("'", '"')

@@ -1,0 +1,37 @@
+# make demo, make test: each does all the set-up, on a machine that has Python 3.11+ and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.installed
+DEMO   := autotune-out/demo
+
+.PHONY: demo test check bench clean
+
+demo: $(READY)
+	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
+	  --budget 80s --out $(DEMO)
+	@echo
+	@echo "Training with it: the program that was timed, as it stands in $(DEMO)"
+	@if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
+	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) autotune-out build *.egg-info
+
+# Names and versions are pinned by constraints.txt, so that every machine gets the same.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "autotune needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,32 @@
+"""Lengths of time as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from autotune.errors import UsageError
+
+_UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
+
+
+def parse_seconds(text: str | float) -> float:
+    """Return the seconds of a length of time such as `90s`, `3min`, `1h30min` or `120`.
+
+    Raises:
+        UsageError: It is no length of time, or none at all.
+    """
+    if isinstance(text, int | float):
+        seconds = float(text)
+    else:
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+        units = [unit.removesuffix("s") or "s" for _, unit in parts]
+        whole = "".join(f"{number}{unit}" for number, unit in parts)
+        known = all(unit in _UNITS for unit in units)
+        if not parts or not known or whole != re.sub(r"\s", "", text.lower()):
+            raise UsageError(f"{text!r} is no length of time.", "Write 90s, 3min or 1h30min.")
+        seconds = sum(
+            float(number) * _UNITS[unit] for (number, _), unit in zip(parts, units, strict=True)
+        )
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"A budget of {text} is none.", "Write 90s, 3min or 1h30min.")
+    return seconds

@@ -1,0 +1,68 @@
+"""Comparisons of two configurations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from scipy.special import stdtrit
+
+from autotune.measure.estimate import Reading
+from autotune.measure.interval import Interval, around
+from autotune.measure.noise import Noise
+
+FALSE_PRUNE_RATE = 0.005
+"""Probability that an equally fast run is stopped early, over all looks at it together."""
+BORROWED = 3.0
+"""Pairs that the noise known beforehand is worth in a paired comparison."""
+
+
+def paired_ratio(
+    challenger: Sequence[float],
+    reference: Sequence[float],
+    noise: Noise,
+    *,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return how many times faster the challenger is, from runs that took turns.
+
+    The scatter of the pairs gives the interval. While they are few it is joined with the noise
+    between runs that is known from elsewhere, as if that were `BORROWED` more pairs: two or three
+    pairs alone would now and then agree by chance and claim far too much.
+
+    Args:
+        challenger: Its rate in each round, at least two rounds.
+        reference: The other's rate in the same rounds.
+        noise: Between-run noise.
+        confidence: Probability of the two-sided interval.
+    """
+    logs = [math.log(a / b) for a, b in zip(challenger, reference, strict=True)]
+    mean = fmean(logs)
+    own = sum((each - mean) ** 2 for each in logs)
+    degrees = len(logs) - 1 + BORROWED
+    # The difference of two runs varies twice as much as one.
+    variance = (own + BORROWED * 2 * noise.sd**2) / degrees
+    half = float(stdtrit(degrees, (1 + confidence) / 2)) * math.sqrt(variance / len(logs))
+    return around(mean, half)
+
+
+def certainly_slower(
+    rate: float, reading: Reading, reference: Sequence[float], noise: Noise, *, looks: int
+) -> float | None:
+    """Return a bound on a run's share of the reference's rate, if it is certainly below one.
+
+    The difference of logarithms has the variance of one run, of the reference's mean, and of the
+    windows; looks at the same run share the false-prune rate (Bonferroni).
+
+    Args:
+        rate: What the run has shown so far, in the unit of `reference`.
+        reading: The windows behind `rate`.
+        reference: Rates of the reference's runs, at least one.
+        noise: Between-run noise.
+        looks: How often the run will be looked at.
+    """
+    gap = math.log(rate) - fmean(math.log(each) for each in reference)
+    error = math.sqrt(noise.sd**2 * (1 + 1 / len(reference)) + reading.error**2)
+    bound = gap + float(stdtrit(noise.degrees, 1 - FALSE_PRUNE_RATE / looks)) * error
+    return math.exp(bound) if bound < 0 else None

@@ -1,0 +1,60 @@
+"""From the windows of a run to its rate, and from runs to the rate of a configuration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from scipy.special import stdtrit
+
+from autotune.measure.interval import Interval, around, log_interval
+from autotune.measure.noise import Noise
+from autotune.measure.steady import rate
+from autotune.window import Window
+from autotune.value import Value
+
+
+class Reading(Value):
+    """What the steady windows of one run say."""
+
+    steps_per_second: float
+    error: float
+    """Standard error of log(rate) within the run."""
+    windows: int
+    seconds: float
+
+
+def read(windows: Sequence[Window]) -> Reading:
+    """Return the median rate of some steady windows, at least one, with its standard error.
+
+    The median, because rare stalls of 10 to 20 ms dominate a mean. Its error follows from the
+    median absolute deviation: 1.4826 turns that into a standard deviation, 1.2533 (the square
+    root of pi/2) is what a median loses against a mean, both for a normal distribution.
+    """
+    logs = [math.log(rate(each)) for each in windows]
+    middle = median(logs)
+    spread = 1.4826 * median(abs(each - middle) for each in logs)
+    return Reading(
+        steps_per_second=math.exp(middle),
+        error=1.2533 * spread / math.sqrt(len(logs)),
+        windows=len(logs),
+        seconds=sum(each.seconds for each in windows),
+    )
+
+
+def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
+    """Return the rate of a configuration from its runs.
+
+    With three runs or more their own scatter gives the interval; with fewer, the noise seen on
+    the machine so far.
+
+    Args:
+        rates: One figure for each run, at least one.
+        noise: Between-run noise.
+    """
+    logs = [math.log(each) for each in rates]
+    if len(logs) >= 3:
+        return log_interval(logs)
+    half = float(stdtrit(noise.degrees, 0.975)) * noise.sd / math.sqrt(len(logs))
+    return around(fmean(logs), half)

@@ -1,0 +1,46 @@
+"""An estimate with its 95 % interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+
+from scipy.special import stdtrit
+
+from autotune.value import Value
+
+
+class Interval(Value):
+    """A positive figure and the 95 % interval in which the true one lies."""
+
+    low: float
+    value: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+    def inverse(self) -> Interval:
+        """Return the interval of one over the figure."""
+        return Interval(low=1 / self.high, value=1 / self.value, high=1 / self.low)
+
+
+def log_interval(logs: Sequence[float], *, confidence: float = 0.95) -> Interval:
+    """Return Student's t interval of a geometric mean.
+
+    Args:
+        logs: Natural logarithms of independent positive figures, at least two.
+        confidence: Probability of the two-sided interval, between 0 and 1.
+    """
+    mean = fmean(logs)
+    error = stdev(logs) / math.sqrt(len(logs))
+    half = float(stdtrit(len(logs) - 1, (1 + confidence) / 2)) * error
+    return around(mean, half)
+
+
+def around(mean: float, half: float) -> Interval:
+    """Return the interval of exp(x) for an x within `half` of `mean`."""
+    # Beyond e^50 the figure is meaningless anyway, and exp must not overflow.
+    low, high = max(mean - half, -50.0), min(mean + half, 50.0)
+    return Interval(low=math.exp(low), value=math.exp(mean), high=math.exp(high))

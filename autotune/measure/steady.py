@@ -1,0 +1,61 @@
+"""When a run has settled: decided from its windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from autotune.window import Window
+
+WARM_UP_SECONDS = 0.6
+"""Floor: the first windows still hold tracing, allocation, and tf.data's own tuning."""
+BLOCK_SECONDS = 0.4
+BLOCK_WINDOWS = 3
+"""A block is the shortest stretch that is at least this long in both measures."""
+AGREEMENT = 0.10
+"""Two adjacent blocks agree when their median rates differ by less than this share."""
+
+
+def settled_from(windows: Sequence[Window]) -> int | None:
+    """Return the index of the first window of the steady state, or None while there is none.
+
+    The state is steady from the first of two adjacent blocks, past the floor, whose medians agree.
+    """
+    start = _past_floor(windows)
+    while True:
+        middle = _block_end(windows, start)
+        end = middle and _block_end(windows, middle)
+        if middle is None or end is None:
+            return None
+        if _agree(windows[start:middle], windows[middle:end]):
+            return start
+        start += 1
+
+
+def rate(window: Window) -> float:
+    """Return steps per second."""
+    return window.steps / window.seconds
+
+
+def _past_floor(windows: Sequence[Window]) -> int:
+    elapsed = 0.0
+    for index, window in enumerate(windows):
+        if elapsed >= WARM_UP_SECONDS:
+            return index
+        elapsed += window.seconds
+    return len(windows)
+
+
+def _block_end(windows: Sequence[Window], start: int) -> int | None:
+    elapsed = 0.0
+    for index in range(start, len(windows)):
+        elapsed += windows[index].seconds
+        if index + 1 - start >= BLOCK_WINDOWS and elapsed >= BLOCK_SECONDS:
+            return index + 1
+    return None
+
+
+def _agree(first: Sequence[Window], second: Sequence[Window]) -> bool:
+    ratio = median(map(rate, first)) / median(map(rate, second))
+    return abs(math.log(ratio)) < AGREEMENT

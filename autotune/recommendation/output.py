@@ -1,0 +1,81 @@
+"""The files of a recommendation."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from autotune.config import axes
+from autotune.errors import OutputError
+from autotune.recommendation.saved import SavedConfiguration, save_configuration
+from autotune.trial import Trial
+
+COLUMNS = (
+    "number",
+    "stage",
+    "round",
+    "outcome",
+    "reason",
+    "examples_per_second",
+    "error",
+    "start_seconds",
+    "first_step_seconds",
+    "wall_seconds",
+    "peak_memory",
+)
+"""Columns of trials.csv, before one for each axis."""
+
+
+def write_files(
+    folder: Path,
+    saved: SavedConfiguration,
+    trials: Sequence[Trial],
+    *,
+    script: str,
+    launch: str | None,
+) -> Path:
+    """Write all files of a recommendation into a folder and return it.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    texts = {
+        "train.py": script,
+        "launch.py": launch,
+        "trials.csv": trials_csv(trials),
+        "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            _put(folder / name, text)
+    except OSError as exc:
+        raise OutputError(f"{folder} cannot be written: {exc}.", "Choose another --out.") from exc
+    save_configuration(saved, folder / "config.yaml")
+    return folder
+
+
+def trials_csv(trials: Sequence[Trial]) -> str:
+    """Return the table of trials as CSV, a row each, windows left out."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*COLUMNS, *axes(), "arguments"])
+    for trial in trials:
+        row = [getattr(trial, name) for name in COLUMNS]
+        values = [getattr(trial.configuration, name) for name in axes()]
+        own = " ".join(f"{k}={v}" for k, v in trial.configuration.arguments)
+        table.writerow([*row, *values, own])
+    return text.getvalue()
+
+
+def _put(path: Path, text: str | None) -> None:
+    """Replace a file at once, so that nobody reads half of it; None removes it."""
+    if text is None:
+        path.unlink(missing_ok=True)
+        return
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(text, "utf-8")
+    os.replace(draft, path)  # noqa: PTH105 - the atomic one, named as such

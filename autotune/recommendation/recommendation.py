@@ -1,0 +1,82 @@
+"""What a search hands over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.measure import Interval
+from autotune.recommendation.output import write_files
+from autotune.recommendation.saved import SavedConfiguration
+from autotune.recommendation.verdict import Verdict
+from autotune.trial import Trial
+from autotune.value import Value
+from autotune.version import VERSION
+from autotune.workload import Workload, WorkloadFacts
+
+
+class Recommendation(Value):
+    """The best configuration, how sure it is, why, and the program for it."""
+
+    config: Configuration
+    verdict: Verdict
+    summary: str
+    """The verdict in a sentence."""
+    reasons: tuple[str, ...]
+    examples_per_second: Interval | None
+    """Throughput of the recommended configuration; None if the finals did not take place."""
+    speedup: Interval
+    """Throughput of the recommended configuration as a multiple of the best single device's:
+    exactly one if that is what is recommended."""
+    best_distributed: Configuration | None
+    """The best distributed finalist, recommended or not."""
+    distributed_speedup: Interval | None
+    """Its throughput as a multiple of the best single device's."""
+    over_default: Interval | None
+    """Throughput of the recommended configuration as a multiple of what Keras does by itself."""
+    script: str
+    """The training program, `train.py`: byte for byte the one that was timed."""
+    launch: str | None
+    """`launch.py`, which starts a gang of workers on this machine; None for one process."""
+    trials: tuple[Trial, ...]
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+    study: str
+    """Name of the Optuna study."""
+    seed: int
+    seconds: float
+    """Wall time of the search."""
+    interrupted: bool = False
+
+    def saved(self) -> SavedConfiguration:
+        """Return what `config.yaml` holds."""
+        return SavedConfiguration(
+            autotune=VERSION,
+            verdict=self.verdict,
+            configuration=self.config,
+            global_batch=self.config.global_batch,
+            examples_per_second=self.examples_per_second,
+            speedup=self.speedup,
+            workload=self.workload,
+            facts=self.facts,
+            machine=self.machine,
+            seed=self.seed,
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write config.yaml, train.py, launch.py for a gang, trials.csv and trials.jsonl.
+
+        Args:
+            folder: Made if it does not exist; files of these names are replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        return write_files(
+            Path(folder), self.saved(), self.trials, script=self.script, launch=self.launch
+        )

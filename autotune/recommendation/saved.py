@@ -1,0 +1,112 @@
+"""The file that holds a configuration: all that is needed to render its program again."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+import yaml
+from pydantic import ValidationError
+
+from autotune.config import Configuration
+from autotune.errors import ConfigurationError, OutputError
+from autotune.machine import Machine
+from autotune.measure import Interval
+from autotune.recommendation.verdict import Verdict
+from autotune.value import Value
+from autotune.workload import Workload, WorkloadFacts
+
+HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
+
+
+class SavedConfiguration(Value):
+    """A configuration with what it was measured on, and how fast it was."""
+
+    schema_version: Literal[1] = 1
+    autotune: str
+    """Version of autotune that wrote it."""
+    verdict: Verdict
+    configuration: Configuration
+    global_batch: int
+    examples_per_second: Interval | None = None
+    speedup: Interval | None = None
+    """As a multiple of the best single-device configuration."""
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+    seed: int
+
+
+def save_configuration(saved: SavedConfiguration, path: Path) -> None:
+    """Write a configuration as YAML, JSON or TOML, as the file's suffix says.
+
+    Raises:
+        OutputError: The suffix is none of these, or the file cannot be written.
+    """
+    dump = _dumpers().get(path.suffix)
+    if dump is None:
+        raise OutputError(
+            f"{path} has no suffix that names a format.", "End it in .yaml, .json or .toml."
+        )
+    data = saved.model_dump(mode="json", exclude_none=True, exclude=_PICKLES)
+    try:
+        path.write_text(dump(data), "utf-8")
+    except OSError as exc:
+        raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
+
+
+def load_configuration(path: Path) -> SavedConfiguration:
+    """Read a configuration that was saved as YAML, JSON or TOML.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is not a saved configuration.
+    """
+    loads = _LOADERS.get(path.suffix)
+    if loads is None:
+        raise ConfigurationError(
+            f"{path} has no suffix that names a format.", "It should end in .yaml, .json or .toml."
+        )
+    try:
+        return SavedConfiguration.model_validate(loads(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigurationError(f"{path} cannot be read: {exc}.", "Check the path.") from exc
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(
+            f"{path} is not a saved configuration: {place}: {first['msg']}.",
+            "`autotune tune` writes one.",
+        ) from exc
+    except (yaml.YAMLError, ValueError) as exc:
+        text = " ".join(str(exc).split())
+        raise ConfigurationError(
+            f"{path} is damaged: {text}.", "Mend the line that it names, or write it again."
+        ) from exc
+
+
+# A pickle is good for trials only; the file keeps the text of the function instead.
+_PICKLES = {"workload": {name: {"pickled"} for name in ("model", "dataset", "callbacks")}}
+
+_LOADERS: dict[str, Callable[[str], Any]] = {
+    ".yaml": yaml.safe_load,
+    ".yml": yaml.safe_load,
+    ".json": json.loads,
+    ".toml": tomllib.loads,
+}
+
+
+def _dumpers() -> dict[str, Callable[[Any], str]]:
+    return {
+        ".yaml": _yaml,
+        ".yml": _yaml,
+        ".json": lambda data: json.dumps(data, indent=2) + "\n",
+        ".toml": lambda data: f"# {HEADER}\n{tomli_w.dumps(data)}",
+    }
+
+
+def _yaml(data: Any) -> str:
+    return f"# {HEADER}\n{yaml.safe_dump(data, sort_keys=False, allow_unicode=True)}"

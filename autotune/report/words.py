@@ -1,0 +1,113 @@
+"""Configurations, rates and lengths of time, short enough for a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autotune.config import Configuration, axes, default_of
+from autotune.measure import Interval
+from autotune.strategies import strategy
+from autotune.value import Scalar
+
+_SHORT: Mapping[str, str] = {
+    "steps_per_execution": "{} steps/call",
+    "num_parallel_calls": "{} parallel calls",
+    "private_threads": "{} input threads",
+    "cache": "cache in {}",
+    "threads_per_process": "threads {}",
+    "xla": "XLA",
+    "precision": "{}",
+    "reduction": "reduction {}",
+    "shard_policy": "shard {}",
+}
+"""Axes whose values read better with other words; the rest is shown as `name value`."""
+_IN_THE_HEAD = ("strategy", "workers", "replicas_per_worker", "per_replica_batch")
+
+
+def in_short(configuration: Configuration) -> str:
+    """Return a configuration in a line: `Mirrored x 2, batch 2 x 64, 8 steps/call`."""
+    return f"{distribution(configuration)}, {settings(configuration)}"
+
+
+def distribution(configuration: Configuration) -> str:
+    """Return how a configuration is distributed: `one device`, `Mirrored x 2`."""
+    name = strategy(configuration.strategy).title.removesuffix("Strategy")
+    workers, each = configuration.workers, configuration.replicas_per_worker
+    if not configuration.distributed:
+        return name
+    return f"{name} x {workers} x {each}" if min(workers, each) > 1 else f"{name} x {workers * each}"
+
+
+def settings(configuration: Configuration) -> str:
+    """Return the batch, and whatever else is away from its default."""
+    names = [name for name in axes() if name not in _IN_THE_HEAD]
+    pairs = [(name, getattr(configuration, name)) for name in names]
+    changed = [_axis(name, value) for name, value in pairs if value != default_of(name)]
+    own = [f"{name}={value}" for name, value in configuration.arguments]
+    return ", ".join([_batch(configuration), *changed, *own])
+
+
+def rate(value: float) -> str:
+    """Return examples per second: `12,345`, or `3.21` where there are few."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def rate_with_error(interval: Interval) -> str:
+    """Return a rate with its uncertainty: `12,345 ±4%`."""
+    return f"{rate(interval.value)} ±{spread(interval):.0%}"
+
+
+def spread(interval: Interval) -> float:
+    """Return the longer half of an interval, as a share of the figure."""
+    return max(interval.high / interval.value - 1, 1 - interval.low / interval.value)
+
+
+def share(interval: Interval) -> str:
+    """Return a ratio with its interval: `1.34 (1.21 to 1.48)`."""
+    return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def clock(seconds: float) -> str:
+    """Return a length of time as a clock shows it: `1:05`, `1:02:03`."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def roughly(seconds: float) -> str:
+    """Return a length of time in two units at most: `40 s`, `2 min 30 s`, `1 h 5 min`."""
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    rest, parts = max(round(seconds), 0), []
+    for unit, length in units:
+        count, rest = divmod(rest, length)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"
+
+
+def size(count: float) -> str:
+    """Return bytes with a unit: `264 B`, `1.2 MiB`."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} GiB"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 trial`, `2 trials`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks, for a table or a log."""
+    return " ".join(text.split())
+
+
+def _axis(name: str, value: Scalar) -> str:
+    return _SHORT.get(name, f"{name} {{}}").format(value)
+
+
+def _batch(configuration: Configuration) -> str:
+    batch = configuration.per_replica_batch
+    return f"batch {configuration.replicas} x {batch}" if configuration.distributed else f"batch {batch}"

@@ -1,0 +1,143 @@
+"""A process of a trial, from its fork on.
+
+Only the standard library, TensorFlow and Keras are imported here before the user's code, so that
+the program runs as it would by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autotune.run import devices, events, inspect
+from autotune.run.callback import ClockCallback
+from autotune.run.clock import Clock
+from autotune.run.events import EventWriter
+from autotune.run.failure import STACK_SIGNAL, describe
+from autotune.run.folder import TrialFolder
+
+ENDLESS = 1_000_000_000
+"""Epochs. The tuner ends a trial, not the program."""
+_PR_SET_PDEATHSIG = 1
+_MOST_KILLABLE = "1000"
+_libc = ctypes.CDLL(None)
+
+
+def enter(order: Mapping[str, Any], server: int) -> NoReturn:
+    """Do what was ordered and leave, without the exit handlers of libraries: they may crash."""
+    code = 1
+    try:
+        folder = TrialFolder(order["folder"])
+        _redirect(folder.output(order["index"]))
+        _isolate(server)
+        _settle(order)
+        code = _report(folder, order)
+    except BaseException:  # noqa: BLE001 - nothing may escape into the server's loop
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(output: Path) -> None:
+    """Print to a file from now on, line by line, so that little is lost by a kill."""
+    handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    os.close(handle)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr] # files, not any TextIO
+    faulthandler.enable()
+    faulthandler.register(STACK_SIGNAL)
+
+
+def _isolate(server: int) -> None:
+    """Make a group of its own that dies with the server, and before anything else for memory."""
+    os.setsid()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != server:
+        os._exit(1)
+    Path("/proc/self/oom_score_adj").write_text(_MOST_KILLABLE, encoding="ascii")
+    # Ctrl-C belongs to the tuner.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _settle(order: Mapping[str, Any]) -> None:
+    """Take on the tuner's folder and module path, and the environment of this role."""
+    os.chdir(order["directory"])
+    sys.path[:] = [order["folder"], *order["path"]]
+    for name, value in order["environment"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    _reseed()
+
+
+def _reseed() -> None:
+    """Give numpy another state than the server's, which all children would share."""
+    np.random.seed()  # noqa: NPY002 - it is the old generator that is shared
+
+
+def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
+    writer = EventWriter(folder.events(order["index"]))
+    writer.write(events.STARTED)
+    try:
+        TASKS[order["task"]](folder, writer)
+    except BaseException as exc:  # noqa: BLE001 - also SystemExit is an end worth reporting
+        traceback.print_exc()
+        writer.write(events.ERROR, **describe(exc))
+        return 1
+    writer.write(events.FINISHED)
+    return 0
+
+
+def _train(folder: TrialFolder, writer: EventWriter) -> None:
+    """Run the training program with the clock attached."""
+    request = json.loads(folder.request.read_text(encoding="utf-8"))
+    program = _execute(folder.script)
+    for name in request["by_value"]:
+        setattr(program, name, _unpickle(folder.pickled(name)))
+    arguments = ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
+    program.main(arguments, callbacks=[ClockCallback(Clock(writer))])
+
+
+def _execute(script: Path) -> ModuleType:
+    """Run the program's top level as a module.
+
+    It is not entered in `sys.modules`, where it could stand for a `train.py` of the user's.
+    """
+    program = ModuleType("train")
+    program.__file__ = str(script)
+    sys.argv = [str(script)]
+    linecache.checkcache(str(script))
+    code = compile(script.read_text(encoding="utf-8"), str(script), "exec")
+    exec(code, program.__dict__)  # noqa: S102 - running this program is the purpose
+    return program
+
+
+def _unpickle(path: Path) -> Callable[..., Any]:
+    import cloudpickle  # noqa: PLC0415 - few trials need it
+
+    function: Callable[..., Any] = cloudpickle.loads(path.read_bytes())
+    return function
+
+
+TASKS: Mapping[str, Callable[[TrialFolder, EventWriter], None]] = {
+    "train": _train,
+    "inspect": inspect.look,
+    "devices": devices.look,
+}

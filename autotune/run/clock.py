@@ -1,0 +1,88 @@
+"""The clock of a trial: it times runs of steps and reports them.
+
+Keras may dispatch callbacks from several threads, so that calls overlap or swap places; they are
+only counted, under a lock. A window ends at a batch end, once it is 0.1 s long, with a wait for
+the device: the loss of that batch is read.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autotune.run import events
+from autotune.run.events import EventWriter
+
+SHORTEST_WINDOW = 0.1
+"""Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
+
+
+class Clock:
+    """Counts and times steps.
+
+    Args:
+        report: Where events go.
+        now: A monotonic clock in seconds.
+    """
+
+    def __init__(self, report: EventWriter, now: Callable[[], float] = time.monotonic) -> None:
+        self._report = report
+        self._now = now
+        self._lock = threading.Lock()
+        self._total = 0
+        self._steps = 0
+        self._since = 0.0
+        self._begun = False
+        self._failed = False
+
+    def begin(self) -> None:
+        """Note that training begins; only the first time counts."""
+        with self._lock:
+            if not self._begun:
+                self._begun = True
+                self._report.write(events.TRAIN_BEGIN)
+                self._since = self._now()
+
+    def count(self, steps: int, logs: Mapping[str, Any] | None) -> None:
+        """Note that one call has run that many steps."""
+        with self._lock:
+            self._total += steps
+            self._steps += steps
+            if self._total == steps:
+                self._end_of_first_call(logs)
+            elif self._now() - self._since >= SHORTEST_WINDOW:
+                self._end_of_window(logs)
+
+    def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
+        self._wait_for_device(logs)
+        now = self._now()
+        self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
+        self._since, self._steps = now, 0
+
+    def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
+        self._wait_for_device(logs)
+        now = self._now()
+        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since)
+        self._since, self._steps = now, 0
+
+    def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
+        """Read a number that the batch has computed, and see whether it is one."""
+        if not logs:
+            return
+        name = "loss" if "loss" in logs else next(iter(logs))
+        value = _read(logs[name])
+        if not math.isfinite(value) and not self._failed:
+            self._failed = True
+            self._report.write(events.NAN, step=self._total, name=name, value=str(value))
+
+
+def _read(value: Any) -> float:
+    """Fetch a value from the device, as a number where it is one."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        # A step of the user's own may log an array, or a structure; it has been waited for.
+        return 0.0

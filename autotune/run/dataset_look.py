@@ -1,0 +1,201 @@
+"""What a dataset factory gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+import tensorflow as tf
+
+from autotune.run.bounded import Progress, within
+from autotune.run.complaint import failed, too_small
+from autotune.run.failure import describe
+from autotune.run.file_shards import file_shards
+from autotune.run.reasons import explain
+
+T = TypeVar("T")
+
+BATCH = 32
+"""Given to a factory that batches by itself."""
+_TRIED = 8
+"""Examples on which a model is tried."""
+_COMPARED = 64
+"""Examples that two passes are compared by."""
+_COUNTING_SECONDS = 5.0
+_COUNTED_AT_ONCE = 64
+
+
+def offered() -> dict[str, Any]:
+    """Return what a dataset factory gets if it declares it."""
+    return {
+        "input_context": tf.distribute.InputContext(
+            num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1
+        ),
+        "batch_size": BATCH,
+        "num_parallel_calls": tf.data.AUTOTUNE,
+    }
+
+
+class DatasetLook:
+    """Checks a dataset and describes it.
+
+    Args:
+        dataset: What the factory returned.
+        batched: Whether the factory batches by itself.
+
+    Raises:
+        Complaint: It is no dataset of examples.
+    """
+
+    def __init__(self, dataset: Any, *, batched: bool) -> None:
+        if not isinstance(dataset, tf.data.Dataset):
+            raise failed(
+                f"dataset_fn returned a {type(dataset).__name__}, not a tf.data.Dataset.",
+                "Return a dataset, for example tf.data.Dataset.from_tensor_slices(...).",
+            )
+        spec = dataset.element_spec
+        if not isinstance(spec, tuple) or len(spec) not in (2, 3):
+            raise failed(
+                f"dataset_fn gives {_description(spec)}.",
+                "Give (features, labels) or (features, labels, weights).",
+            )
+        if batched and not _has_static_batch(spec):
+            raise failed(
+                "dataset_fn declares batch_size, but its batches may differ in size.",
+                "Use batch(batch_size, drop_remainder=True).",
+            )
+        self._dataset = dataset
+        self._batched = batched
+        self._first: Any = None
+
+    def read_first(self) -> None:
+        """Read one element.
+
+        Raises:
+            Complaint: There is none, or reading it fails.
+        """
+        self._first = _first(iter(self._dataset))
+        if self._first is None:
+            raise too_small(
+                "The dataset that dataset_fn returns is empty.",
+                "Check the paths and filters in it."
+                + (f" It was asked for batches of {BATCH}." if self._batched else ""),
+            )
+
+    def few(self) -> Any:
+        """Return a batch of a few examples.
+
+        Raises:
+            Complaint: The examples do not fit into one batch.
+        """
+        if self._batched:
+            return self._first
+        try:
+            return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
+        except Exception as exc:
+            raise failed(
+                f"The examples cannot be put into one batch: {explain(describe(exc))}.",
+                "Give examples of equal shape, or declare batch_size and use padded_batch "
+                "with drop_remainder=True.",
+            ) from exc
+
+    def facts(self, patience: float) -> dict[str, Any]:
+        """Return what is known of the dataset.
+
+        Args:
+            patience: Seconds that each look may take.
+        """
+        patience = min(patience, _COUNTING_SECONDS)
+        return {
+            "example_bytes": _bytes(self._first) // (BATCH if self._batched else 1),
+            "element": str(self._dataset.element_spec),
+            "repeatable": self._repeatable(patience),
+            "file_shards": file_shards(self._dataset, patience),
+            # Last, because a pass that is given up goes on in its thread for a moment.
+            "examples": self._examples(patience),
+        }
+
+    def _examples(self, patience: float) -> int | None:
+        """Return the number of examples, counted if need be; None if that takes too long."""
+        known = int(self._dataset.cardinality())
+        if known == tf.data.UNKNOWN_CARDINALITY:
+            counted = _successful(within(patience, _count(self._dataset)))
+            known = counted.values[-1] if counted.done else known
+        if known < 0:
+            return None
+        return known * (BATCH if self._batched else 1)
+
+    def _repeatable(self, patience: float) -> bool:
+        """Whether two passes agree, as far as they get in the time."""
+        few = self._dataset.take(_COMPARED // BATCH if self._batched else _COMPARED)
+        pairs = zip(few, few, strict=False)
+        same = _successful(within(patience, (_equal(one, other) for one, other in pairs)))
+        return bool(same.values) and all(same.values)
+
+
+def _first(elements: Iterator[Any]) -> Any:
+    try:
+        return next(elements, None)
+    except Exception as exc:
+        raise failed(
+            f"The dataset raised an error at its first example: {explain(describe(exc))}.",
+            "Correct dataset_fn; a loop over its dataset must run by itself.",
+        ) from exc
+
+
+def _successful(progress: Progress[T]) -> Progress[T]:
+    if progress.error is None:
+        return progress
+    raise failed(
+        f"The dataset raised an error while it was read: {explain(describe(progress.error))}.",
+        "Correct dataset_fn; a loop over its dataset must run by itself.",
+    ) from progress.error
+
+
+def _has_static_batch(spec: Any) -> bool:
+    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(spec)]
+    return all(shape is not None and shape.rank and shape[0] is not None for shape in shapes)
+
+
+def _description(spec: Any) -> str:
+    if isinstance(spec, tuple):
+        return f"tuples of {len(spec)}"
+    return "dictionaries" if isinstance(spec, dict) else "single tensors"
+
+
+def _tensors(element: Any) -> list[Any]:
+    flat: list[Any] = tf.nest.flatten(element, expand_composites=True)
+    return [each.numpy() for each in flat]
+
+
+def _bytes(element: Any) -> int:
+    return sum(_size(value) for value in _tensors(element))
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of what a tensor holds; strings are objects in numpy."""
+    array = np.asarray(value)
+    if array.dtype != object:
+        return int(array.nbytes)
+    return sum(len(text) for text in array.flat)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    pairs = zip(_tensors(one), _tensors(other), strict=True)
+    return all(_same(np.asarray(a), np.asarray(b)) for a, b in pairs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one.dtype == object:
+        return bool(np.array_equal(one, other))
+    # By their bytes, so that one NaN equals another.
+    return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
+
+
+def _count(dataset: Any) -> Iterator[int]:
+    """Yield the number of elements so far, now and then."""
+    total = 0
+    for batch in dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(_COUNTED_AT_ONCE):
+        total += int(batch.shape[0])
+        yield total

@@ -1,0 +1,76 @@
+"""What a process of a trial reports: lines of JSON, appended to a file of its own.
+
+A line is written by a single call, so that it survives a process that is killed the next moment,
+and it carries the monotonic clock of the host, so that a late reader loses no precision.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+Event = Mapping[str, Any]
+"""Has `event`, its kind, and `at`, in seconds of `time.monotonic`."""
+
+STARTED = "started"
+TRAIN_BEGIN = "train_begin"
+FIRST_STEP = "first_step"
+WINDOW = "window"
+NAN = "nan"
+ERROR = "error"
+FINISHED = "finished"
+DOING = "doing"
+
+
+class EventWriter:
+    """Appends events to a file."""
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._file = os.open(path, flags, 0o644)
+
+    def write(self, event: str, **fields: object) -> None:
+        """Append one event."""
+        line = json.dumps({"event": event, "at": time.monotonic(), **fields})
+        os.write(self._file, line.encode() + b"\n")
+
+
+class EventReader:
+    """Reads the events that were appended since it last looked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._rest = b""
+
+    def read(self) -> list[Event]:
+        """Return new events, oldest first; none while the file does not exist."""
+        if self._file is None and not self._open():
+            return []
+        *lines, self._rest = (self._rest + self._new_bytes()).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _open(self) -> bool:
+        try:
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _new_bytes(self) -> bytes:
+        if self._file is None:
+            return b""
+        chunks = []
+        while chunk := os.read(self._file, 65536):
+            chunks.append(chunk)
+        return b"".join(chunks)

@@ -1,0 +1,55 @@
+"""The files of one trial: the one place that builds their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class TrialFolder:
+    """Names of the files through which the tuner and the processes of a trial talk.
+
+    Args:
+        path: The folder; `create` makes it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        # Absolute, because the processes that share it may each change their working folder.
+        self.path = Path(path).absolute()
+
+    def create(self) -> TrialFolder:
+        """Make the folder, which must not hold another trial."""
+        self.path.mkdir(parents=True)
+        return self
+
+    @property
+    def script(self) -> Path:
+        """The training program."""
+        return self.path / "train.py"
+
+    @property
+    def request(self) -> Path:
+        """What the processes are to do, as JSON."""
+        return self.path / "request.json"
+
+    @property
+    def answer(self) -> Path:
+        """What a process that looks at something found, as JSON."""
+        return self.path / "answer.json"
+
+    def pickled(self, name: str) -> Path:
+        """The function that is shipped by value under a global name of the program."""
+        return self.path / f"{name}.pickle"
+
+    def events(self, index: int) -> Path:
+        """What one process reports, a line of JSON each."""
+        return self.path / f"events-{index}.jsonl"
+
+    def output(self, index: int) -> Path:
+        """What one process printed."""
+        return self.path / f"output-{index}.txt"
+
+    def forget_run(self) -> None:
+        """Remove what processes have left here, so that others may start in their place."""
+        for pattern in ("events-*.jsonl", "output-*.txt"):
+            for file in self.path.glob(pattern):
+                file.unlink()

@@ -1,0 +1,190 @@
+"""A process that has imported TensorFlow and nothing else, and forks the processes of trials.
+
+    python -m autotune.run.fork_server DESCRIPTOR
+
+A forked process can train 0.6 s later, a fresh one needs 4 s. It has a program of its own, because
+`multiprocessing`'s fork server imports the caller's `__main__` again, and because what TensorFlow
+reads at its import is fixed per server. It must never run an operation, build a model or list
+devices: TensorFlow would start threads, and every child forked after that hangs.
+
+It talks JSON lines over a socket. `{"fork": {...}}` is answered by `{"pid": n}` and, when that
+process is gone with everything that it started, by `{"exited": n, "status": s}`.
+`{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+_PR_SET_CHILD_SUBREAPER = 36
+_ORPHANED = 1.0
+"""Seconds between looks at whether the tuner still lives, should its socket not tell."""
+_PATIENCE = 5.0
+"""Longest wait, in seconds, for killed strays to go."""
+
+
+class ForkServer:
+    """Forks children on request and reports their end.
+
+    Args:
+        channel: The socket to the tuner.
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._tuner = os.getppid()
+        self._children: dict[int, int] = {}
+        self._received = b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(channel, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        """Serve until the tuner is gone, then end every child."""
+        try:
+            while os.getppid() == self._tuner and self._serve_once():
+                pass
+        except OSError:
+            pass  # The tuner closed its end while it was being told something.
+        self._kill(self._children)
+        self._wait_for_all()
+
+    def _serve_once(self) -> bool:
+        """Handle what is waiting; return False when the tuner has hung up."""
+        for key, _ in self._selector.select(timeout=_ORPHANED):
+            if key.fileobj is not self._channel:
+                self._report_exit(key.data)
+            elif not self._receive():
+                return False
+        return True
+
+    def _receive(self) -> bool:
+        data = self._channel.recv(65536)
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+        return bool(data)
+
+    def _obey(self, request: Mapping[str, Any]) -> None:
+        if "kill" in request:
+            self._kill(pid for pid in request["kill"] if pid in self._children)
+        else:
+            self._fork(request["fork"])
+
+    def _fork(self, order: Mapping[str, Any]) -> None:
+        server = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as exc:
+            send(self._channel, {"refused": str(exc)})
+            return
+        if pid == 0:
+            self._become_child(order, server)
+        handle = os.pidfd_open(pid)
+        self._children[pid] = handle
+        self._selector.register(handle, selectors.EVENT_READ, pid)
+        send(self._channel, {"pid": pid})
+
+    def _become_child(self, order: Mapping[str, Any], server: int) -> None:
+        """Run the child's program; never returns."""
+        from autotune.run import child  # noqa: PLC0415 - imported already, see main
+
+        try:
+            self._channel.close()
+            self._selector.close()
+            for handle in self._children.values():
+                os.close(handle)
+        finally:
+            child.enter(order, server)
+
+    def _report_exit(self, pid: int) -> None:
+        # The group first: as long as its leader is not reaped, its number cannot be another's.
+        _kill_group(pid)
+        handle = self._children.pop(pid)
+        self._selector.unregister(handle)
+        os.close(handle)
+        status = os.waitpid(pid, 0)[1]
+        if not self._children:
+            _end_strays()
+        send(self._channel, {"exited": pid, "status": status})
+
+    def _kill(self, pids: Iterable[int]) -> None:
+        for pid in pids:
+            _kill_group(pid)
+            # The child may not have made its group yet.
+            os.kill(pid, signal.SIGKILL)
+
+    def _wait_for_all(self) -> None:
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        _end_strays()
+
+
+def main(arguments: list[str]) -> None:
+    """Import TensorFlow, say so, and serve."""
+    channel = socket.socket(fileno=int(arguments[0]))
+    channel.set_inheritable(False)
+    # Orphans of a trial, whatever session they made for themselves, become children of this one.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        _import_everything()
+    except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
+        send(channel, {"failed": f"{type(exc).__name__}: {exc}"})
+        return
+    send(channel, {"ready": os.getpid()})
+    ForkServer(channel).serve()
+
+
+def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
+    """Send one message, as either side does."""
+    channel.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _import_everything() -> None:
+    import tensorflow  # noqa: F401, ICN001, PLC0415 - its import takes seconds: after the socket
+
+    from autotune.run import child  # noqa: F401, PLC0415 - so that no child has to
+
+    # Pages that the collector does not touch stay shared with the children.
+    gc.collect()
+    gc.freeze()
+
+
+def _kill_group(pid: int) -> Literal[True] | None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return None
+    return True
+
+
+def _end_strays() -> None:
+    """Kill what the trial's processes left behind, and wait until it is gone."""
+    deadline = time.monotonic() + _PATIENCE
+    while (strays := _own_children()) and time.monotonic() < deadline:
+        for pid in strays:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.002)
+
+
+def _own_children() -> list[int]:
+    """Return the ids of this process's children; none where the kernel does not list them."""
+    found = []
+    for listing in Path("/proc/self/task").glob("*/children"):
+        found += [int(pid) for pid in listing.read_text().split()]
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,105 @@
+"""Calls the factories and looks at what they give, in a process of its own.
+
+Every step is announced before it is taken, so that the tuner knows what blocks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from autotune.run import events, loading, steps
+from autotune.run.complaint import Complaint, failed
+from autotune.run.dataset_look import DatasetLook, offered
+from autotune.run.events import EventWriter
+from autotune.run.failure import describe
+from autotune.run.folder import TrialFolder
+from autotune.run.loading import Call
+from autotune.run.model_look import ModelLook
+from autotune.run.reasons import explain
+
+Announce = Callable[[str], None]
+
+
+def look(folder: TrialFolder, writer: EventWriter) -> None:
+    """Write what was found, or what is wrong, as the folder's answer."""
+    request = json.loads(folder.request.read_text(encoding="utf-8"))
+
+    def announce(what: str) -> None:
+        writer.write(events.DOING, what=what)
+
+    try:
+        answer = {"facts": _facts(request, folder, announce)}
+    except Complaint as exc:
+        answer = {"complaint": _as_json(exc)}
+    folder.answer.write_text(json.dumps(answer), encoding="utf-8")
+
+
+def _as_json(complaint: Complaint) -> dict[str, str]:
+    cause = complaint.__cause__
+    return {
+        "kind": complaint.kind,
+        "cause": complaint.cause,
+        "next_step": complaint.next_step,
+        "detail": describe(cause)["detail"] if cause else "",
+    }
+
+
+def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) -> dict[str, Any]:
+    announce(steps.IMPORTING)
+    dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
+    model_fn = _load(request["model"], folder.pickled("model_fn"))
+    dataset_values = _values(dataset_fn, "dataset", request, offered())
+    model_values = _values(model_fn, "model", request, {})
+
+    announce(steps.CALLING_DATASET)
+    data = DatasetLook(
+        _call(dataset_fn, "dataset_fn", dataset_values), batched="batch_size" in dataset_values
+    )
+    announce(steps.FIRST_EXAMPLE)
+    data.read_first()
+    announce(steps.CALLING_MODEL)
+    model = ModelLook(_call(model_fn, "model_fn", model_values))
+    announce(steps.TRYING)
+    model.train_on(data.few())
+    announce(steps.LOOKING)
+    return {
+        "model_takes": loading.parameters(model_fn),
+        "dataset_takes": loading.parameters(dataset_fn),
+        **model.facts(),
+        **data.facts(patience=request["seconds"] / 4),
+    }
+
+
+def _values(
+    function: Call, role: str, request: Mapping[str, Any], extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    fixed = dict(request[role]["arguments"])
+    return loading.fill(function, role=role, fixed=fixed, offered=extra)
+
+
+def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
+    if not pickled.exists():
+        return loading.load(factory["name"], factory["module"], factory["root"])
+    try:
+        function: Call = cloudpickle.loads(pickled.read_bytes())
+    except BaseException as exc:
+        raise failed(
+            f"{factory['name']} cannot be unpickled in a process of its own: "
+            f"{explain(describe(exc))}.",
+            "Move it into a module of its own and pass it by import.",
+        ) from exc
+    return function
+
+
+def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
+    try:
+        return function(**values)
+    except BaseException as exc:
+        raise failed(
+            f"{name} raised {explain(describe(exc))}.", "Correct it; it must run by itself."
+        ) from exc

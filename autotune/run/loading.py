@@ -1,0 +1,156 @@
+"""Finds a factory of the user's and calls it with what it declares.
+
+Runs in a process of its own, with nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib.machinery import SOURCE_SUFFIXES
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from autotune.run.complaint import failed, not_found
+from autotune.run.failure import describe
+
+Call = Callable[..., Any]
+
+
+def load(name: str, module: str, root: str | None) -> Call:
+    """Import a factory.
+
+    Args:
+        name: Its qualified name in the module.
+        module: Where it lives.
+        root: The folder that must be on the path; None for an installed module.
+
+    Raises:
+        Complaint: There is no such factory.
+    """
+    if root is not None:
+        sys.path.insert(0, os.path.abspath(root))  # noqa: PTH100 - the path holds text
+        importlib.invalidate_caches()
+    loaded = _import(module)
+    if root is not None:
+        _check_origin(loaded, module, Path(root))
+    return _resolve(loaded, name)
+
+
+def parameters(function: Call) -> tuple[str, ...]:
+    """Return the parameters that a factory declares by name."""
+    return tuple(name for name, each in _signature(function).items() if each.kind not in _NAMELESS)
+
+
+def fill(
+    function: Call, *, role: str, fixed: Mapping[str, Any], offered: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the keyword arguments for a factory.
+
+    Args:
+        function: The factory.
+        role: `model` or `dataset`, for messages.
+        fixed: Arguments that the user has set; all of them must be declared.
+        offered: Arguments that are passed if they are declared.
+
+    Raises:
+        Complaint: An argument is unknown, or a parameter stays empty.
+    """
+    declared = parameters(function)
+    _check_fixed(function, role, fixed)
+    values = {name: value for name, value in offered.items() if name in declared} | dict(fixed)
+    for name, each in _signature(function).items():
+        if each.default is each.empty and each.kind not in _VARIABLE and name not in values:
+            raise failed(
+                f"{role}_fn needs a value for its parameter {name!r}, and nobody gives one.",
+                f"Give one with --{role}-arg {name}=VALUE, or give the parameter a default.",
+            )
+    return values
+
+
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_NAMELESS = (*_VARIABLE, inspect.Parameter.POSITIONAL_ONLY)
+
+
+def _import(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except BaseException as exc:
+        problem = describe(exc)
+        where = f" ({problem['where']})" if problem["where"] else ""
+        raise not_found(
+            f"{module} cannot be imported: {problem['kind']}: {problem['message']}{where}.",
+            _next_step(exc, module),
+        ) from exc
+
+
+def _next_step(exc: BaseException, module: str) -> str:
+    if isinstance(exc, ModuleNotFoundError) and exc.name:
+        if module == exc.name or module.startswith(f"{exc.name}."):
+            return "Check the name, or give the file's path."
+        return f"Install {exc.name}, or run autotune where it can be found."
+    if isinstance(exc, SystemExit):
+        return 'Put what the file does when it is run under `if __name__ == "__main__":`.'
+    return "Correct the file; importing it must work by itself."
+
+
+def _check_origin(loaded: ModuleType, module: str, root: Path) -> None:
+    """Make sure that the module is the user's file and not another of the same name."""
+    origin = Path(loaded.__file__ or "").resolve()
+    stem = root.resolve().joinpath(*module.split("."))
+    wanted = [stem.with_name(stem.name + suffix) for suffix in SOURCE_SUFFIXES]
+    if origin not in (*wanted, stem / "__init__.py") and any(each.is_file() for each in wanted):
+        raise not_found(
+            f"{wanted[0]} is hidden by another module of the name {module}: {origin}.",
+            "Rename the file.",
+        )
+
+
+def _resolve(module: ModuleType, name: str) -> Call:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise not_found(f"{module.__name__} has no {name}.", _suggestion(module, name))
+        found = getattr(found, part)
+    if not callable(found):
+        raise not_found(
+            f"{module.__name__}:{name} is no function but of type {type(found).__name__}.",
+            "Name a function that builds it.",
+        )
+    function: Call = found
+    return function
+
+
+def _suggestion(module: ModuleType, name: str) -> str:
+    own = [
+        each
+        for each, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", None) == module.__name__
+    ]
+    close = difflib.get_close_matches(name, own) or own[:8]
+    return f"It has {', '.join(close)}." if close else "It defines no function."
+
+
+def _check_fixed(function: Call, role: str, fixed: Mapping[str, Any]) -> None:
+    declared = parameters(function)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in _signature(function).values())
+    unknown = [name for name in fixed if name not in declared]
+    if unknown and not takes_any:
+        names = ", ".join(declared) or "no parameters"
+        raise failed(
+            f"{role}_fn has no parameter {unknown[0]!r}.",
+            f"It declares {names}; change --{role}-arg, or the function.",
+        )
+
+
+def _signature(function: Call) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        # Some callables of C have none; they are called without arguments.
+        return {}

@@ -1,0 +1,147 @@
+"""The engine that runs trials on this machine."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from autotune.cluster import Role, tf_config
+from autotune.machine import Machine, free_ports
+from autotune.run import memory, preflight, reasons
+from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.run.folder import TrialFolder
+from autotune.run.forking import ForkClient
+from autotune.run.gang import Gang
+from autotune.run.memory import MemoryGauge
+from autotune.run.trial import Trial
+from autotune.workload import Workload, WorkloadFacts
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
+"""TensorFlow's errors go to a trial's output, its notices do not."""
+
+
+class LocalEngine:
+    """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
+
+    That process is started at once and in the background; only what needs it waits for it.
+
+    Args:
+        environment: Variables of all trials, beside those of this process.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = {**QUIET, **(environment or {})}
+        self._machine: Machine | None = None
+        # No `with`: it lives as long as the engine.
+        self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")
+        self._server = ForkClient(self._environment)
+
+    def machine(self) -> Machine:
+        """Return what this machine offers, as TensorFlow sees it."""
+        if self._machine is None:
+            self._machine = preflight.machine(self._ready_server(), self._look_folder())
+        return self._machine
+
+    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+        """Call the factories in a process of their own and report what they give."""
+        folder = self._look_folder()
+        _write_pickles(folder, workload)
+        return preflight.inspect(self._ready_server(), folder, workload, seconds)
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run one trial until its watch stops it or something goes wrong."""
+        begun = time.monotonic()
+        server = self._ready_server()
+        folder = _prepare(request)
+        result = _attempt(request, watch, server, folder)
+        if reasons.is_taken_port(result.reason):
+            folder.forget_run()
+            result = _attempt(request, watch, server, folder)
+        return replace(result, wall_seconds=time.monotonic() - begun)
+
+    def now(self) -> float:
+        """Return the host's monotonic clock in seconds."""
+        return time.monotonic()
+
+    def close(self) -> None:
+        """End everything that this engine started; may be called twice."""
+        self._server.close()
+        self._scratch.cleanup()
+
+    def __enter__(self) -> Self:
+        """Return the engine."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self.close()
+
+    def _ready_server(self) -> ForkClient:
+        if not self._server.alive:
+            self._server.close()
+            self._server = ForkClient(self._environment)
+        self._server.wait_ready()
+        return self._server
+
+    def _look_folder(self) -> TrialFolder:
+        return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))
+
+
+def _prepare(request: TrialRequest) -> TrialFolder:
+    """Write the trial's folder."""
+    folder = TrialFolder(request.folder).create()
+    folder.script.write_text(request.script, encoding="utf-8")
+    by_value = _write_pickles(folder, request.workload)
+    folder.request.write_text(
+        json.dumps({"seed": request.seed, "by_value": by_value}), encoding="utf-8"
+    )
+    return folder
+
+
+def _write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
+    """Write the factories that are shipped by value; return their names in the program."""
+    factories = {
+        "model_fn": workload.model,
+        "dataset_fn": workload.dataset,
+        "callbacks_fn": workload.callbacks,
+    }
+    by_value = {name: each.pickled for name, each in factories.items() if each and each.pickled}
+    for name, pickled in by_value.items():
+        folder.pickled(name).write_bytes(pickled)
+    return list(by_value)
+
+
+def _attempt(
+    request: TrialRequest, watch: Watch, server: ForkClient, folder: TrialFolder
+) -> RunResult:
+    gang = Gang(server, folder, "train", _environments(request.roles))
+    most = request.limits.memory or memory.ceiling()
+    trial = Trial(request, gang, MemoryGauge(server.pid, most), watch)
+    try:
+        return trial.run()
+    finally:
+        gang.end()
+
+
+def _environments(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:
+    """Return the variables of each process. A TF_CONFIG of the tuner's never counts."""
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(len(roles))]
+    environments: list[dict[str, str | None]] = []
+    for role in roles:
+        config = tf_config(roles, addresses, role) if len(roles) > 1 else None
+        visible = (
+            {} if role.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(map(str, role.gpus))}
+        )
+        environments.append({"TF_CONFIG": config, **visible})
+    return environments

@@ -1,0 +1,89 @@
+"""A process that looks at something and leaves an answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from autotune.run import events, memory, reasons, steps
+from autotune.run.folder import TrialFolder
+from autotune.run.forking import ForkClient, ForkServerDied
+from autotune.run.gang import POLL, Gang, Report
+from autotune.run.memory import MemoryGauge
+
+
+class NoAnswer(Exception):
+    """The process left no answer.
+
+    Args:
+        why: The predicate of a sentence on the process.
+        detail: The last lines that it printed.
+    """
+
+    def __init__(self, why: str, detail: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.detail = detail
+
+
+class Blocked(NoAnswer):
+    """A step took longer than its limit."""
+
+
+class Look:
+    """Runs the process.
+
+    Args:
+        server: Forks it.
+        folder: Its own.
+        task: What it does, by its name in `autotune.run.child`.
+        seconds: That each of its steps may take.
+    """
+
+    def __init__(self, server: ForkClient, folder: TrialFolder, task: str, seconds: float) -> None:
+        self._gang = Gang(server, folder, task)
+        self._gauge = MemoryGauge(server.pid, memory.ceiling())
+        self._folder = folder
+        self._seconds = seconds
+        self._since = time.monotonic()
+        self.step = steps.STARTING
+        """What it does, in the words in which it announced it."""
+
+    def answer(self) -> Any:
+        """Run the process to its end and return what it found.
+
+        Raises:
+            NoAnswer: It found nothing.
+        """
+        try:
+            self._gang.start()
+            while not self._gang.exits():
+                self._hear(self._gang.listen(POLL))
+                self._check()
+            self._hear(self._gang.read())
+            return self._read()
+        except ForkServerDied as exc:
+            raise NoAnswer("was killed together with the process that starts all others") from exc
+        finally:
+            self._gang.end()
+
+    def _hear(self, reports: Sequence[Report]) -> None:
+        for _, event in reports:
+            if event["event"] == events.ERROR:
+                raise NoAnswer(f"ended with {reasons.explain(event)}", event["detail"])
+            if event["event"] == events.DOING:
+                self.step, self._since = event["what"], event["at"]
+
+    def _check(self) -> None:
+        if time.monotonic() - self._since > self._seconds:
+            raise Blocked(f"took longer than {self._seconds:g} s", self._gang.stack(0))
+        if self._gauge.exceeded():
+            raise NoAnswer("needed more memory than is free")
+
+    def _read(self) -> Any:
+        status = self._gang.exits()[0]
+        if status != 0:
+            raise NoAnswer(reasons.death(status), self._gang.last_words(0))
+        return json.loads(self._folder.answer.read_text(encoding="utf-8"))

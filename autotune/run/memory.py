@@ -1,0 +1,108 @@
+"""How much memory a trial holds, and how much it may."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+
+SHARE = 0.8
+"""Of what is free at a trial's start: the rest keeps the machine and the tuner alive."""
+EVERY = 0.2
+"""Seconds between two samples. Memory fills at a few GB per second."""
+_FAMILY_EVERY = 1.0
+_FAMILY_SHARE = 0.005
+"""Most of one core that looking for new processes may take. It reads all of /proc."""
+
+
+def ceiling() -> int:
+    """Return the bytes that a trial which starts now may hold."""
+    return int(SHARE * available())
+
+
+def available(groups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return the free bytes of the machine, or of the container if that has less."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit = (groups / "memory.max").read_text(encoding="ascii").strip()
+        used = int((groups / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return free
+    return free if limit == "max" else min(free, max(0, int(limit) - used))
+
+
+def kernel_kills(statistics: Path = Path("/proc/vmstat")) -> int:
+    """Return how many processes the kernel has killed for want of memory since it started."""
+    try:
+        for line in statistics.read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "oom_kill":
+                return int(value)
+    except OSError:
+        pass
+    return 0
+
+
+class MemoryGauge:
+    """Samples the memory of all processes that descend from one.
+
+    Args:
+        ancestor: The process id of the fork server, which also adopts the trial's orphans.
+        most: Bytes that they may hold together.
+        now: A monotonic clock in seconds.
+    """
+
+    def __init__(self, ancestor: int, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._ancestor = ancestor
+        self.most = most
+        self._now = now
+        self._family: Sequence[psutil.Process] = ()
+        self._next_sample = 0.0
+        self._next_family = 0.0
+        self.peak = 0
+        """Largest sum so far."""
+
+    def exceeded(self) -> bool:
+        """Take a sample if it is time, and return whether the processes hold too much."""
+        if self._now() < self._next_sample:
+            return False
+        self._next_sample = self._now() + EVERY
+        self._look_for_family()
+        resident = sum(_resident(process) for process in self._family)
+        self.peak = max(self.peak, resident)
+        # Pages shared with the fork server count once per process in `resident`. What is exact is
+        # slow, and stops the process while it is read, so it is asked only when it decides.
+        return resident > self.most and self._exact() > self.most
+
+    def _look_for_family(self) -> None:
+        begun = self._now()
+        if begun >= self._next_family:
+            self._family = _descendants(self._ancestor)
+            ended = self._now()
+            self._next_family = ended + max(_FAMILY_EVERY, (ended - begun) / _FAMILY_SHARE)
+
+    def _exact(self) -> int:
+        return sum(_proportional(process) for process in self._family)
+
+
+def _descendants(pid: int) -> Sequence[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return ()
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _proportional(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.Error:
+        return 0

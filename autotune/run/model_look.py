@@ -1,0 +1,88 @@
+"""What a model factory gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from autotune.run.complaint import failed
+from autotune.run.failure import describe
+from autotune.run.reasons import explain
+
+
+class ModelLook:
+    """Checks a model and describes it.
+
+    Args:
+        model: What the factory returned.
+
+    Raises:
+        Complaint: It is no compiled Keras model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, keras.Model):
+            raise failed(
+                f"model_fn returned {_kind(model)}, not a keras.Model.",
+                "Return the compiled model.",
+            )
+        if not model.compiled or model.optimizer is None:
+            raise failed(
+                "model_fn returned a model that is not compiled.",
+                "Call model.compile(optimizer=..., loss=...) before returning it.",
+            )
+        self._model = model
+
+    def train_on(self, batch: Any) -> None:
+        """Take one step, which shows whether model, loss, metrics and data fit together.
+
+        It is taken eagerly: that needs no tracing, and errors name the line that raised them.
+
+        Raises:
+            Complaint: The model does not accept the examples.
+        """
+        self._model.run_eagerly = True
+        try:
+            # The batch is a dataset of its own, so that no error of the user's dataset comes here.
+            self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
+        except BaseException as exc:
+            raise failed(
+                f"The model does not accept what the dataset gives: {explain(describe(exc))}.",
+                "Compare the shapes and types of the model's inputs, loss and metrics with those "
+                "of the examples, which dataset_fn must give one at a time, not in batches "
+                "(unless it declares batch_size).",
+            ) from exc
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of the model, once it has been tried."""
+        trainable = self._model.trainable_weights
+        return {
+            "weights": sum(int(np.prod(each.shape)) for each in self._model.weights),
+            "gradient_bytes": sum(_bytes(each) for each in trainable),
+            "optimizer": type(self._model.optimizer).__name__,
+            "loss": _name(self._model.loss),
+        }
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return "nothing" if value is None else f"a {kind.__module__}.{kind.__qualname__}"
+
+
+def _bytes(weight: Any) -> int:
+    return int(np.prod(weight.shape)) * int(tf.as_dtype(weight.dtype).size)
+
+
+def _name(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(_name(each) for each in loss.values())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_name(each) for each in loss)
+    return str(getattr(loss, "__name__", type(loss).__name__))

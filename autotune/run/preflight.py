@@ -1,0 +1,103 @@
+"""Looks at the machine and at the factories before any trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from autotune.errors import (
+    DatasetTooSmall,
+    EngineError,
+    FactoryFailed,
+    FactoryNotFound,
+    WorkloadError,
+)
+from autotune.machine import Machine, this_host
+from autotune.run import steps
+from autotune.run.folder import TrialFolder
+from autotune.run.forking import ForkClient
+from autotune.run.look import Blocked, Look, NoAnswer
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+E = TypeVar("E", bound=Exception)
+
+_DEVICE_SECONDS = 120.0
+_KINDS: Mapping[str, type[WorkloadError]] = {
+    kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, DatasetTooSmall)
+}
+
+
+def machine(server: ForkClient, folder: TrialFolder) -> Machine:
+    """Return what this machine offers, as TensorFlow sees it.
+
+    Raises:
+        EngineError: TensorFlow cannot list its devices.
+    """
+    try:
+        found = Look(server, folder, "devices", _DEVICE_SECONDS).answer()
+    except NoAnswer as exc:
+        raise _with_detail(
+            EngineError(
+                f"TensorFlow cannot list its devices: the process that tried {exc.why}.",
+                "Check that `tf.config.list_physical_devices()` works in this environment.",
+            ),
+            exc.detail,
+        ) from exc
+    return this_host(
+        gpus=tuple(found["gpus"]),
+        tpus=found["tpus"],
+        tensorflow=found["tensorflow"],
+        keras=found["keras"],
+    )
+
+
+def inspect(
+    server: ForkClient, folder: TrialFolder, workload: Workload, seconds: float
+) -> WorkloadFacts:
+    """Call the factories and return what they give.
+
+    Raises:
+        WorkloadError: One does not fulfil its contract.
+    """
+    request = {
+        "seconds": seconds,
+        "model": _order(workload.model),
+        "dataset": _order(workload.dataset),
+    }
+    folder.request.write_text(json.dumps(request), encoding="utf-8")
+    look = Look(server, folder, "inspect", seconds)
+    try:
+        answer = look.answer()
+    except NoAnswer as exc:
+        raise _with_detail(_failure(look.step, exc, seconds), exc.detail) from exc
+    if "complaint" in answer:
+        raise _error(answer["complaint"])
+    return WorkloadFacts.model_validate(answer["facts"])
+
+
+def _order(factory: Factory) -> dict[str, Any]:
+    return factory.model_dump(include={"name", "module", "root", "arguments"})
+
+
+def _failure(step: str, exc: NoAnswer, seconds: float) -> FactoryFailed:
+    if isinstance(exc, Blocked):
+        return FactoryFailed(
+            f"{steps.TOO_LONG[step]} {seconds:g} s.",
+            "See what it waits for; the last lines tell where it stands.",
+        )
+    return FactoryFailed(
+        f"The process that looked at the factories {exc.why} while {step}.",
+        "Call the factories in a Python session of their own to see why.",
+    )
+
+
+def _error(complaint: Mapping[str, str]) -> WorkloadError:
+    error = _KINDS[complaint["kind"]](complaint["cause"], complaint["next_step"])
+    return _with_detail(error, complaint["detail"])
+
+
+def _with_detail(error: E, detail: str) -> E:
+    if detail:
+        error.add_note(detail)
+    return error

@@ -1,0 +1,132 @@
+"""The body of `make_dataset()`: from single examples to endless batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autotune.config import Configuration, CountOrAuto
+from autotune.script.text import call, literal
+from autotune.value import Value
+from autotune.workload import Factory, WorkloadFacts
+
+_SHARDING = {
+    "auto": "tf.data divides the examples between the workers, by file where it can.",
+    "data": "Every worker runs this whole pipeline, and tf.data keeps its share of the examples.",
+    "file": "tf.data divides the files between the workers, so each reads only its own.",
+    "off": "Every worker reads all examples.",
+}
+
+
+class Pipeline(Value):
+    """What the template of the dataset needs to know."""
+
+    parameter: str
+    """The parameter of `make_dataset()` with its type, or nothing."""
+    summary: str
+    """First line of its docstring."""
+    lines: tuple[str, ...]
+    """Its body, without the indentation."""
+
+
+def pipeline(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> Pipeline:
+    """Return how the program makes batches of the factory's examples."""
+    return Pipeline(
+        parameter=_parameter(configuration),
+        summary=_summary(configuration),
+        lines=(
+            *_context(configuration, dataset, facts),
+            _first(configuration, dataset, facts),
+            *_options(configuration),
+            *_batches(configuration, facts),
+        ),
+    )
+
+
+def at_source(configuration: Configuration) -> bool:
+    """Whether each worker has a pipeline of its own that reads only its share."""
+    return configuration.workers > 1 and configuration.shard_policy == "source"
+
+
+def _parameter(configuration: Configuration) -> str:
+    if configuration.workers == 1:
+        return ""
+    if at_source(configuration):
+        return "input_context: tf.distribute.InputContext"
+    return "global_batch: int"
+
+
+def _summary(configuration: Configuration) -> str:
+    if not configuration.distributed:
+        return "Return batches without end."
+    if at_source(configuration):
+        return "Return batches for one replica without end, from this worker's share."
+    return "Return batches for all replicas together, without end."
+
+
+def _batch(configuration: Configuration) -> str:
+    if not configuration.distributed or at_source(configuration):
+        return "PER_REPLICA_BATCH"
+    return "global_batch" if configuration.workers > 1 else "GLOBAL_BATCH"
+
+
+def _context(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> Iterator[str]:
+    """Give a lone pipeline a context that says so, if the factory wants one."""
+    fixed = {name for name, _ in dataset.arguments}
+    if "input_context" not in {*facts.dataset_takes} - fixed or at_source(configuration):
+        return
+    replicas = "REPLICAS" if configuration.distributed else "1"
+    if configuration.workers > 1:
+        replicas = "global_batch // PER_REPLICA_BATCH"
+        yield "# As for a single pipeline: it reads all examples, and tf.data divides them."
+    yield "input_context = tf.distribute.InputContext("
+    yield f"    num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync={replicas}"
+    yield ")"
+
+
+def _first(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> str:
+    offered = {
+        "input_context": "input_context",
+        "batch_size": _batch(configuration),
+        "num_parallel_calls": _automatic(configuration.num_parallel_calls),
+    }
+    values = {name: text for name, text in offered.items() if name in facts.dataset_takes}
+    values |= {name: literal(value) for name, value in dataset.arguments}
+    takes = facts.dataset_takes
+    values |= {name: literal(value) for name, value in configuration.arguments if name in takes}
+    return call("dataset_fn", values.items(), before="dataset = ", indent=4)
+
+
+def _options(configuration: Configuration) -> Iterator[str]:
+    gang = configuration.workers > 1 and not at_source(configuration)
+    if not gang and not configuration.private_threads:
+        return
+    yield "options = tf.data.Options()"
+    if gang:
+        policy = configuration.shard_policy
+        yield f"# {_SHARDING[policy]}"
+        yield "options.experimental_distribute.auto_shard_policy = ("
+        yield f"    tf.data.experimental.AutoShardPolicy.{policy.upper()}"
+        yield ")"
+    if configuration.private_threads:
+        yield "# A pool of its own, so that input and training do not wait for each other's threads."
+        yield f"options.threading.private_threadpool_size = {configuration.private_threads}"
+    yield "dataset = dataset.with_options(options)"
+
+
+def _batches(configuration: Configuration, facts: WorkloadFacts) -> Iterator[str]:
+    steps = ["dataset", "repeat()"]
+    if configuration.cache == "memory":
+        steps.insert(1, "cache()")
+    if "batch_size" not in facts.dataset_takes:
+        yield "# Without the remainder, so that all batches and all replicas' shares are equal."
+        steps.append(f"batch({_batch(configuration)}, drop_remainder=True)")
+    chain = ".".join(steps)
+    if configuration.prefetch == 0:
+        yield f"return {chain}"
+        return
+    yield f"dataset = {chain}"
+    yield f"return dataset.prefetch({_automatic(configuration.prefetch)})"
+
+
+def _automatic(value: CountOrAuto) -> str:
+    return "tf.data.AUTOTUNE" if value == "auto" else str(value)

@@ -1,0 +1,163 @@
+"""Renders a configuration and a workload into a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from autotune.config import Configuration
+from autotune.errors import ConfigurationError
+from autotune.machine import Machine
+from autotune.script.factories import Factories, factories
+from autotune.script.imports import Import, sections
+from autotune.script.pipeline import at_source, pipeline
+from autotune.script.text import call, literal, paragraph
+from autotune.script.words import in_words
+from autotune.strategies import Training, strategy
+from autotune.value import Value
+from autotune.workload import Workload, WorkloadFacts
+
+UNKNOWN_STEPS = 1000
+"""Steps of an epoch where nobody knows how many examples there are."""
+
+
+class Program(Value):
+    """The text of a training program."""
+
+    train: str
+    """`train.py`: trains in one process, or as one worker of several."""
+    launch: str | None = None
+    """`launch.py`: starts all workers on this machine; None where one process is enough."""
+
+
+def render(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts, machine: Machine
+) -> Program:
+    """Return the program that trains the workload as the configuration says.
+
+    Raises:
+        ConfigurationError: The strategy is unknown, or no factory takes one of the arguments.
+    """
+    _check_arguments(configuration, facts)
+    plan = strategy(configuration.strategy)
+    training = plan.training(configuration)
+    context = {
+        **_configuration(configuration, facts),
+        **_head(configuration, workload, training),
+        "setup": plan.setup(configuration, machine),
+        "pipeline": pipeline(configuration, workload.dataset, facts),
+        "model": _model(configuration, workload, facts),
+        "callbacks": _callbacks(workload, training),
+        "gpus": bool(machine.gpus),
+    }
+    train = _fill_in(f"{training}.py.j2", context)
+    if configuration.workers == 1:
+        return Program(train=train)
+    return Program(train=train, launch=_fill_in("launch.py.j2", context))
+
+
+def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
+    known = {*facts.model_takes, *facts.dataset_takes}
+    for name, _ in configuration.arguments:
+        if name not in known:
+            raise ConfigurationError(
+                f"No factory declares the parameter {name!r}.",
+                f"Declared are: {', '.join(sorted(known)) or 'none'}.",
+            )
+
+
+def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
+    gang = configuration.workers > 1
+    batch = "GLOBAL_BATCH" if configuration.distributed else "PER_REPLICA_BATCH"
+    return {
+        "gang": gang,
+        "source": at_source(configuration),
+        "workers": configuration.workers,
+        "replicas": configuration.replicas,
+        "replicas_per_worker": configuration.replicas_per_worker,
+        "per_replica_batch": configuration.per_replica_batch,
+        "batch": "global_batch" if gang else batch,
+        "steps_per_execution": configuration.steps_per_execution,
+        "threads": configuration.threads_per_process,
+        "xla": configuration.xla,
+        "precision": configuration.precision,
+        "examples": facts.examples,
+        "unknown_steps": max(UNKNOWN_STEPS // configuration.steps_per_execution, 1)
+        * configuration.steps_per_execution,
+    }
+
+
+def _head(
+    configuration: Configuration, workload: Workload, training: Training
+) -> dict[str, object]:
+    parts = factories(workload)
+    gang = configuration.workers > 1
+    where = "Run it in the folder where autotune ran" if parts.roots else "Run it as follows"
+    return {
+        "about": paragraph(
+            f"Train {workload.model.short_name} on {workload.dataset.short_name} with "
+            f"{strategy(configuration.strategy).title}.",
+            first='"""',
+        )[3:],
+        "words": in_words(configuration),
+        "usage": f"{where}, {'with all workers on one machine' if gang else 'for example'}:",
+        "commands": [f"python {'launch' if gang else 'train'}.py --epochs 5"],
+        "imports": sections({*parts.imports, *_imports(parts, training, gang=gang)}),
+        "local_imports": sections(parts.local_imports),
+        "roots": parts.roots,
+        "missing": parts.missing,
+        "definitions": parts.definitions,
+        "assignments": parts.assignments,
+    }
+
+
+def _imports(parts: Factories, training: Training, *, gang: bool) -> set[Import]:
+    found = {
+        Import("argparse"),
+        Import("collections.abc", "Sequence"),
+        Import("keras"),
+        Import("tensorflow", "", "tf"),
+    }
+    if training == "loop" or parts.missing:
+        found |= {Import("collections.abc", "Callable"), Import("typing", "Any")}
+    if parts.roots or gang:
+        found.add(Import("sys"))
+    if gang:
+        found |= {Import("tempfile"), Import("pathlib", "Path")}
+    return found
+
+
+def _model(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> str:
+    takes = facts.model_takes
+    chosen = {name: value for name, value in configuration.arguments if name in takes}
+    values = {**dict(workload.model.arguments), **chosen}
+    pairs = [(name, literal(value)) for name, value in values.items()]
+    return call("model_fn", pairs, before="model = ", indent=8)
+
+
+def _callbacks(workload: Workload, training: Training) -> str:
+    if workload.callbacks is None:
+        return "list(callbacks)"
+    pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
+    return f"[*{call('callbacks_fn', pairs)}, *callbacks]"
+
+
+def _fill_in(template: str, context: Mapping[str, object]) -> str:
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("autotune.script"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - the result is a program, not a web page
+    )
+    environment.filters["literal"] = literal
+    environment.filters["paragraph"] = paragraph
+    return environment

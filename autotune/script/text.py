@@ -1,0 +1,70 @@
+"""Pieces of program text, laid out as ruff's formatter would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from textwrap import fill
+
+from autotune.value import Scalar
+
+WIDTH = 100
+
+
+def literal(value: Scalar | None) -> str:
+    """Return a value as Python text, with double quotes where they need no more escapes."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    text = repr(value)
+    if not text.startswith("'") or '"' in text:
+        return text
+    return '"' + text[1:-1].replace("\\'", "'") + '"'
+
+
+def call(
+    head: str, arguments: Iterable[tuple[str, str]], *, before: str = "", indent: int = 0
+) -> str:
+    """Return a call with keyword arguments, on one line if it fits.
+
+    Args:
+        head: What is called.
+        arguments: Pairs of a name and the text of its value; an empty name is positional.
+        before: What stands before the call on its first line, such as `dataset = `.
+        indent: Spaces before the line. The first line is returned without them.
+    """
+    parts = [f"{name}={text}" if name else text for name, text in arguments]
+    flat = f"{before}{head}({', '.join(parts)})"
+    if indent + len(flat) <= WIDTH or not parts:
+        return flat
+    inner = " " * (indent + 4)
+    together = inner + ", ".join(parts)
+    if len(together) <= WIDTH:
+        body = together
+    else:
+        body = "\n".join(f"{inner}{part}," for part in parts)
+    return f"{before}{head}(\n{body}\n{' ' * indent})"
+
+
+def paragraph(text: str, *, indent: int = 0, first: str = "", rest: str = "") -> str:
+    """Return text filled to the width, to stand at `indent`; the first line is not indented."""
+    lines = fill(
+        " ".join(text.split()),
+        width=WIDTH - indent,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).splitlines()
+    return ("\n" + " " * indent).join(lines)
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names for people: `a`, `a and b`, `a, b and c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

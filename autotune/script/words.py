@@ -1,0 +1,64 @@
+"""The configuration in words, for the head of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autotune.config import Configuration
+from autotune.script.text import count, literal
+from autotune.strategies import strategy
+
+
+def in_words(configuration: Configuration) -> list[str]:
+    """Return a line for the strategy, one for the batch, and one per axis that was changed."""
+    return [*_distribution(configuration), *_steps(configuration), *_input(configuration)]
+
+
+def _distribution(configuration: Configuration) -> Iterator[str]:
+    title = strategy(configuration.strategy).title
+    workers, each = configuration.workers, configuration.replicas_per_worker
+    batch = count(configuration.per_replica_batch, "example")
+    if not configuration.distributed:
+        yield f"{title}, {batch} per step"
+        return
+    replicas = count(each, "replica")
+    place = f"{count(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
+    yield f"{title}, {place}"
+    yield f"{batch} per replica, so {configuration.global_batch:,} per step"
+    if configuration.reduction != "default":
+        yield f"gradients added up by the algorithm {literal(configuration.reduction)}"
+
+
+def _steps(configuration: Configuration) -> Iterator[str]:
+    if configuration.steps_per_execution > 1:
+        yield f"{configuration.steps_per_execution} steps per call of the compiled function"
+    if configuration.xla:
+        yield "compiled with XLA"
+    if configuration.precision != "float32":
+        yield f"computes with the dtype policy {configuration.precision}"
+    if configuration.threads_per_process:
+        yield f"at most {count(configuration.threads_per_process, 'thread')} per operation"
+
+
+def _input(configuration: Configuration) -> Iterator[str]:
+    if configuration.workers > 1:
+        yield _SHARDS[configuration.shard_policy]
+    if configuration.cache == "memory":
+        yield "examples kept in memory after the first epoch"
+    if configuration.prefetch != "auto":
+        yield f"{count(configuration.prefetch, 'batch')} prefetched".replace("batchs", "batches")
+    if configuration.num_parallel_calls != "auto":
+        yield f"{configuration.num_parallel_calls} parallel calls of the input's own maps"
+    if configuration.private_threads:
+        yield f"{count(configuration.private_threads, 'thread')} for the input alone"
+    for name, value in configuration.arguments:
+        yield f"{name} = {literal(value)}"
+
+
+_SHARDS = {
+    "auto": "examples divided between the workers as tf.data sees fit",
+    "data": "every worker reads all examples and keeps its share",
+    "file": "the input's files divided between the workers",
+    "off": "every worker reads all examples",
+    "source": "each worker reads only its own share of the examples",
+}

@@ -1,0 +1,56 @@
+"""What is left of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autotune.search.options import Options
+
+MAX_FINALS_SHARE = 0.5
+"""Of the time, the finals may set aside at most this share."""
+
+
+class Budget:
+    """Time and trials that a search may still spend.
+
+    Args:
+        options: Holds the bounds.
+        now: The engine's clock, so that a virtual machine has virtual time.
+        began: When the search began, by that clock.
+    """
+
+    def __init__(self, options: Options, now: Callable[[], float], began: float) -> None:
+        self._options = options
+        self._now = now
+        self._began = began
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return self._now() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds left; infinite without a bound."""
+        if self._options.seconds is None:
+            return float("inf")
+        return self._options.seconds - self.elapsed
+
+    def allows(self, trials: int, *, cost: float, share: float, reserve: float) -> bool:
+        """Return whether another exploring trial fits.
+
+        Args:
+            trials: Exploring trials made so far.
+            cost: Seconds that one is expected to take.
+            share: Of what exploring may take in all, how much may be spent by now.
+            reserve: Seconds that the finals will need.
+        """
+        most = self._options.max_trials
+        if trials == 0:
+            return True
+        if most is not None and trials >= max(1, round(most * share)):
+            return False
+        if self._options.seconds is None:
+            return True
+        kept = min(reserve, MAX_FINALS_SHARE * self._options.seconds)
+        return self.elapsed + cost <= share * (self._options.seconds - kept)

@@ -1,0 +1,91 @@
+"""What the trials so far say, together."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from autotune.config import Configuration
+from autotune.measure import Interval, Noise, certainly_slower, mean_rate, pooled_noise
+from autotune.measure.estimate import Reading
+from autotune.trial import Stage, Trial
+
+
+class History:
+    """Reads the trials of a study as measurements of configurations.
+
+    Args:
+        trials: Oldest first; kept by whoever appends to them.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self._trials = list(trials)
+
+    def __len__(self) -> int:
+        """Return how many exploring trials were run."""
+        return sum(t.stage is not Stage.FINAL and t.wall_seconds > 0 for t in self._trials)
+
+    def add(self, trial: Trial) -> None:
+        """Take in a trial that has ended."""
+        self._trials.append(trial)
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """All trials, oldest first."""
+        return tuple(self._trials)
+
+    @property
+    def tried(self) -> set[Configuration]:
+        """Configurations with any outcome."""
+        return {trial.configuration for trial in self._trials}
+
+    def rates(self, configuration: Configuration) -> tuple[float, ...]:
+        """Return the throughput of each exploring run of a configuration that was measured."""
+        return self._rates().get(configuration, ())
+
+    @property
+    def noise(self) -> Noise:
+        """Between-run noise, from configurations that were measured more than once."""
+        return pooled_noise([math.log(r) for r in rates] for rates in self._rates().values())
+
+    def estimate(self, configuration: Configuration) -> Interval:
+        """Return the throughput of a measured configuration."""
+        return mean_rate(self.rates(configuration), self.noise)
+
+    def ranked(self, *, distributed: bool) -> list[Configuration]:
+        """Return the measured configurations, the fastest first."""
+        rates = self._rates()
+        mine = [c for c in rates if c.distributed is distributed]
+        return sorted(mine, key=lambda c: -fmean(math.log(r) for r in rates[c]))
+
+    @property
+    def yardstick(self) -> Configuration | None:
+        """The best single-device configuration so far."""
+        return next(iter(self.ranked(distributed=False)), None)
+
+    def reference(self) -> tuple[float, ...]:
+        """Return the throughput of each run of the yardstick."""
+        return self.rates(self.yardstick) if self.yardstick else ()
+
+    def surely_slower(self, configuration: Configuration) -> bool:
+        """Return whether a measured configuration is certainly slower than the yardstick."""
+        rates = self.rates(configuration)
+        rate = math.exp(fmean(math.log(r) for r in rates))
+        # The windows' own error is small beside the noise between runs, which is counted.
+        reading = Reading(steps_per_second=rate, error=0.0, windows=0, seconds=0.0)
+        return certainly_slower(rate, reading, self.reference(), self.noise, looks=1) is not None
+
+    def cost(self, *, workers: int, default: float) -> float:
+        """Return the mean wall time of trials with so many workers, in seconds."""
+        known = [t.wall_seconds for t in self._trials if t.configuration.workers == workers]
+        known = [each for each in known if each > 0]
+        return fmean(known) if known else default
+
+    def _rates(self) -> dict[Configuration, tuple[float, ...]]:
+        found: dict[Configuration, list[float]] = defaultdict(list)
+        for trial in self._trials:
+            if trial.stage is not Stage.FINAL and trial.measured and trial.examples_per_second:
+                found[trial.configuration].append(trial.examples_per_second)
+        return {configuration: tuple(rates) for configuration, rates in found.items()}

@@ -1,0 +1,105 @@
+"""The card of a search: what it will look at, and why not more. Shown before it starts."""
+
+from __future__ import annotations
+
+from autotune.config import axes, describe
+from autotune.machine import Machine
+from autotune.search.options import Options
+from autotune.space import Candidates, Limit, Space
+from autotune.strategies import strategy
+from autotune.value import Scalar, Value
+from autotune.workload import Workload, WorkloadFacts
+
+SECONDS_ALONE = 3.0
+SECONDS_PER_WORKER = 3.0
+"""Rough wall time of a trial of one process, and of each worker of a gang, on a small model."""
+
+
+class AxisPlan(Value):
+    """One axis under one strategy."""
+
+    name: str
+    values: tuple[Scalar, ...]
+    meaning: str
+
+
+class StrategyPlan(Value):
+    """One strategy in a search."""
+
+    name: str
+    title: str
+    configurations: int
+    axes: tuple[AxisPlan, ...]
+    limits: tuple[Limit, ...]
+
+
+class Plan(Value):
+    """A search before it starts."""
+
+    workload: str
+    machine: Machine
+    space: str
+    facts: WorkloadFacts
+    strategies: tuple[StrategyPlan, ...]
+    budget_seconds: float | None
+    exhaustive_seconds: float
+    """Rough time that measuring every configuration once would take."""
+
+    @property
+    def configurations(self) -> int:
+        """Configurations that can run."""
+        return sum(each.configurations for each in self.strategies)
+
+
+def plan(
+    workload: Workload,
+    machine: Machine,
+    space: Space,
+    facts: WorkloadFacts,
+    found: Candidates,
+    options: Options,
+) -> Plan:
+    """Return the card of a search."""
+    return Plan(
+        workload=workload.name,
+        machine=machine,
+        space=space.name,
+        facts=facts,
+        strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
+        budget_seconds=options.seconds,
+        exhaustive_seconds=sum(expected_seconds(c.workers) for c in found.configurations),
+    )
+
+
+def expected_seconds(workers: int) -> float:
+    """Return the rough wall time of a trial that nobody has made yet."""
+    return SECONDS_ALONE if workers == 1 else SECONDS_PER_WORKER * workers
+
+
+def _names(found: Candidates) -> list[str]:
+    legal = [c.strategy for c in found.configurations]
+    limited = [limit.strategy for limit in found.limits]
+    return list(dict.fromkeys(legal + limited))
+
+
+def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
+    mine = [c for c in found.configurations if c.strategy == name]
+    values = {axis: tuple(dict.fromkeys(getattr(c, axis) for c in mine)) for axis in axes()}
+    own = dict.fromkeys(pair for c in mine for pair in c.arguments)
+    for axis in dict.fromkeys(axis for axis, _ in own):
+        values[axis] = tuple(value for other, value in own if other == axis)
+    return StrategyPlan(
+        name=name,
+        title=strategy(name).title,
+        configurations=len(mine),
+        axes=tuple(
+            AxisPlan(name=axis, values=found_values, meaning=_meaning(axis))
+            for axis, found_values in values.items()
+            if len(found_values) > 1
+        ),
+        limits=tuple(limit for limit in found.limits if limit.strategy == name),
+    )
+
+
+def _meaning(axis: str) -> str:
+    return describe(axis) if axis in axes() else "Your own axis; goes to the factory that takes it."

@@ -1,0 +1,164 @@
+"""Runs one configuration through the engine and keeps what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.measure import Noise, read, settled_from
+from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
+from autotune.script import render
+from autotune.search.budget import Budget
+from autotune.search.events import Observer, TrialEnded, TrialStarted
+from autotune.search.history import History
+from autotune.search.options import SCRIPT_SEED
+from autotune.search.study import Study
+from autotune.search.watches import MeasureWatch
+from autotune.strategies import strategy
+from autotune.trial import Stage, Trial
+from autotune.workload import Workload, WorkloadFacts
+
+GRACE_SECONDS = 15.0
+"""A phase may take this much longer than the budget lasts, so that a search keeps to its budget
+and yet a first compilation near the end is not taken for a hang."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is tuned, and where."""
+
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+
+
+class Runner:
+    """Makes trials, one at a time.
+
+    Args:
+        engine: Runs them.
+        subject: What is tuned.
+        study: Keeps them.
+        folder: Holds one folder for each.
+        budget: Bounds how long a phase may take.
+        observer: Is told of each.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        subject: Subject,
+        study: Study,
+        *,
+        folder: Path,
+        budget: Budget,
+        observer: Observer,
+    ) -> None:
+        self._engine = engine
+        self._subject = subject
+        self._study = study
+        self._folder = folder
+        self._budget = budget
+        self._observer = observer
+        self.history = History(study.trials)
+
+    def run(
+        self,
+        configuration: Configuration,
+        stage: Stage,
+        *,
+        reference: Sequence[float] = (),
+        turn: int | None = None,
+    ) -> Trial:
+        """Run a configuration once and save the trial.
+
+        Args:
+            configuration: What to run.
+            stage: Why.
+            reference: Throughput of one device, to stop early below it; empty: never.
+            turn: The round of the finals.
+        """
+        number = len(self._study.trials)
+        self._observer(TrialStarted(number, stage, configuration, self._budget.elapsed))
+        watch = MeasureWatch(
+            configuration.global_batch, reference=reference, noise=self._noise(reference)
+        )
+        result = self._engine.run(self._request(configuration, number), watch)
+        return self._keep(trial_of(number, stage, configuration, result, turn))
+
+    def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:
+        """Save that a configuration was not run, and why."""
+        return self._keep(
+            Trial(
+                number=len(self._study.trials),
+                stage=stage,
+                configuration=configuration,
+                outcome=Outcome.SKIPPED,
+                reason=reason,
+            )
+        )
+
+    def _keep(self, trial: Trial) -> Trial:
+        self._study.append(trial)
+        self.history.add(trial)
+        self._observer(TrialEnded(trial, self._budget.elapsed))
+        return trial
+
+    def _noise(self, reference: Sequence[float]) -> Noise | None:
+        return self.history.noise if reference else None
+
+    def _request(self, configuration: Configuration, number: int) -> TrialRequest:
+        subject = self._subject
+        program = render(configuration, subject.workload, subject.facts, subject.machine)
+        return TrialRequest(
+            configuration=configuration,
+            script=program.train,
+            workload=subject.workload,
+            roles=strategy(configuration.strategy).roles(configuration, subject.machine),
+            folder=self._folder / f"{number:04d}",
+            seed=SCRIPT_SEED,
+            limits=_within(self._budget.left),
+        )
+
+
+def trial_of(
+    number: int, stage: Stage, configuration: Configuration, result: RunResult, turn: int | None
+) -> Trial:
+    """Return the record of a run."""
+    start = settled_from(result.windows)
+    shown = result.windows[start:] if start is not None else ()
+    if result.outcome is Outcome.PRUNED and not shown:
+        shown = result.windows[len(result.windows) // 2 :]
+    reading = read(shown) if shown else None
+    return Trial(
+        number=number,
+        stage=stage,
+        configuration=configuration,
+        outcome=result.outcome,
+        reason=result.reason,
+        round=turn,
+        examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
+        error=reading and reading.error,
+        windows=result.windows,
+        steady_from=start,
+        start_seconds=result.start_seconds,
+        first_step_seconds=result.first_step_seconds,
+        wall_seconds=result.wall_seconds,
+        peak_memory=result.peak_memory,
+        detail=result.detail,
+    )
+
+
+def _within(left: float) -> Limits:
+    limits, most = Limits(), max(left, 0) + GRACE_SECONDS
+    return replace(
+        limits,
+        start=min(limits.start, most),
+        first_step=min(limits.first_step, most),
+        window=min(limits.window, most),
+    )
+
+

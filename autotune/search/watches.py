@@ -1,0 +1,87 @@
+"""When a running trial has shown enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autotune.measure import Noise, Reading, certainly_slower, read, settled_from
+from autotune.run.engine import Outcome, Stop
+from autotune.window import Window
+
+MEASURE_SECONDS = 0.8
+"""Steady time that is enough: more would not help, because fresh runs differ by more."""
+MEASURE_WINDOWS = 5
+SETTLE_SECONDS = 20.0
+"""Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
+SETTLE_WINDOWS = 12
+LOOKS = (5, 8, 12)
+"""Steady or not, a run is compared with one device after so many windows past the first second,
+and no more often, because every look may err."""
+
+
+class MeasureWatch:
+    """Stops a run when it is measured, will not settle, or is certainly slower than one device.
+
+    Args:
+        global_batch: Examples per step.
+        reference: Throughput of each run of the yardstick; empty: nothing is pruned.
+        noise: Between-run noise.
+        seconds: Steady time to collect.
+    """
+
+    def __init__(
+        self,
+        global_batch: int,
+        *,
+        reference: Sequence[float] = (),
+        noise: Noise | None = None,
+        seconds: float = MEASURE_SECONDS,
+    ) -> None:
+        self._batch = global_batch
+        self._reference = tuple(reference)
+        self._noise = noise
+        self._seconds = seconds
+        self._looks = list(LOOKS)
+
+    def __call__(self, windows: Sequence[Window]) -> Stop | None:
+        """Decide on all windows so far."""
+        start = settled_from(windows)
+        if start is not None and enough(windows[start:], self._seconds):
+            return Stop(Outcome.MEASURED, "its speed is known")
+        return self._prune(windows) or (_unsteady(windows) if start is None else None)
+
+    def _prune(self, windows: Sequence[Window]) -> Stop | None:
+        warm = past_warm_up(windows)
+        if not self._reference or not self._noise or len(warm) not in self._looks:
+            return None
+        self._looks.remove(len(warm))
+        reading = read(warm)
+        rate = reading.steps_per_second * self._batch
+        bound = certainly_slower(rate, reading, self._reference, self._noise, looks=len(LOOKS))
+        if bound is None:
+            return None
+        return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the throughput of one device")
+
+
+def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
+    """Return the windows past the first second of steps."""
+    elapsed = 0.0
+    for index, window in enumerate(windows):
+        if elapsed >= 1.0:
+            return windows[index:]
+        elapsed += window.seconds
+    return ()
+
+
+def enough(steady: Sequence[Window], seconds: float) -> bool:
+    """Return whether the steady windows make a measurement."""
+    return len(steady) >= MEASURE_WINDOWS and sum(w.seconds for w in steady) >= seconds
+
+
+def _unsteady(windows: Sequence[Window]) -> Stop | None:
+    seconds = sum(window.seconds for window in windows)
+    if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
+        return None
+    return Stop(Outcome.UNSTEADY, f"its speed did not settle within {seconds:.0f} s of steps")
+
+

@@ -1,0 +1,79 @@
+"""Which configurations can run on this machine with this workload, and why the others cannot.
+
+What is special to a strategy is in its own file; here is what holds for all of them.
+"""
+
+from __future__ import annotations
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.space.constraints import Constraints
+from autotune.strategies import strategy
+from autotune.workload import WorkloadFacts
+
+CACHE_SHARE = 0.25
+"""Of the machine's memory, at most this share may hold cached examples."""
+
+
+def why_illegal(
+    configuration: Configuration,
+    machine: Machine,
+    facts: WorkloadFacts,
+    constraints: Constraints | None = None,
+) -> str | None:
+    """Return the rule that a configuration breaks, as a sentence, or None if it can run."""
+    return (
+        _batch(configuration, facts, constraints or Constraints())
+        or _epoch(configuration, facts)
+        or _cache(configuration, machine, facts)
+        or _hardware(configuration, machine)
+        or _replicas(configuration)
+        or strategy(configuration.strategy).why_illegal(configuration, machine, facts)
+    )
+
+
+def _batch(configuration: Configuration, facts: WorkloadFacts, bounds: Constraints) -> str | None:
+    batch = configuration.global_batch
+    if bounds.global_batch and batch != bounds.global_batch:
+        return f"a global batch of {bounds.global_batch} does not divide by the replicas"
+    if bounds.max_global_batch and batch > bounds.max_global_batch:
+        return f"the global batch would be above the bound of {bounds.max_global_batch}"
+    if facts.examples is not None and batch > facts.examples:
+        return f"the global batch would be above the {facts.examples} examples of the dataset"
+    return None
+
+
+def _epoch(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    if facts.examples is None:
+        return None
+    steps = facts.examples // configuration.global_batch
+    if configuration.steps_per_execution > max(steps, 1):
+        return "an epoch would have fewer steps than one execution runs"
+    return None
+
+
+def _cache(configuration: Configuration, machine: Machine, facts: WorkloadFacts) -> str | None:
+    if configuration.cache == "off":
+        return None
+    if not facts.repeatable:
+        return "a cache would change the training: two passes gave different examples"
+    if facts.examples is None:
+        return "a cache would never be full: the number of examples is not known"
+    size = facts.examples * facts.example_bytes * configuration.workers
+    if size > CACHE_SHARE * machine.memory:
+        return f"the examples take {size / 2**30:.1f} GiB, too much for a cache in memory"
+    return None
+
+
+def _hardware(configuration: Configuration, machine: Machine) -> str | None:
+    if configuration.threads_per_process > machine.cpus:
+        return f"there are {machine.cpus} cores, fewer than the threads of one process"
+    if configuration.precision == "mixed_float16" and not machine.gpus:
+        return "float16 is fast on GPUs only, and there is none"
+    return None
+
+
+def _replicas(configuration: Configuration) -> str | None:
+    if configuration.strategy != "one_device" and not configuration.distributed:
+        return "with one replica it is the same as one device"
+    return None

@@ -1,0 +1,73 @@
+"""Finding and reading spaces: the ready-made ones and a user's file."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from autotune.errors import SpaceError
+from autotune.machine import Machine
+from autotune.space.schema import MachineKind, Space, parse_space
+
+AUTO = "auto"
+"""The name that stands for whichever ready-made space fits the machine."""
+
+
+@cache
+def ready_made() -> dict[str, Space]:
+    """Return the ready-made spaces by name, each from its file."""
+    folder = files("autotune.search_spaces")
+    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
+    return {
+        name.removesuffix(".yaml"): _parse(folder.joinpath(name).read_text("utf-8"), name)
+        for name in names
+    }
+
+
+def load_space(name: str, machine: Machine) -> Space:
+    """Return a space by the name of a ready-made one, by `auto`, or by the path of a YAML file.
+
+    Raises:
+        SpaceError: There is none, or it is not valid.
+    """
+    if name == AUTO:
+        return space_for(machine)
+    if name in ready_made():
+        return ready_made()[name]
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
+        raise SpaceError(
+            f"There is no space called {name!r}.",
+            f"Take one of {', '.join([AUTO, *ready_made()])}, or the path of a YAML file.",
+        )
+    try:
+        return _parse(path.read_text("utf-8"), name)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SpaceError(f"{name} cannot be read: {exc}.", "Check the path.") from exc
+
+
+def space_for(machine: Machine) -> Space:
+    """Return the ready-made space for a machine."""
+    kind = kind_of(machine)
+    return next(space for space in ready_made().values() if space.chosen_for == kind)
+
+
+def kind_of(machine: Machine) -> MachineKind:
+    """Return which kind of machine this is, by its fastest devices."""
+    if machine.tpus:
+        return "tpu"
+    if machine.gpus:
+        return "gpus" if len(machine.gpus) > 1 else "gpu"
+    return "cpu"
+
+
+def _parse(text: str, where: str) -> Space:
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as exc:
+        first = " ".join(str(exc).split())
+        raise SpaceError(f"{where} is not valid YAML: {first}.", "Mend the line it names.") from exc
+    return parse_space(data, where=where)

@@ -1,0 +1,104 @@
+"""MirroredStrategy: several devices of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from autotune.config import Configuration, Reduction
+from autotune.machine import Machine
+from autotune.strategies._base import Setup, Strategy, Training
+from autotune.workload import WorkloadFacts
+
+_OPERATIONS: Mapping[Reduction, str] = {
+    "one_device": "ReductionToOneDevice",
+    "hierarchical": "HierarchicalCopyAllReduce",
+    "nccl": "NcclAllReduce",
+}
+_GPU_NOTE = (
+    "Each GPU holds a copy of the model and takes its share of every batch. The gradients are "
+    "added up after each step, so all copies stay equal."
+)
+_CPU_NOTE = (
+    "Each logical CPU holds a copy of the model and takes its share of every batch. The gradients "
+    "are added up after each step, so all copies stay equal. Logical CPUs share the cores of the "
+    "real one, so this pays only where a single step cannot keep all cores busy."
+)
+
+
+class Mirrored(Strategy):
+    """One copy of the model per GPU, or per logical CPU where there are no GPUs."""
+
+    name = "mirrored"
+    title = "MirroredStrategy"
+    doc = "Trains a copy of the model on each of several devices of one process."
+    axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker", "reduction"})
+    reductions = ("default", "one_device", "hierarchical", "nccl")
+
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return a reason if the devices of one process do not suffice."""
+        del facts
+        if configuration.workers > 1:
+            return (
+                "MirroredStrategy trains in one process; "
+                "write multi_worker_mirrored for several workers."
+            )
+        if configuration.replicas_per_worker < 2:
+            return (
+                "MirroredStrategy needs at least 2 replicas; with one it only adds work to "
+                "what one_device does."
+            )
+        if configuration.xla:
+            return (
+                "XLA compiles for one device, and the variables of MirroredStrategy lie on "
+                f"{configuration.replicas_per_worker} devices of the same process."
+            )
+        return self._too_few_devices(configuration, machine) or self.why_no_reduction(
+            configuration, machine
+        )
+
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return the strategy over GPUs, or over logical CPUs that are made first."""
+        if machine.gpus:
+            return Setup(lines=_strategy("GPU", configuration.reduction), note=_GPU_NOTE)
+        split = (
+            'cpu = tf.config.list_physical_devices("CPU")[0]',
+            "logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS",
+            "tf.config.set_logical_device_configuration(cpu, logical)",
+        )
+        lines = (*split, *_strategy("CPU", configuration.reduction))
+        return Setup(lines=lines, note=_CPU_NOTE)
+
+    def training(self, configuration: Configuration) -> Training:
+        """Return the loop where `fit` fails: collectives inside its loop over several steps."""
+        several_steps = configuration.steps_per_execution > 1
+        return "loop" if several_steps and configuration.reduction == "default" else "fit"
+
+    def _too_few_devices(self, configuration: Configuration, machine: Machine) -> str | None:
+        wanted = configuration.replicas_per_worker
+        if machine.gpus and wanted > len(machine.gpus):
+            return (
+                f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas."
+            )
+        if not machine.gpus and wanted > machine.cpus:
+            return (
+                f"This machine has {machine.cpus} CPU core(s), too few for {wanted} replicas "
+                "on logical CPUs."
+            )
+        return None
+
+
+def _strategy(kind: str, reduction: Reduction) -> tuple[str, ...]:
+    devices = f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
+    if reduction == "default":
+        return (devices, "return tf.distribute.MirroredStrategy(devices)")
+    return (
+        devices,
+        f"add_up = tf.distribute.{_OPERATIONS[reduction]}()",
+        "return tf.distribute.MirroredStrategy(devices, cross_device_ops=add_up)",
+    )
+
+
+STRATEGY = Mirrored()

@@ -1,0 +1,123 @@
+"""MultiWorkerMirroredStrategy: several processes that exchange gradients."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.strategies._base import Setup, Strategy, Training
+from autotune.workload import WorkloadFacts
+
+_NOTE = (
+    "TensorFlow reads from TF_CONFIG who the workers are and which one this is, then waits here "
+    "until all of them have started. Nothing may compute before: the workers' connections are "
+    "part of TensorFlow's start."
+)
+
+
+class MultiWorkerMirrored(Strategy):
+    """A gang of equal processes, each with its own input and its own copies of the model."""
+
+    name = "multi_worker_mirrored"
+    title = "MultiWorkerMirroredStrategy"
+    doc = "Trains copies of the model in several processes, on one machine or on many."
+    axes: ClassVar[frozenset[str]] = frozenset(
+        {"workers", "replicas_per_worker", "reduction", "shard_policy"}
+    )
+    reductions = ("default", "ring", "nccl")
+
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return a reason if the machine cannot hold the gang or its input cannot be divided."""
+        if configuration.workers < 2:
+            return (
+                "MultiWorkerMirroredStrategy needs at least 2 workers; "
+                "write one_device or mirrored to train in one process."
+            )
+        devices = _too_few_gpus if machine.gpus else _too_few_cores
+        return (
+            devices(configuration, machine)
+            or self.why_no_reduction(configuration, machine)
+            or _undivided(configuration, facts)
+        )
+
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return the strategy; who takes part is told to it by TF_CONFIG."""
+        del machine
+        if configuration.reduction == "default":
+            return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
+        lines = (
+            "kinds = tf.distribute.experimental.CommunicationImplementation",
+            "options = tf.distribute.experimental.CommunicationOptions(",
+            f"    implementation=kinds.{configuration.reduction.upper()}",
+            ")",
+            "return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)",
+        )
+        return Setup(lines=lines, note=_NOTE)
+
+    def training(self, configuration: Configuration) -> Training:
+        """Return the loop: Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
+        del configuration
+        return "loop"
+
+    def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
+        """Return one process per worker, with the GPUs divided between them."""
+        each = configuration.replicas_per_worker
+        return tuple(
+            Role(
+                index=index,
+                gpus=tuple(range(index * each, (index + 1) * each)) if machine.gpus else None,
+            )
+            for index in range(configuration.workers)
+        )
+
+
+def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
+    wanted = configuration.replicas
+    if wanted <= len(machine.gpus):
+        return None
+    return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas in all."
+
+
+def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None:
+    if configuration.replicas_per_worker > 1:
+        return "On CPUs MultiWorkerMirroredStrategy has exactly one replica per worker."
+    if configuration.workers > machine.cpus:
+        return (
+            f"This machine has {machine.cpus} CPU core(s), too few for "
+            f"{configuration.workers} workers."
+        )
+    if configuration.xla:
+        return "XLA cannot compile the exchange between workers on CPUs."
+    return None
+
+
+def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    """Return why the shard policy does not give every worker its own share of the examples."""
+    policy, workers = configuration.shard_policy, configuration.workers
+    by_itself = "input_context" in facts.dataset_takes
+    if policy == "source" and not by_itself:
+        return (
+            "Sharding at the source needs a dataset factory that declares the parameter "
+            "`input_context` and reads only its own share."
+        )
+    if policy == "off":
+        remedy = "write source" if by_itself else "write data, or declare `input_context`"
+        return f"With the shard policy 'off' every worker reads all examples; {remedy}."
+    if policy == "file" and facts.file_shards < workers:
+        return (
+            f"The input can be divided by file between {facts.file_shards} worker(s) at most, "
+            f"too few for {workers}."
+        )
+    if policy == "auto" and 0 < facts.file_shards < workers:
+        return (
+            f"The shard policy 'auto' divides this input by file, between {facts.file_shards} "
+            f"worker(s) at most, and the others of {workers} would get empty batches; write data."
+        )
+    return None
+
+
+STRATEGY = MultiWorkerMirrored()

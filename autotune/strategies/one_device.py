@@ -1,0 +1,43 @@
+"""One device: no distribution, the yardstick for everything else."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.strategies._base import Setup, Strategy
+from autotune.workload import WorkloadFacts
+
+
+class OneDevice(Strategy):
+    """TensorFlow's default strategy, which places one copy of the model on one device."""
+
+    name = "one_device"
+    title = "one device"
+    doc = "Trains one copy of the model on one device, which is the yardstick for all others."
+    axes: ClassVar[frozenset[str]] = frozenset()
+
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return a reason if the configuration asks for more than one replica."""
+        del facts
+        if configuration.distributed:
+            return (
+                f"One device holds one replica, not {configuration.replicas}; "
+                "write mirrored or multi_worker_mirrored for more."
+            )
+        return self.why_no_reduction(configuration, machine)
+
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return the strategy that TensorFlow uses when nobody chooses one."""
+        del configuration, machine
+        return Setup(
+            lines=("return tf.distribute.get_strategy()",),
+            note="This is TensorFlow's default strategy: the first GPU, or the CPU where there is "
+            "none. Put another one here to distribute the training.",
+        )
+
+
+STRATEGY = OneDevice()

@@ -1,0 +1,163 @@
+"""A machine that takes no time: an engine whose speeds come from a formula or a table."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.window import Window
+from autotune.workload import Workload, WorkloadFacts
+
+WINDOW_SECONDS = 0.1
+MAX_WINDOWS = 1000
+"""A watch that is still not content after so many is a mistake of the test."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a fake trial ends instead of being measured."""
+
+    outcome: Outcome
+    reason: str
+
+
+Speed = Callable[[Configuration], float | Ending]
+"""Examples per second of a configuration, or how its trial ends."""
+
+
+class FakeEngine:
+    """Runs nothing, answers as if it had; the same seed gives the same noise.
+
+    Args:
+        speed: The truth about each configuration.
+        between: Standard deviation of log(rate) between runs.
+        within: Standard deviation of log(rate) between the windows of a run.
+        start: Seconds from a request to the end of the first step, for each worker.
+        machine: What it claims to be.
+        facts: What it claims to know of any workload.
+        seed: Of the noise.
+    """
+
+    def __init__(
+        self,
+        speed: Speed,
+        *,
+        between: float = 0.05,
+        within: float = 0.03,
+        start: float = 1.0,
+        machine: Machine | None = None,
+        facts: WorkloadFacts | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._speed = speed
+        self._between = between
+        self._within = within
+        self._start = start
+        self._machine = machine or FAKE_MACHINE
+        self._facts = facts or FAKE_FACTS
+        self._random = random.Random(seed)  # noqa: S311 - noise, no secret
+        self._time = 0.0
+        self.requests: list[TrialRequest] = []
+        self.closed = False
+
+    def machine(self) -> Machine:
+        """Return the machine that it claims to be."""
+        return self._machine
+
+    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+        """Return the same facts of any workload."""
+        del workload, seconds
+        return self._facts
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer as the formula says, with noise, on a clock of its own."""
+        self.requests.append(request)
+        request.folder.mkdir(parents=True)
+        began = self._time
+        self._time += self._start * len(request.roles)
+        truth = self._speed(request.configuration)
+        if isinstance(truth, Ending):
+            return RunResult(
+                outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
+            )
+        return self._watched(truth / request.configuration.global_batch, watch, began)
+
+    def now(self) -> float:
+        """Return virtual seconds."""
+        return self._time
+
+    def close(self) -> None:
+        """Note that it was closed."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _watched(self, steps_per_second: float, watch: Watch, began: float) -> RunResult:
+        level = steps_per_second * math.exp(self._random.gauss(0, self._between))
+        windows: list[Window] = []
+        stop = None
+        while stop is None:
+            windows.append(self._window(level))
+            stop = watch(tuple(windows))
+            if len(windows) > MAX_WINDOWS:
+                raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
+        return RunResult(
+            outcome=stop.outcome,
+            reason=stop.reason,
+            windows=tuple(windows),
+            start_seconds=self._start / 2,
+            first_step_seconds=self._start / 2,
+            wall_seconds=self._time - began,
+            peak_memory=2**29,
+        )
+
+    def _window(self, level: float) -> Window:
+        rate = level * math.exp(self._random.gauss(0, self._within))
+        steps = max(math.ceil(level * WINDOW_SECONDS), 1)
+        window = Window(steps, steps / rate)
+        self._time += window.seconds
+        return window
+
+
+def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
+    """Return the speeds of a recorded table; what it does not hold has failed."""
+    missing = Ending(outcome=Outcome.FAILED, reason="not in the table")
+    return lambda configuration: rates.get(configuration, missing)
+
+
+FAKE_MACHINE = Machine(
+    cpus=2,
+    memory=8 * 2**30,
+    processor="fake",
+    python="3.11.0",
+    tensorflow="2.21.0",
+    keras="3.15.0",
+)
+FAKE_FACTS = WorkloadFacts(
+    examples=10_000,
+    example_bytes=400,
+    element="(float32 (100,), int32 ())",
+    weights=7_000,
+    gradient_bytes=28_000,
+    repeatable=True,
+    optimizer="Adam",
+    loss="sparse_categorical_crossentropy",
+)

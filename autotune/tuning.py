@@ -1,0 +1,130 @@
+"""The Python call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from autotune.durations import parse_seconds
+from autotune.recommendation import Recommendation
+from autotune.run.engine import Engine
+from autotune.run.local import LocalEngine
+from autotune.search.events import Observer, nobody
+from autotune.search.options import Options
+from autotune.search.tune import TuningRequest, tune
+from autotune.space import Constraints, Space
+from autotune.space.schema import parse_space
+from autotune.value import Scalar
+from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
+
+FactoryLike = Callable[..., Any] | str
+
+
+def autotune(  # noqa: PLR0913 - the one call of the library; all but the factories are optional
+    model_fn: FactoryLike,
+    dataset_fn: FactoryLike,
+    *,
+    space: str | Space | Mapping[str, Any] = "auto",
+    budget: str | float | None = "3min",
+    max_trials: int | None = None,
+    global_batch: int | None = None,
+    max_global_batch: int | None = None,
+    strategies: Sequence[str] | None = None,
+    workers: Sequence[int] | None = None,
+    model_args: Mapping[str, Scalar] | None = None,
+    dataset_args: Mapping[str, Scalar] | None = None,
+    callbacks_fn: FactoryLike | None = None,
+    margin: float = 0.03,
+    seed: int = 0,
+    out: str | Path | None = None,
+    study: str | None = None,
+    storage: str | None = None,
+    resume: bool = False,
+    observer: Observer = nobody,
+    engine: Engine | None = None,
+) -> Recommendation:
+    """Find out whether to distribute a training, how, and with which settings.
+
+    Times real, short training runs on this machine in fresh processes. TensorFlow is not imported
+    into the calling process. Ctrl-C ends the search early and returns what was found, with
+    `interrupted` set.
+
+    Args:
+        model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
+            or its name as `package.module:function` or `path/to/file.py:function`.
+        dataset_fn: Returns a `tf.data.Dataset` of single examples `(features, labels)` or
+            `(features, labels, weights)`, neither batched nor repeated. It may declare
+            `input_context`, `batch_size` or `num_parallel_calls` to be given them.
+        space: `auto`, the name of a ready-made space, the path of a YAML file, or a space.
+        budget: Wall time of the whole search: `90s`, `3min`, or seconds. None leaves the end to
+            `max_trials`.
+        max_trials: Trials before the finals.
+        global_batch: Examples per step of all replicas together, held fixed.
+        max_global_batch: Bound on it.
+        strategies: Names of strategies, instead of all that the space holds.
+        workers: Worker counts, instead of the space's.
+        model_args: Fixed keyword arguments of the model factory.
+        dataset_args: Fixed keyword arguments of the dataset factory.
+        callbacks_fn: Returns a list of Keras callbacks that take part in every trial.
+        margin: A gain below this share is not worth the trouble of distribution.
+        seed: Of the search. Training inside the trials has a seed of its own.
+        out: Folder for the files and the study; None keeps the study in a temporary folder, and
+            `Recommendation.save` writes the files.
+        study: Name of the Optuna study.
+        storage: SQLAlchemy URL of its database; None puts it into `out`.
+        resume: Go on with a study that was interrupted.
+        observer: Is told of each trial as it starts and ends.
+        engine: Runs the trials; None takes this machine.
+
+    Raises:
+        UsageError: The call, a factory or the space is wrong; nothing was run.
+        NothingMeasured: No configuration could be measured.
+        Interrupted: Stopped before anything was measured.
+    """
+    constraints = Constraints(
+        global_batch=global_batch,
+        max_global_batch=max_global_batch,
+        strategies=None if strategies is None else tuple(strategies),
+        workers=None if workers is None else tuple(workers),
+    )
+    request = TuningRequest(
+        workload=Workload(
+            model=_factory(model_fn, model_args),
+            dataset=_factory(dataset_fn, dataset_args),
+            callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
+        ),
+        space=parse_space(dict(space), where="space") if isinstance(space, Mapping) else space,
+        options=Options(
+            seconds=None if budget is None else parse_seconds(budget),
+            max_trials=max_trials,
+            constraints=constraints,
+            margin=margin,
+            seed=seed,
+        ),
+        out=Path(out) if out is not None else _temporary(),
+        study=study,
+        storage=storage,
+        resume=resume,
+    )
+    with nullcontext(engine) if engine else LocalEngine() as running:
+        return tune(request, running, observer)
+
+
+def _factory(given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:
+    if isinstance(given, str):
+        return factory_from_text(given, arguments)
+    return factory_from_callable(given, arguments)
+
+
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="run-", dir=_scratch().name))
+
+
+@cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """One folder for the life of this process, removed at its end."""
+    return tempfile.TemporaryDirectory(prefix="autotune-")

@@ -1,0 +1,11 @@
+"""Does nothing, for ever, and does not let itself be asked to end."""
+
+import signal
+import time
+
+
+def main(*_: object, **__: object) -> None:
+    """Wait."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1000)

@@ -1,0 +1,88 @@
+"""The rules that keep the parts apart."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import autotune
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "autotune").rglob("*.py"))
+
+LAYERS = (
+    {"errors", "value", "window", "version", "durations"},
+    {"config", "machine", "cluster"},
+    {"workload"},
+    {"strategies"},
+    {"search_spaces"},
+    {"space"},
+    {"script"},
+    {"run"},
+    {"measure"},
+    {"trial"},
+    {"recommendation"},
+    {"search"},
+    {"testing"},
+    {"tuning"},
+    {"report"},
+    {"cli", "api"},
+)
+"""Lowest first; a part may import what stands before it, and its own files."""
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT / "autotune").parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """The parts of autotune that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("autotune."):
+            found.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("autotune.")}
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_lower_parts_never_import_higher_ones(path: Path) -> None:
+    """A part imports only parts that stand before it."""
+    part = part_of(path)
+    if part in {"__init__", "__main__"}:
+        return
+    level = next(i for i, layer in enumerate(LAYERS) if part in layer)
+    allowed = set().union(*LAYERS[:level], {part})
+    assert imports_of(path) <= allowed
+
+
+def test_every_package_on_disk_is_declared() -> None:
+    """A folder with Python files that setuptools does not know would be missing in a wheel."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {
+        ".".join(each.parent.relative_to(ROOT).parts)
+        for each in (ROOT / "autotune").rglob("__init__.py")
+    }
+    found |= {"autotune.api", "autotune.search_spaces"}
+    assert found == set(declared)
+
+
+def test_public_names_are_the_ones_listed() -> None:
+    """`__all__` holds every public name, each can be imported, and nothing else is offered."""
+    assert autotune.__all__ == sorted(autotune.__all__, key=lambda n: (n.islower(), n))
+    assert set(autotune.__all__) == set(autotune._HOME)
+    for name in autotune.__all__:
+        assert getattr(autotune, name) is not None
+
+
+@pytest.mark.parametrize("statement", ["import autotune", "from autotune import autotune"])
+def test_import_leaves_tensorflow_alone(statement: str) -> None:
+    """TensorFlow is imported by trial processes only."""
+    code = f"import sys; {statement}; sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
