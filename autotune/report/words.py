@@ -62,8 +62,12 @@ def spread(interval: Interval) -> float:
     return max(interval.high / interval.value - 1, 1 - interval.low / interval.value)
 
 
-def share(interval: Interval) -> str:
-    """Return a ratio with its interval: `1.34 (1.21 to 1.48)`."""
+def share(interval: Interval | None) -> str:
+    """Return a ratio with its interval: `1.34 (1.21 to 1.48)`; `-` for an unknown one."""
+    if interval is None:
+        return "-"
+    if interval.low == interval.high:
+        return f"{interval.value:.2f}"
     return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
@@ -97,6 +101,12 @@ def size(count: float) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 trial`, `2 trials`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence in one line: with a capital at its start and a stop at its end."""
+    line = one_line(text)
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
 
 
 def one_line(text: str) -> str:

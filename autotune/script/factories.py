@@ -4,95 +4,137 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import indent
 
 from autotune.script.imports import Import, imports_of
-from autotune.script.text import call, literal, listing
+from autotune.script.text import call, listing
 from autotune.workload import Factory, Workload
 from autotune.workload.source import Source
 
-RESERVED = frozenset(
-    """
-    argparse keras main make_dataset make_strategy make_train_steps needs_values parse_arguments
-    run_epoch save Sequence Callable Any spread_random_streams steps_of_an_epoch sys tempfile
-    Path tf train worker_index EXAMPLES GLOBAL_BATCH PER_REPLICA_BATCH REPLICAS STEPS_PER_EPOCH
-    STEPS_PER_EXECUTION
-    """.split()
+_OWN_NAMES = (
+    *("any_worker_stops", "build", "checked", "logs_of_all", "main", "make_dataset"),
+    *("make_strategy", "make_train_steps", "needs_values", "parse_arguments", "save"),
+    *("spread_random_streams", "steps_of_an_epoch", "train", "warn_of_other_size"),
+    *("EXAMPLES", "GLOBAL_BATCH", "PER_REPLICA_BATCH", "REPLICAS"),
+    *("STEPS_PER_EPOCH", "STEPS_PER_EXECUTION", "model_fn", "dataset_fn", "callbacks_fn"),
 )
-"""Names that the program uses itself, so that no text of the user's may bind them."""
+"""Names that the program binds itself, so that no text of the user's may."""
+
+_OWN_IMPORTS = (
+    *(Import(name) for name in ("argparse", "keras", "os", "sys", "tempfile")),
+    *(Import("typing", "Any"), Import("pathlib", "Path"), Import("tensorflow", "", "tf")),
+    *(Import("collections.abc", name) for name in ("Callable", "Sequence")),
+)
 
 
 @dataclass(kw_only=True)
-class Factories:
+class Preamble:
     """What the factories add to the top of the program; filled one factory after the other."""
 
-    imports: set[Import]
-    local_imports: set[Import]
+    imports: set[Import] = field(default_factory=set)
+    local_imports: set[Import] = field(default_factory=set)
     """Imports that work only once `roots` are on the path."""
-    roots: list[str]
-    missing: list[str]
+    roots: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     """Names of values that the user must fill in."""
-    definitions: list[str]
-    assignments: list[str]
+    guarded: bool = False
+    """Whether any factory ends the program while its values are not filled in."""
+    definitions: list[str] = field(default_factory=list)
+    assignments: list[str] = field(default_factory=list)
+    _meanings: dict[str, object] = field(default_factory=dict)
+    """What each name stands for in the program."""
 
+    def __post_init__(self) -> None:
+        """Note the names that are taken from the start."""
+        self._meanings = {name: None for name in _OWN_NAMES}
+        self._meanings |= {each.binds: each for each in _OWN_IMPORTS}
 
-def factories(workload: Workload) -> Factories:
-    """Return what the program needs so that each factory is a global name in it."""
-    parts = Factories(
-        imports=set(), local_imports=set(), roots=[], missing=[], definitions=[], assignments=[]
-    )
-    for role, factory in _roles(workload):
-        if factory.module:
-            _add_import(parts, role, factory)
+    def add_import(self, role: str, factory: Factory) -> None:
+        """Import a factory under the name of its role."""
+        found = self.imports if factory.root is None else self.local_imports
+        self._add_root(factory.root)
+        if "." in factory.name:
+            found.add(Import(factory.module))
+            self.assignments.append(f"{role} = {factory.module}.{factory.name}")
         else:
-            _add_source(parts, role, factory.source or Source(text="", expression=""))
-    return parts
+            found.add(Import(factory.module, factory.name, role))
+
+    def add_source(self, role: str, source: Source) -> None:
+        """Write a factory down under the name of its role."""
+        if not source.expression:
+            self.definitions.append(_stub(role, source))
+            return
+        self.imports.add(Import("__future__", "annotations"))
+        imports, definitions = _split(source.text)
+        meanings = {each.binds: each for each in imports} | {
+            name: text for text in definitions for name in _bound(text)
+        }
+        self.guarded |= bool(source.missing)
+        if self._clash(role, source, meanings):
+            self.definitions.append(_own_scope(role, source))
+        else:
+            self._meanings |= meanings
+            self._add_parts(source, imports, definitions)
+            self._assign(role, source)
+
+    def _clash(self, role: str, source: Source, meanings: dict[str, object]) -> bool:
+        """Whether a name would stand for two things in the program."""
+        own = {role} if source.expression == role else set()
+        return any(
+            self._meanings.get(name, meaning) != meaning
+            for name, meaning in (meanings | dict.fromkeys(source.missing, "...")).items()
+            if name not in own
+        )
+
+    def _add_parts(
+        self, source: Source, imports: Iterable[Import], definitions: Iterable[str]
+    ) -> None:
+        roots = dict(source.roots)
+        for each in imports:
+            root = roots.get(each.module.partition(".")[0])
+            self._add_root(root)
+            (self.imports if root is None else self.local_imports).add(each)
+        self.definitions += [text for text in definitions if text not in self.definitions]
+        self.missing += [name for name in source.missing if name not in self.missing]
+
+    def _add_root(self, root: str | None) -> None:
+        if root is not None and root not in self.roots:
+            self.roots.append(root)
+
+    def _assign(self, role: str, source: Source) -> None:
+        text = _guarded(source)
+        if text != role:
+            self.assignments.append(f"{role} = {text}")
 
 
-def _roles(workload: Workload) -> Iterable[tuple[str, Factory]]:
-    yield "model_fn", workload.model
-    yield "dataset_fn", workload.dataset
-    if workload.callbacks is not None:
-        yield "callbacks_fn", workload.callbacks
+def preamble(workload: Workload) -> Preamble:
+    """Return what the program needs so that each factory is a global name in it."""
+    result = Preamble()
+    roles = {
+        "model_fn": workload.model,
+        "dataset_fn": workload.dataset,
+        "callbacks_fn": workload.callbacks,
+    }
+    for role, factory in roles.items():
+        if factory is None:
+            continue
+        if factory.module:
+            result.add_import(role, factory)
+        else:
+            result.add_source(role, factory.source or Source(text="", expression=""))
+    return result
 
 
-def _add_import(parts: Factories, role: str, factory: Factory) -> None:
-    found = parts.imports if factory.root is None else parts.local_imports
-    if factory.root is not None and factory.root not in parts.roots:
-        parts.roots.append(factory.root)
-    if "." in factory.name:
-        found.add(Import(factory.module))
-        parts.assignments.append(f"{role} = {factory.module}.{factory.name}")
-    else:
-        alias = "" if factory.name == role else role
-        found.add(Import(factory.module, factory.name, alias))
-
-
-def _add_source(parts: Factories, role: str, source: Source) -> None:
-    if not source.expression:
-        parts.definitions.append(_stub(role, source))
-        return
-    imports, definitions = _split(source.text)
-    if _clashes(parts, role, imports, definitions):
-        parts.definitions.append(_own_scope(role, source))
-        expression = role
-    else:
-        parts.imports.update(imports)
-        parts.definitions += [text for text in definitions if text not in parts.definitions]
-        expression = source.expression
-    parts.missing += [name for name in source.missing if name not in parts.missing]
-    if source.missing:
-        names = [("", expression), *(("", literal(name)) for name in source.missing)]
-        parts.assignments.append(call("needs_values", names, before=f"{role} = "))
-    elif expression != role:
-        parts.assignments.append(_assignment(role, expression))
-
-
-def _assignment(role: str, expression: str) -> str:
+def _guarded(source: Source) -> str:
+    """Return the factory as an expression, guarded while values are missing."""
+    expression = source.expression
     if "\n" in expression:
-        return f"{role} = (\n{indent(expression, '    ')}\n)"
-    return f"{role} = {expression}"
+        expression = f"(\n{indent(expression, '    ')}\n)"
+    if not source.missing:
+        return expression
+    values = ", ".join(f'"{name}": {name}' for name in source.missing)
+    return call("needs_values", [("", expression), ("", f"lambda: {{{values}}}")])
 
 
 def _stub(role: str, source: Source) -> str:
@@ -114,30 +156,10 @@ def _split(text: str) -> tuple[set[Import], list[str]]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports.update(imports_of(node))
         else:
-            first = min([node.lineno, *(each.lineno for each in _decorators(node))])
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(each.lineno for each in decorators)])
             definitions.append("\n".join(lines[first - 1 : node.end_lineno]))
     return imports, definitions
-
-
-def _decorators(node: ast.stmt) -> list[ast.expr]:
-    found: list[ast.expr] = getattr(node, "decorator_list", [])
-    return found
-
-
-def _clashes(
-    parts: Factories, role: str, imports: Iterable[Import], definitions: Iterable[str]
-) -> bool:
-    """Whether a name would mean two things in the program."""
-    meanings: dict[str, object] = {each.binds: each for each in parts.imports}
-    meanings |= {each: Import(each) for each in ("argparse", "keras", "sys")}
-    meanings["tf"] = Import("tensorflow", "", "tf")
-    meanings |= {name: text for text in parts.definitions for name in _bound(text)}
-    new = [(each.binds, each) for each in imports]
-    texts = [(name, text) for text in definitions for name in _bound(text)]
-    taken = RESERVED | ({"model_fn", "dataset_fn", "callbacks_fn"} - {role})
-    return any(name in meanings and meanings[name] != what for name, what in [*new, *texts]) or any(
-        name in taken and name not in meanings for name, _ in [*new, *texts]
-    )
 
 
 def _bound(text: str) -> set[str]:
@@ -153,11 +175,17 @@ def _bound(text: str) -> set[str]:
 
 def _own_scope(role: str, source: Source) -> str:
     """Return a definition of the factory that keeps its other names out of the program."""
-    body = ast.unparse(ast.parse(f"{source.text}\n"))
+    lines = []
+    if source.missing:
+        lines.append("# Fill in: autotune could not write these values down.")
+        lines += [f"{name} = ..." for name in source.missing]
+    # Parsed and written again, because indenting would change texts of several lines.
+    lines += ast.unparse(ast.parse(source.text)).splitlines()
+    lines.append(f"return {_guarded(source)}")
+    body = indent("\n".join(lines), "    ")
     return (
-        f"def _scope_of_{role}() -> Callable[..., Any]:\n"
+        f"def scope_of_{role}():\n"
         f'    """Keep the names that {role} needs apart from those of this program."""\n'
-        f"{indent(body, '    ')}\n"
-        f"    return {source.expression}\n\n\n"
-        f"{role} = _scope_of_{role}()"
+        f"{body}\n\n\n"
+        f"{role} = scope_of_{role}()"
     )

@@ -23,6 +23,12 @@ class Import(NamedTuple):
         """The name that the program can use afterwards."""
         return self.alias or self.name or self.module.partition(".")[0]
 
+    @property
+    def what(self) -> str:
+        """The module or name, with the alias where that differs."""
+        target = self.name or self.module
+        return f"{target} as {self.alias}" if self.alias not in ("", target) else target
+
 
 def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Import, ...]:
     """Return what a statement binds."""
@@ -35,9 +41,15 @@ def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Import, ...]:
 def sections(imports: Iterable[Import]) -> str:
     """Return sorted import statements: the future, the standard library, everything else."""
     groups: tuple[list[Import], ...] = ([], [], [])
-    for each in sorted(set(imports), key=lambda one: (one.module, one.name, one.alias)):
+    for each in sorted({*imports}, key=_order):
         groups[_section(each)].append(each)
     return "\n\n".join(_statements(group) for group in groups if group)
+
+
+def _order(each: Import) -> tuple[str, int, str]:
+    """As isort does: within a module constants, then classes, then functions."""
+    kind = 0 if each.name.isupper() and len(each.name) > 1 else 1 if each.name[:1].isupper() else 2
+    return each.module, kind, each.what
 
 
 def _section(each: Import) -> int:
@@ -46,13 +58,13 @@ def _section(each: Import) -> int:
 
 
 def _statements(group: Iterable[Import]) -> str:
-    plain, members = [], dict[str, list[str]]()
-    for module, name, alias in group:
-        renamed = f"{name or module} as {alias}" if alias and alias != name else name or module
-        if name:
-            members.setdefault(module, []).append(renamed)
+    plain: list[str] = []
+    members: dict[str, list[str]] = {}
+    for each in group:
+        if each.name:
+            members.setdefault(each.module, []).append(each.what)
         else:
-            plain.append(f"import {renamed}")
+            plain.append(f"import {each.what}")
     return "\n".join([*plain, *(_from(module, names) for module, names in members.items())])
 
 

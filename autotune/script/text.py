@@ -16,15 +16,14 @@ def literal(value: Scalar | None) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     text = repr(value)
-    if not text.startswith("'") or '"' in text:
-        return text
-    return '"' + text[1:-1].replace("\\'", "'") + '"'
+    # Without a double quote in it, every single quote is a delimiter.
+    return text if '"' in text else text.replace("'", '"')
 
 
 def call(
     head: str, arguments: Iterable[tuple[str, str]], *, before: str = "", indent: int = 0
 ) -> str:
-    """Return a call with keyword arguments, on one line if it fits.
+    """Return a call, on one line if it fits.
 
     Args:
         head: What is called.
@@ -38,24 +37,21 @@ def call(
         return flat
     inner = " " * (indent + 4)
     together = inner + ", ".join(parts)
-    if len(together) <= WIDTH:
-        body = together
-    else:
-        body = "\n".join(f"{inner}{part}," for part in parts)
+    apart = "\n".join(f"{inner}{part}," for part in parts)
+    body = together if len(together) <= WIDTH else apart
     return f"{before}{head}(\n{body}\n{' ' * indent})"
 
 
-def paragraph(text: str, *, indent: int = 0, first: str = "", rest: str = "") -> str:
-    """Return text filled to the width, to stand at `indent`; the first line is not indented."""
+def paragraph(text: str, *, indent: int = 0, first: int = 0) -> str:
+    """Return text filled to the width, to stand at `indent`, but its first line at `first`."""
     lines = fill(
         " ".join(text.split()),
         width=WIDTH - indent,
-        initial_indent=first,
-        subsequent_indent=rest,
+        initial_indent=" " * first,
         break_long_words=False,
         break_on_hyphens=False,
     ).splitlines()
-    return ("\n" + " " * indent).join(lines)
+    return ("\n" + " " * indent).join(lines).lstrip()
 
 
 def listing(names: Sequence[str]) -> str:
@@ -65,6 +61,6 @@ def listing(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

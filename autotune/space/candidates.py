@@ -60,7 +60,7 @@ def candidates(
     legal: dict[Configuration, None] = {}
     broken: Counter[tuple[str, str]] = Counter()
     for name in _chosen(space, constraints):
-        for each in _combinations(space, name, facts, constraints):
+        for each in _combinations(space, name, machine, facts, constraints):
             reason = why_illegal(each, machine, facts, constraints)
             if reason is None:
                 legal[each] = None
@@ -73,7 +73,7 @@ def candidates(
 
 
 def domains(
-    space: Space, name: str, facts: WorkloadFacts, constraints: Constraints
+    space: Space, name: str, machine: Machine, facts: WorkloadFacts, constraints: Constraints
 ) -> dict[str, tuple[Scalar, ...]]:
     """Return the values of each axis that means something under a strategy, in axis order."""
     owner = strategy(name)
@@ -88,7 +88,7 @@ def domains(
         found["reduction"] = _existing(found["reduction"], owner.reductions)
     if "workers" in found and constraints.workers:
         found["workers"] = constraints.workers
-    return found
+    return found | {axis: (value,) for axis, value in owner.fixed(machine).items()}
 
 
 def canonical(configuration: Configuration) -> Configuration:
@@ -114,9 +114,9 @@ def _chosen(space: Space, constraints: Constraints) -> tuple[str, ...]:
 
 
 def _combinations(
-    space: Space, name: str, facts: WorkloadFacts, constraints: Constraints
+    space: Space, name: str, machine: Machine, facts: WorkloadFacts, constraints: Constraints
 ) -> Iterator[Configuration]:
-    found = domains(space, name, facts, constraints)
+    found = domains(space, name, machine, facts, constraints)
     if constraints.global_batch:
         found["per_replica_batch"] = (constraints.global_batch,)
     own = {axis: space.values(axis) for axis in space.own_axes}

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from autotune.cluster import Role
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
-from autotune.value import Value
+from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
 Training = Literal["fit", "loop"]
@@ -46,6 +46,10 @@ class Strategy(ABC):
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
         """Return why the configuration cannot run here, as a sentence, or None if it can."""
+
+    def fixed(self, machine: Machine) -> dict[str, Scalar]:  # noqa: ARG002 - some need it
+        """Return the axes that have one value only on this machine, whatever a space says."""
+        return {}
 
     @abstractmethod
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:

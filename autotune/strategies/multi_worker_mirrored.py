@@ -8,6 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
+from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 _NOTE = (
@@ -43,6 +44,10 @@ class MultiWorkerMirrored(Strategy):
             or self.why_no_reduction(configuration, machine)
             or _undivided(configuration, facts)
         )
+
+    def fixed(self, machine: Machine) -> dict[str, Scalar]:
+        """Return one replica per worker on CPUs: TensorFlow makes no more there."""
+        return {} if machine.gpus else {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return the strategy; who takes part is told to it by TF_CONFIG."""

@@ -57,11 +57,11 @@ class _WithoutAnnotations(ast.NodeTransformer):
         node.annotation = None
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802 - ast's name
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.returns = None
         self.generic_visit(node)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802 - ast's name
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         value = node.value or ast.Constant(None)
         return ast.Assign(targets=[node.target], value=self.visit(value), lineno=node.lineno)

@@ -93,14 +93,16 @@ def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
 
 
 def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
-    """Yield what begins in the function's first line."""
+    """Yield what has the function's name and begins in its first line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
-            if code.co_name == "<lambda>" and node.lineno == code.co_firstlineno:
-                yield node
+            name, line = "<lambda>", node.lineno
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name == code.co_name and _first_line(node) == code.co_firstlineno:
-                yield node
+            name, line = node.name, _first_line(node)
+        else:
+            continue
+        if (name, line) == (code.co_name, code.co_firstlineno):
+            yield node
 
 
 def _extent(node: ast.expr) -> tuple[int | None, ...]:

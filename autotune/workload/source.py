@@ -7,7 +7,7 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -32,8 +32,9 @@ class Source(Value):
     was found."""
     missing: tuple[str, ...] = ()
     """Global names that the text needs and that cannot be written down, such as a large array."""
-    roots: tuple[str, ...] = ()
-    """Folders that must be on the path for its imports, relative to the working folder."""
+    roots: tuple[tuple[str, str], ...] = ()
+    """Imported modules that are not installed, each with the folder that must be on the path,
+    relative to the working folder."""
 
 
 def source_of(function: Callable[..., Any]) -> Source:
@@ -48,7 +49,7 @@ def source_of(function: Callable[..., Any]) -> Source:
             text=collector.text(),
             expression=expression,
             missing=tuple(collector.missing),
-            roots=tuple(collector.roots),
+            roots=tuple(sorted(collector.roots.items())),
         )
         compile(f"{source.text}\n({expression})\n", "<source>", "exec")
     except Exception:  # noqa: BLE001 - source text can be odd in more ways than can be listed
@@ -66,7 +67,7 @@ class _Collector:
     constants: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
-    roots: list[str] = field(default_factory=list)
+    roots: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return all of it."""
@@ -119,8 +120,7 @@ class _Collector:
         statements = _imports_in(place.tree, name, value) or _import_for(name, value)
         if statements:
             self.imports[name] = statements
-            roots = [_root_of(each) for each in statements]
-            self.roots += [each for each in roots if each and each not in self.roots]
+            self.roots |= _roots_of(statements)
         return bool(statements)
 
     def _add_definition(self, name: str, value: Any) -> bool:
@@ -156,18 +156,26 @@ def _closure(function: FunctionType) -> dict[str, Any]:
 
 def _imports_in(tree: ast.Module, name: str, value: Any) -> tuple[str, ...]:
     """Return the import statements of a file that bind a name to this very value."""
-    found = []
+    found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for each in node.names:
-                module = each.name if each.asname else each.name.partition(".")[0]
-                if (each.asname or module) == name and sys.modules.get(module) is value:
-                    found.append(f"import {_renamed(each.name, each.asname)}")
+            found |= dict.fromkeys(_plain_imports(node, name, value))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for each in node.names:
-                if (each.asname or each.name) == name and _member(node.module, each.name) is value:
-                    found.append(f"from {node.module} import {_renamed(each.name, each.asname)}")
-    return tuple(dict.fromkeys(found))
+            found |= dict.fromkeys(_member_imports(node, node.module, name, value))
+    return tuple(found)
+
+
+def _plain_imports(node: ast.Import, name: str, value: Any) -> Iterator[str]:
+    for each in node.names:
+        module = each.name if each.asname else each.name.partition(".")[0]
+        if (each.asname or module) == name and sys.modules.get(module) is value:
+            yield f"import {_renamed(each.name, each.asname)}"
+
+
+def _member_imports(node: ast.ImportFrom, module: str, name: str, value: Any) -> Iterator[str]:
+    for each in node.names:
+        if (each.asname or each.name) == name and _member(module, each.name) is value:
+            yield f"from {module} import {_renamed(each.name, each.asname)}"
 
 
 def _import_for(name: str, value: Any) -> tuple[str, ...]:
@@ -201,11 +209,16 @@ def _renamed(name: str, alias: str | None) -> str:
     return name if alias is None else f"{name} as {alias}"
 
 
-def _root_of(statement: str) -> str | None:
-    """Return the folder that an import needs on the path, unless the module is installed."""
-    top = statement.split()[1].partition(".")[0]
-    file = getattr(sys.modules.get(top), "__file__", None)
-    if file is None or top in sys.stdlib_module_names:
+def _roots_of(statements: Iterable[str]) -> dict[str, str]:
+    """Return the folders that imports need on the path, by the top-level module."""
+    modules = {each.split()[1].partition(".")[0] for each in statements}
+    roots = {module: _root_of(module) for module in modules}
+    return {module: root for module, root in roots.items() if root is not None}
+
+
+def _root_of(module: str) -> str | None:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or module in sys.stdlib_module_names:
         return None
     path = Path(file)
     if {"site-packages", "dist-packages"} & {*path.parts}:

@@ -1,0 +1,63 @@
+"""What is known of a running search, from its events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from autotune.report.standing import Standing
+from autotune.search.events import Event, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.search.plan import Plan
+from autotune.trial import Stage
+
+PHASES: Mapping[Stage, str] = {
+    Stage.YARDSTICK: "Finding the best settings on one device",
+    Stage.EXPLORE: "Looking for a way to distribute that beats one device",
+    Stage.FINAL: "Finals: the best few again, in fresh runs that take turns",
+}
+
+
+class Progress:
+    """The state of a search, as far as its events have told.
+
+    Args:
+        now: A clock in seconds, to go on counting between two events.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._elapsed = 0.0
+        self._since = now()
+        self.phase = "Starting"
+        self.plan: Plan | None = None
+        self.running: TrialStarted | None = None
+        self.running_since = 0.0
+        self.standing = Standing(())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return self._elapsed + self._now() - self._since
+
+    @property
+    def running_for(self) -> float:
+        """Seconds since the running trial began."""
+        return self.elapsed - self.running_since
+
+    def take(self, event: Event) -> None:
+        """Take in an event."""
+        if isinstance(event, Preparing):
+            self.phase = event.what
+        elif isinstance(event, Planned):
+            self.plan = event.plan
+        elif isinstance(event, TrialStarted):
+            self._at(event.elapsed)
+            self.phase = PHASES[event.stage]
+            self.running, self.running_since = event, event.elapsed
+        elif isinstance(event, TrialEnded):
+            self._at(event.elapsed)
+            self.running = None
+            self.standing = Standing((*self.standing.trials, event.trial))
+
+    def _at(self, elapsed: float) -> None:
+        self._elapsed, self._since = elapsed, self._now()

@@ -1,0 +1,143 @@
+"""Where a search stands: what the trials so far say about one device and the rest."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from autotune.config import Configuration
+from autotune.measure import Interval, mean_rate, paired_ratio
+from autotune.measure.interval import around
+from autotune.run.engine import Outcome
+from autotune.search.history import History
+from autotune.search.verdict import shared
+from autotune.trial import Stage, Trial
+
+
+ITSELF = Interval(low=1.0, value=1.0, high=1.0)
+"""The best single device, compared with itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One configuration and what its runs say together."""
+
+    configuration: Configuration
+    rate: Interval
+    """Examples per second."""
+    share: Interval | None
+    """Throughput as a multiple of the best single device's; None while that is not known."""
+    outcome: Outcome
+    runs: int
+    final: bool
+    """Whether the figures come from the finals."""
+
+
+class Standing:
+    """Reads the trials of a search, each finalist by its finals and the others as explored.
+
+    Like is compared with like: finals with finals round by round, exploration with exploration.
+
+    Args:
+        trials: Oldest first.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self.trials = tuple(trials)
+        self._noise = History(self.trials).noise
+        self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
+        self._finals: dict[Configuration, dict[int, float]] = defaultdict(dict)
+        for trial in self.trials:
+            self._take(trial)
+
+    @property
+    def in_finals(self) -> bool:
+        """Whether the finals can be compared: the best single device has run in them."""
+        return self.yardstick() in self._finals
+
+    def yardstick(self, *, final: bool = False) -> Configuration | None:
+        """Return the best single-device configuration, as explored or in the finals."""
+        if final and self._finals:
+            alone = [c for c in self._finals if not c.distributed]
+            # Those that dropped out early say less, however lucky their few runs were.
+            return max(alone, key=lambda c: (len(self._finals[c]), self._mean(c)), default=None)
+        measured = [c for c in self._explored if not c.distributed and self._is_measured(c)]
+        return max(measured, key=self._explored_mean, default=None)
+
+    def rows(self, *, final: bool) -> list[Row]:
+        """Return the finalists, or all that was explored, the fastest first."""
+        found = self._finals if final else self._explored
+        rows = [self._row(c, final=final) for c in found]
+        return sorted(rows, key=lambda row: -row.rate.value)
+
+    def best(self, *, distributed: bool) -> Row | None:
+        """Return the fastest configuration of its kind, from the finals once they have begun."""
+        rows = self.rows(final=self.in_finals)
+        return next((r for r in rows if r.configuration.distributed is distributed), None)
+
+    def share_of(self, trial: Trial) -> float | None:
+        """Return a trial's throughput as a multiple of the best single device's so far."""
+        final = trial.stage is Stage.FINAL
+        yardstick = self.yardstick(final=final)
+        if yardstick is None or not trial.examples_per_second or (final and not self.in_finals):
+            return None
+        return trial.examples_per_second / self._rate(yardstick, final=final).value
+
+    def _take(self, trial: Trial) -> None:
+        if not trial.examples_per_second:
+            return
+        if trial.stage is not Stage.FINAL:
+            self._explored[trial.configuration].append(trial)
+        elif trial.measured and trial.round is not None:
+            self._finals[trial.configuration][trial.round] = trial.examples_per_second
+
+    def _row(self, configuration: Configuration, *, final: bool) -> Row:
+        runs = self._finals[configuration] if final else self._explored[configuration]
+        measured = final or self._is_measured(configuration)
+        return Row(
+            configuration=configuration,
+            rate=self._rate(configuration, final=final),
+            share=self._share(configuration, final=final),
+            outcome=Outcome.MEASURED if measured else self._explored[configuration][-1].outcome,
+            runs=len(runs),
+            final=final,
+        )
+
+    def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:
+        yardstick = self.yardstick(final=final)
+        if yardstick is None:
+            return None
+        if configuration == yardstick:
+            return ITSELF
+        mine, theirs = shared(configuration, yardstick, self._finals)
+        if final and len(mine) > 1:
+            return paired_ratio(mine, theirs, self._noise)
+        return _unpaired(self._rate(configuration, final=final), self._rate(yardstick, final=final))
+
+    def _rate(self, configuration: Configuration, *, final: bool) -> Interval:
+        if final:
+            return mean_rate(list(self._finals[configuration].values()), self._noise)
+        return mean_rate(self._explored_rates(configuration), self._noise)
+
+    def _explored_rates(self, configuration: Configuration) -> list[float]:
+        trials = self._explored[configuration]
+        whole = [t for t in trials if t.measured] or trials
+        return [t.examples_per_second for t in whole if t.examples_per_second]
+
+    def _explored_mean(self, configuration: Configuration) -> float:
+        return fmean(math.log(rate) for rate in self._explored_rates(configuration))
+
+    def _mean(self, configuration: Configuration) -> float:
+        return fmean(math.log(rate) for rate in self._finals[configuration].values())
+
+    def _is_measured(self, configuration: Configuration) -> bool:
+        return any(t.measured for t in self._explored[configuration])
+
+
+def _unpaired(a: Interval, b: Interval) -> Interval:
+    """Return the interval of a ratio of independent figures: errors of logarithms add as squares."""
+    half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
+    return around(math.log(a.value / b.value), half)

@@ -1,0 +1,68 @@
+"""A search over a small space on the fake engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.recommendation import Recommendation
+from autotune.search.options import Options
+from autotune.search.tune import TuningRequest, tune
+from autotune.space.schema import parse_space
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Speed
+from autotune.workload import Workload
+
+SPACE = parse_space(
+    {
+        "name": "small",
+        "strategies": ["one_device", "mirrored", "multi_worker_mirrored"],
+        "axes": {
+            "per_replica_batch": [32, 128],
+            "steps_per_execution": [1, 8],
+            "replicas_per_worker": [2],
+            "workers": [2],
+            "shard_policy": ["data"],
+        },
+    },
+    where="test",
+)
+
+Tuner = Callable[..., Recommendation]
+
+
+def speed(*, distributed: float = 1.0) -> Speed:
+    """Larger batches and more steps per call are faster; distribution multiplies by a factor."""
+
+    def rate(configuration: Configuration) -> float:
+        base = 100 * configuration.per_replica_batch**0.3
+        base *= configuration.steps_per_execution**0.1
+        return base * (distributed if configuration.distributed else 1.0)
+
+    return rate
+
+
+@pytest.fixture
+def tuner(tmp_path: Path, workload: Workload) -> Tuner:
+    """Runs a search with some speeds, options and request fields."""
+
+    def run(
+        truth: Speed,
+        *,
+        engine: FakeEngine | None = None,
+        options: dict[str, Any] | None = None,
+        noise: float = 0.03,
+        seed: int = 0,
+        observer: Callable[[Any], None] = lambda _: None,
+        **fields: Any,
+    ) -> Recommendation:
+        given = {"workload": workload, "space": SPACE, "out": tmp_path / "out", **fields}
+        request = TuningRequest(options=Options(seed=seed, **(options or {})), **given)
+        running = engine or FakeEngine(truth, between=noise, seed=seed)
+        return tune(request, running, observer)
+
+    return run

@@ -1,0 +1,41 @@
+"""The budget is kept, in time and in trials."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.errors import UsageError
+from autotune.trial import Stage
+
+from .conftest import Tuner, speed
+
+
+@pytest.mark.parametrize("seconds", [20.0, 60.0, 180.0])
+def test_the_time_is_kept(tuner: Tuner, seconds: float) -> None:
+    """A search ends within its time, or one trial later."""
+    assert tuner(speed(), options={"seconds": seconds}).seconds <= seconds + 5
+
+
+@pytest.mark.parametrize("most", [1, 5, 9])
+def test_the_number_of_trials_is_kept(tuner: Tuner, most: int) -> None:
+    """Trials before the finals are bounded; the finals come on top."""
+    result = tuner(speed(), options={"seconds": None, "max_trials": most})
+    assert len([t for t in result.trials if t.stage is not Stage.FINAL]) <= most
+
+
+def test_a_search_needs_an_end(tuner: Tuner) -> None:
+    """Neither time nor trials is an error."""
+    with pytest.raises(UsageError, match="no end"):
+        tuner(speed(), options={"seconds": None})
+
+
+def test_a_small_space_ends_before_its_budget(tuner: Tuner) -> None:
+    """When everything was tried and decided, the rest of the time is not used."""
+    assert tuner(speed(distributed=0.3), options={"seconds": 3600.0}).seconds < 600
+
+
+def test_no_configuration_is_explored_twice(tuner: Tuner) -> None:
+    """Only the default is repeated, for the noise."""
+    trials = tuner(speed(), options={"seconds": 600.0}).trials
+    explored = [t.configuration for t in trials if t.stage is not Stage.FINAL]
+    assert len(explored) == len(set(explored)) + 1

@@ -1,0 +1,81 @@
+"""Nothing that a trial does ends the search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune import Outcome, Verdict
+from autotune.config import Configuration
+from autotune.errors import Interrupted, NothingMeasured
+from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.search.dominance import ruled_out
+from autotune.testing import Ending, FakeEngine
+
+from .conftest import Tuner, speed
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
+def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner, outcome: Outcome) -> None:
+    """The search goes on without it and still answers, with the failures among its reasons."""
+
+    def truth(c: Configuration) -> float | Ending:
+        ending = Ending(outcome=outcome, reason="it is broken")
+        return ending if c.strategy == "mirrored" else speed(distributed=0.8)(c)
+
+    result = tuner(truth, options={"seconds": 600.0})
+    failed = [t for t in result.trials if t.outcome is outcome]
+    assert 1 <= len(failed) <= 3
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert any("it is broken" in reason for reason in result.reasons)
+
+
+def test_when_nothing_runs_the_first_reason_is_told(tuner: Tuner) -> None:
+    """Three failures and no success end the search, with the cause."""
+    broken = Ending(outcome=Outcome.FAILED, reason="ValueError: shapes do not match")
+    with pytest.raises(NothingMeasured, match="shapes do not match"):
+        tuner(lambda _: broken)
+
+
+def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
+    """A larger batch of the same family is not run; the reason names the trial."""
+
+    def truth(c: Configuration) -> float | Ending:
+        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason="the ceiling was passed")
+        return full if c.per_replica_batch > 32 else 100.0
+
+    result = tuner(truth, options={"seconds": 600.0})
+    failed = next(t for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY)
+    reason = ruled_out(failed.configuration.but(per_replica_batch=256), result.trials)
+    assert reason is not None
+    assert str(failed.number) in reason
+    assert result.config.per_replica_batch == 32
+
+
+class InterruptedEngine(FakeEngine):
+    """The user presses Ctrl-C during a certain trial."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(speed())
+        self.at = at
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run until the trial at which the user gives up."""
+        if len(self.requests) == self.at:
+            raise KeyboardInterrupt
+        return super().run(request, watch)
+
+
+def test_ctrl_c_keeps_what_was_found(tuner: Tuner, tmp_path: Path) -> None:
+    """An interrupted search returns the best so far and writes its files."""
+    result = tuner(speed(), engine=InterruptedEngine(at=4))
+    assert result.interrupted
+    assert len(result.trials) == 4
+    assert (tmp_path / "out" / "train.py").read_text() == result.script
+
+
+def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:
+    """There is nothing to recommend yet."""
+    with pytest.raises(Interrupted):
+        tuner(speed(), engine=InterruptedEngine(at=0))

@@ -1,0 +1,131 @@
+"""Which configurations a space holds on a machine, and the rules that limit it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.errors import DatasetTooSmall, SpaceError
+from autotune.space import Candidates, Constraints, candidates
+from autotune.space.schema import parse_space
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+
+EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
+
+
+def found(
+    axes: dict[str, Any],
+    *,
+    strategies: list[str] = EVERYTHING,
+    facts: dict[str, Any] | None = None,
+    **bounds: Any,
+) -> Candidates:
+    return candidates(
+        parse_space({"strategies": strategies, "axes": axes}, where="test"),
+        FAKE_MACHINE,
+        FAKE_FACTS.model_copy(update=facts or {}),
+        Constraints(**bounds),
+    )
+
+
+def rules(candidates: Candidates) -> str:
+    return " | ".join(limit.rule for limit in candidates.limits)
+
+
+def test_no_two_candidates_are_equal_in_effect() -> None:
+    """Axes without effect do not multiply the space: one device has no shard policy."""
+    space = found({"shard_policy": ["data", "auto"], "reduction": ["default", "hierarchical"]})
+    assert space.one_device == (Configuration(),)
+
+
+def test_one_device_is_always_there() -> None:
+    """The yardstick is measured even when the user names other strategies only."""
+    space = found({"replicas_per_worker": [2]}, strategies=["mirrored"])
+    assert [c.strategy for c in space.configurations] == ["one_device", "mirrored"]
+
+
+def test_a_fixed_global_batch_is_divided_between_replicas() -> None:
+    """Every configuration takes the same number of examples per step."""
+    space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=64)
+    assert {c.global_batch for c in space.configurations} == {64}
+    assert {c.per_replica_batch for c in space.distributed} == {32}
+
+
+def test_an_odd_global_batch_leaves_one_device() -> None:
+    """A batch that does not divide is refused with the rule."""
+    space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=65)
+    assert not space.distributed
+    assert "does not divide" in rules(space)
+
+
+def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
+    """The bound holds for the sum over the replicas."""
+    space = found({"per_replica_batch": [32, 64], "replicas_per_worker": [2]}, max_global_batch=64)
+    assert {c.global_batch for c in space.configurations} == {32, 64}
+
+
+@pytest.mark.parametrize(
+    ("axes", "facts", "rule"),
+    [
+        ({"per_replica_batch": [32, 20_000]}, {}, "above the 10000 examples"),
+        ({"steps_per_execution": [1, 400]}, {}, "fewer steps than one execution"),
+        ({"cache": ["off", "memory"]}, {"repeatable": False}, "cache would change the training"),
+        ({"cache": ["off", "memory"]}, {"examples": None}, "never be full"),
+        ({"cache": ["off", "memory"]}, {"example_bytes": 2**20}, "too much for a cache"),
+        ({"threads_per_process": [0, 64]}, {}, "there are 2 cores"),
+        ({"precision": ["float32", "mixed_float16"]}, {}, "GPUs only"),
+        ({"replicas_per_worker": [2, 8]}, {}, "CPU"),
+        ({"workers": [2], "shard_policy": ["source", "data"]}, {}, "input_context"),
+        ({"workers": [2], "shard_policy": ["file", "data"]}, {}, "file"),
+        ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
+        ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
+    ],
+)
+def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:
+    """What cannot run here is left out, with the reason in words; the rest stays."""
+    space = found(axes, facts=facts)
+    assert rule in rules(space)
+    assert space.one_device
+
+
+def test_an_axis_that_nobody_takes_is_an_error() -> None:
+    """A name that is no axis must be a parameter of a factory."""
+    with pytest.raises(SpaceError, match="image_size"):
+        found({"image_size": [96]})
+
+
+def test_an_axis_of_the_users_own_reaches_the_factory() -> None:
+    """Values of an own axis are arguments of the configuration."""
+    space = found({"units": [8, 16]}, strategies=["one_device"], facts={"model_takes": ("units",)})
+    assert [c.arguments for c in space.configurations] == [(("units", 8),), (("units", 16),)]
+
+
+def test_parallel_calls_are_an_axis_only_for_a_factory_that_takes_them() -> None:
+    """Without the parameter the axis has one value."""
+    axes = {"num_parallel_calls": ["auto", 4]}
+    declared = {"dataset_takes": ("num_parallel_calls",)}
+    assert len(found(axes, strategies=["one_device"]).configurations) == 1
+    assert len(found(axes, strategies=["one_device"], facts=declared).configurations) == 2
+
+
+def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:
+    """The message names the number of examples."""
+    with pytest.raises(DatasetTooSmall, match="10 examples"):
+        found({}, facts={"examples": 10})
+
+
+def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
+    """Asking for a strategy which is not in the space names those that are."""
+    with pytest.raises(SpaceError, match="tpu"):
+        space = parse_space({"strategies": ["one_device"]}, where="test")
+        candidates(space, FAKE_MACHINE, FAKE_FACTS, Constraints(strategies=("tpu",)))
+
+
+def test_an_endless_product_is_refused() -> None:
+    """A space too large to count is refused before it is counted."""
+    wide = list(range(1, 61))
+    axes = {"per_replica_batch": wide, "prefetch": wide, "private_threads": wide}
+    with pytest.raises(SpaceError, match="combinations"):
+        found(axes, strategies=["one_device"])

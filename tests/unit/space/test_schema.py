@@ -1,0 +1,86 @@
+"""What a space may hold, and what is said of what it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.errors import SpaceError
+from autotune.space import load_space, ready_made, space_for
+from autotune.space.schema import parse_space
+from autotune.testing import FAKE_MACHINE
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "search_spaces").glob("*.yaml")), ids=lambda p: p.stem)
+def test_ready_made_spaces_are_valid_and_named_by_their_file(path: Path) -> None:
+    """Adding a space is adding a file: it is found by its name and says what it is for."""
+    space = ready_made()[path.stem]
+    assert space.name == path.stem
+    assert space.description.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        ({}, "cpu"),
+        ({"gpus": ("A",)}, "gpu"),
+        ({"gpus": ("A", "A")}, "multi_gpu"),
+        ({"tpus": 8}, "tpu"),
+    ],
+)
+def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
+    """`auto` is the space of the fastest devices that there are."""
+    assert space_for(FAKE_MACHINE.model_copy(update=machine)).name == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"strategies": ["mirored"]}, "did you mean 'mirrored'"),
+        ({"strategies": []}, "at least 1 item"),
+        ({}, "strategies"),
+        ({"strategies": ["one_device"], "axes": {"prefetch": []}}, "'prefetch' has no values"),
+        ({"strategies": ["one_device"], "axes": {"per_replica_batch": [0]}}, "cannot be 0"),
+        ({"strategies": ["one_device"], "axes": {"per_replica_batch": ["8"]}}, "cannot be '8'"),
+        ({"strategies": ["one_device"], "axes": {"xla": [1]}}, "cannot be 1"),
+        ({"strategies": ["one_device"], "axes": {"shard_policy": ["some"]}}, "cannot be 'some'"),
+        ({"strategies": ["one_device"], "axes": {"prefetch": [2, 2]}}, "names a value twice"),
+        ({"strategies": ["one_device"], "axes": {"strategy": ["x"]}}, "list `strategies`"),
+        ({"strategies": ["one_device"], "oops": 1}, "oops"),
+        (["one_device"], "dictionary"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
+    """Each mistake gets one line that names the axis and the value."""
+    with pytest.raises(SpaceError, match=".") as caught:
+        parse_space(data, where="my.yaml")
+    assert said in str(caught.value)
+    assert "my.yaml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
+    """YAML 1.1 reads `off` as false; the space reads it as the user meant it."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("strategies: [one_device]\naxes: {cache: [off, memory], xla: [off]}\n")
+    space = load_space(str(path), FAKE_MACHINE)
+    assert space.axes == {"cache": ("off", "memory"), "xla": (False,)}
+
+
+@pytest.mark.parametrize("name", ["nowhere", "nowhere.yaml"])
+def test_a_space_that_does_not_exist_is_an_error(name: str) -> None:
+    """A wrong name lists the ready-made spaces; a wrong path says that it cannot be read."""
+    with pytest.raises(SpaceError):
+        load_space(name, FAKE_MACHINE)
+
+
+def test_broken_yaml_is_an_error(tmp_path: Path) -> None:
+    """YAML that cannot be parsed names the place, in one line."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("strategies: [one_device\n")
+    with pytest.raises(SpaceError, match="line"):
+        load_space(str(path), FAKE_MACHINE)
