@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import socket
+from pathlib import Path
 
 import psutil
 
@@ -34,6 +35,7 @@ class Machine(Value):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
+        """Return it in a few words."""
         devices = [f"{self.cpus} CPU cores", *self.gpus]
         if self.tpus:
             devices.append(f"{self.tpus} TPU cores")
@@ -68,7 +70,7 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 def _processor() -> str:
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
             names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
     except OSError:
         names = []

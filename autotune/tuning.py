@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autotune.durations import parse_seconds
-from autotune.recommendation import Recommendation
 from autotune.run.engine import Engine
 from autotune.run.local import LocalEngine
 from autotune.search.events import Observer, nobody
 from autotune.search.options import Options
-from autotune.search.tune import TuningRequest, tune
+from autotune.search.request import TuningRequest
 from autotune.space import Constraints, Space
 from autotune.space.schema import parse_space
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
+
+if TYPE_CHECKING:
+    from autotune.recommendation import Recommendation
 
 FactoryLike = Callable[..., Any] | str
 
@@ -111,6 +113,9 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         resume=resume,
     )
     with nullcontext(engine) if engine else LocalEngine() as running:
+        # Optuna takes a second to import: time in which the engine's own process starts.
+        from autotune.search.tune import tune  # noqa: PLC0415
+
         return tune(request, running, observer)
 
 

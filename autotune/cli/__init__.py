@@ -1,1 +1,9 @@
-"""autotune.cli."""
+"""The command line: `autotune`, one file per command.
+
+What needs seconds to import (TensorFlow is in the trials only, but optuna and scipy are not) is
+imported by the command that needs it, so that `autotune --help` answers at once.
+"""
+
+from autotune.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 from autotune.measure.interval import Interval, around, log_interval
 from autotune.measure.noise import Noise
 from autotune.measure.steady import rate
-from autotune.window import Window
 from autotune.value import Value
+from autotune.window import Window
 
 
 class Reading(Value):

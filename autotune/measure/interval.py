@@ -19,6 +19,7 @@ class Interval(Value):
     high: float
 
     def __str__(self) -> str:
+        """Return it as text, three digits each."""
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
     def inverse(self) -> Interval:

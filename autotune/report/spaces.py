@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import yaml
 from rich.console import RenderableType
 from rich.text import Text
 
-from autotune.config import Configuration, axes, describe
+from autotune.config import axes, describe
 from autotune.machine import Machine
 from autotune.report.tables import columns
-from autotune.report.words import counted
+from autotune.report.words import counted, sentence
 from autotune.space import Candidates, Constraints, Space, candidates
-from autotune.space.candidates import canonical
 from autotune.space.legality import why_illegal
-from autotune.strategies import strategy
+from autotune.strategies import COMMON_AXES, strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -40,8 +39,7 @@ def space_list(spaces: Mapping[str, Space]) -> RenderableType:
 
 def space_text(space: Space, machine: Machine) -> str:
     """Return a space as a file that a user can copy, with what applies on a machine as comments."""
-    facts = _any_workload(space)
-    found = candidates(space, machine, facts, Constraints())
+    found = candidates(space, machine, _any_workload(space), Constraints())
     lines = [
         f"name: {_flow(space.name)}",
         f"description: {_flow(space.description)}",
@@ -53,8 +51,8 @@ def space_text(space: Space, machine: Machine) -> str:
         *_comment("Some settings depend on the workload too; `autotune tune ... --dry-run` tells."),
         "axes:",
     ]
-    for name, values in space.axes.items():
-        lines += _axis(name, values, found, machine, facts)
+    for name in space.axes:
+        lines += _axis(name, space, found, machine)
     return "\n".join(lines) + "\n"
 
 
@@ -72,46 +70,47 @@ def _any_workload(space: Space) -> WorkloadFacts:
 def _strategies(space: Space, found: Candidates) -> Iterator[str]:
     for name in space.strategies:
         count = sum(c.strategy == name for c in found.configurations)
-        yield from _comment(f"- {name}: {counted(count, 'configuration')}. {strategy(name).doc}")
-        if not count:
-            rules = [limit.rule for limit in found.limits if limit.strategy == name]
-            yield from _comment(f"  Not here: {rules[0]}" if rules else "")
+        text = f"- {name}: {counted(count, 'configuration')}. {strategy(name).doc}"
+        why = "" if count else f" Not here: {_first_rule(name, found)}"
+        yield from _comment(text + why, hang="  ")
 
 
-def _axis(
-    name: str,
-    values: tuple[Scalar, ...],
-    found: Candidates,
-    machine: Machine,
-    facts: WorkloadFacts,
-) -> Iterator[str]:
+def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Iterator[str]:
+    values = space.values(name)
     meaning = describe(name) if name in axes() else "An axis of your own."
     yield from _comment(meaning, indent="  ")
-    for value in values:
-        why = _why_absent(name, value, found.configurations, machine, facts)
-        if why:
-            yield from _comment(f"Not here: {_flow(value)}. {why}", indent="  ")
+    for value in values if name in axes() else ():
+        if not any(getattr(c, name) == value for c in found.configurations):
+            why = _why_absent(name, value, space, found, machine)
+            yield from _comment(f"Not here: {_flow(value)}. {why}", indent="  ", hang="  ")
     yield f"  {name}: {_flow(list(values))}"
 
 
 def _why_absent(
-    name: str,
-    value: Scalar,
-    legal: Iterable[Configuration],
-    machine: Machine,
-    facts: WorkloadFacts,
-) -> str | None:
-    """Return why no configuration holds a value, from what it would break in those that run."""
-    if name not in axes() or any(getattr(c, name) == value for c in legal):
-        return None
-    changed = (canonical(c.model_copy(update={name: value})) for c in reversed(tuple(legal)))
-    holding = (c for c in changed if getattr(c, name) == value)
-    reasons = (why_illegal(each, machine, facts) for each in holding)
-    return next((reason for reason in reasons if reason), "No strategy that runs here takes it.")
+    name: str, value: Scalar, space: Space, found: Candidates, machine: Machine
+) -> str:
+    """Return what a value would break, from a configuration that runs without it."""
+    facts = _any_workload(space)
+    for each in map(strategy, space.strategies):
+        if name not in COMMON_AXES | each.axes:
+            continue
+        runs = next((c for c in found.configurations if c.strategy == each.name), None)
+        if runs is None:
+            return _first_rule(each.name, found)
+        why = why_illegal(runs.model_copy(update={name: value}), machine, facts)
+        if why:
+            return sentence(why)
+    return "No strategy of this space takes it."
 
 
-def _comment(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
+def _first_rule(name: str, found: Candidates) -> str:
+    return next((sentence(each.rule) for each in found.limits if each.strategy == name), "")
+
+
+def _comment(text: str, indent: str = "", hang: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# {hang}"
+    )
 
 
 def _flow(value: object) -> str:

@@ -25,7 +25,7 @@ from autotune.run import devices, events, inspect
 from autotune.run.callback import ClockCallback
 from autotune.run.clock import Clock
 from autotune.run.events import EventWriter
-from autotune.run.failure import STACK_SIGNAL, describe
+from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder
 
 ENDLESS = 1_000_000_000
@@ -98,7 +98,7 @@ def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
     try:
         TASKS[order["task"]](folder, writer)
     except BaseException as exc:  # noqa: BLE001 - also SystemExit is an end worth reporting
-        traceback.print_exc()
+        print(trace(exc), file=sys.stderr)  # noqa: T201 - the trial's own output
         writer.write(events.ERROR, **describe(exc))
         return 1
     writer.write(events.FINISHED)

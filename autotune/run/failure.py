@@ -6,6 +6,7 @@ import os
 import signal
 import sysconfig
 import traceback
+from pathlib import Path
 from typing import Any
 
 LINES = 15
@@ -14,28 +15,40 @@ STACK_SIGNAL = signal.SIGUSR2
 """Makes a process that hangs print where it stands."""
 _LONGEST = 4000
 """Characters of a message. TensorFlow's may carry a whole graph."""
-_LIBRARIES = (
-    os.path.join(sysconfig.get_path("stdlib"), ""),  # noqa: PTH118 - with a slash at its end
-    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ""),  # noqa: PTH100, PTH118, PTH120 - this package, as frames name it
-)
+_LONGEST_LINE = 500
+_OURS = f"{Path(__file__).absolute().parents[1]}/"
+_LIBRARIES = (f"{sysconfig.get_path('stdlib')}/", _OURS)
 _INSTALLED = ("/site-packages/", "/dist-packages/", "__autograph_generated_file")
 
 
 def describe(exc: BaseException) -> dict[str, Any]:
     """Return kind, message, place in the user's code, and last lines of an exception."""
-    text = "".join(traceback.format_exception(exc))
     return {
         "kind": type(exc).__name__,
-        "message": str(exc)[:_LONGEST],
+        "message": (exc.msg if isinstance(exc, SyntaxError) else str(exc))[:_LONGEST],
         "where": _place(exc),
-        "detail": last_lines(text),
+        "detail": last_lines(trace(exc)),
     }
 
 
+def trace(exc: BaseException) -> str:
+    """Return the traceback from the user's program on."""
+    start = exc.__traceback__
+    while start and start.tb_frame.f_code.co_filename.startswith(_OURS):
+        start = start.tb_next
+    return "".join(traceback.format_exception(type(exc), exc, start))
+
+
 def last_lines(text: str, count: int = LINES) -> str:
-    """Return the last lines that hold anything."""
-    lines = [line[:500] for line in text.splitlines() if line.strip()]
+    """Return the last lines that hold anything for people who do not know this package."""
+    lines = [line[:_LONGEST_LINE] for line in text.splitlines() if _tells(line)]
     return "\n".join(lines[-count:])
+
+
+def _tells(line: str) -> bool:
+    """Whether a line of an output is worth reading; of ours are the outer frames of a stack."""
+    ours = line.startswith((f'  File "{_OURS}', '  File "<string>"', "Extension modules:"))
+    return bool(line.strip()) and not ours
 
 
 def _place(exc: BaseException) -> str:

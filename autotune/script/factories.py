@@ -47,7 +47,7 @@ class Preamble:
 
     def __post_init__(self) -> None:
         """Note the names that are taken from the start."""
-        self._meanings = {name: None for name in _OWN_NAMES}
+        self._meanings = dict.fromkeys(_OWN_NAMES)
         self._meanings |= {each.binds: each for each in _OWN_IMPORTS}
 
     def add_import(self, role: str, factory: Factory) -> None:
@@ -67,9 +67,8 @@ class Preamble:
             return
         self.imports.add(Import("__future__", "annotations"))
         imports, definitions = _split(source.text)
-        meanings = {each.binds: each for each in imports} | {
-            name: text for text in definitions for name in _bound(text)
-        }
+        meanings: dict[str, object] = {each.binds: each for each in imports}
+        meanings |= {name: text for text in definitions for name in _bound(text)}
         self.guarded |= bool(source.missing)
         if self._clash(role, source, meanings):
             self.definitions.append(_own_scope(role, source))

@@ -16,6 +16,11 @@ _SHARDING = {
     "off": "Every worker reads all examples.",
 }
 
+_WHOLE = {
+    False: "because a batch of another size would be compiled anew",
+    True: "so that all replicas always have equal shares",
+}
+
 
 class Pipeline(Value):
     """What the template of the dataset needs to know."""
@@ -91,8 +96,8 @@ def _first(configuration: Configuration, dataset: Factory, facts: WorkloadFacts)
     }
     values = {name: text for name, text in offered.items() if name in facts.dataset_takes}
     values |= {name: literal(value) for name, value in dataset.arguments}
-    takes = facts.dataset_takes
-    values |= {name: literal(value) for name, value in configuration.arguments if name in takes}
+    chosen = [each for each in configuration.arguments if each[0] in facts.dataset_takes]
+    values |= {name: literal(value) for name, value in chosen}
     return call("dataset_fn", values.items(), before="dataset = ", indent=4)
 
 
@@ -104,11 +109,10 @@ def _options(configuration: Configuration) -> Iterator[str]:
     if gang:
         policy = configuration.shard_policy
         yield f"# {_SHARDING[policy]}"
-        yield "options.experimental_distribute.auto_shard_policy = ("
-        yield f"    tf.data.experimental.AutoShardPolicy.{policy.upper()}"
-        yield ")"
+        kind = f"tf.data.experimental.AutoShardPolicy.{policy.upper()}"
+        yield f"options.experimental_distribute.auto_shard_policy = {kind}"
     if configuration.private_threads:
-        yield "# A pool of its own, so that input and training do not wait for each other's threads."
+        yield "# A pool of its own, so that input and training do not take each other's threads."
         yield f"options.threading.private_threadpool_size = {configuration.private_threads}"
     yield "dataset = dataset.with_options(options)"
 
@@ -118,7 +122,7 @@ def _batches(configuration: Configuration, facts: WorkloadFacts) -> Iterator[str
     if configuration.cache == "memory":
         steps.insert(1, "cache()")
     if "batch_size" not in facts.dataset_takes:
-        yield "# Without the remainder, so that all batches and all replicas' shares are equal."
+        yield f"# Without the remainder, {_WHOLE[configuration.distributed]}."
         steps.append(f"batch({_batch(configuration)}, drop_remainder=True)")
     chain = ".".join(steps)
     if configuration.prefetch == 0:

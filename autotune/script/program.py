@@ -10,10 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.script.factories import Factories, factories
+from autotune.script.factories import Preamble, preamble
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, pipeline
-from autotune.script.text import call, literal, paragraph
+from autotune.script.text import WIDTH, call, literal, paragraph
 from autotune.script.words import in_words
 from autotune.strategies import Training, strategy
 from autotune.value import Value
@@ -45,7 +45,7 @@ def render(
     training = plan.training(configuration)
     context = {
         **_configuration(configuration, facts),
-        **_head(configuration, workload, training),
+        **_head(workload, configuration, training),
         "setup": plan.setup(configuration, machine),
         "pipeline": pipeline(configuration, workload.dataset, facts),
         "model": _model(configuration, workload, facts),
@@ -84,48 +84,45 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "xla": configuration.xla,
         "precision": configuration.precision,
         "examples": facts.examples,
-        "unknown_steps": max(UNKNOWN_STEPS // configuration.steps_per_execution, 1)
-        * configuration.steps_per_execution,
+        "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
     }
 
 
+def _whole_calls(steps: int, steps_per_call: int) -> int:
+    return max(steps // steps_per_call, 1) * steps_per_call
+
+
 def _head(
-    configuration: Configuration, workload: Workload, training: Training
+    workload: Workload, configuration: Configuration, training: Training
 ) -> dict[str, object]:
-    parts = factories(workload)
+    parts = preamble(workload)
     gang = configuration.workers > 1
-    where = "Run it in the folder where autotune ran" if parts.roots else "Run it as follows"
     return {
-        "about": paragraph(
-            f"Train {workload.model.short_name} on {workload.dataset.short_name} with "
-            f"{strategy(configuration.strategy).title}.",
-            first='"""',
-        )[3:],
+        "about": f"Train {workload.model.short_name} on {workload.dataset.short_name}.",
         "words": in_words(configuration),
-        "usage": f"{where}, {'with all workers on one machine' if gang else 'for example'}:",
-        "commands": [f"python {'launch' if gang else 'train'}.py --epochs 5"],
         "imports": sections({*parts.imports, *_imports(parts, training, gang=gang)}),
         "local_imports": sections(parts.local_imports),
         "roots": parts.roots,
         "missing": parts.missing,
+        "guarded": parts.guarded,
         "definitions": parts.definitions,
         "assignments": parts.assignments,
     }
 
 
-def _imports(parts: Factories, training: Training, *, gang: bool) -> set[Import]:
+def _imports(parts: Preamble, training: Training, *, gang: bool) -> set[Import]:
     found = {
         Import("argparse"),
         Import("collections.abc", "Sequence"),
         Import("keras"),
         Import("tensorflow", "", "tf"),
     }
-    if training == "loop" or parts.missing:
+    if training == "loop" or parts.guarded:
         found |= {Import("collections.abc", "Callable"), Import("typing", "Any")}
     if parts.roots or gang:
         found.add(Import("sys"))
     if gang:
-        found |= {Import("tempfile"), Import("pathlib", "Path")}
+        found |= {Import("os"), Import("tempfile"), Import("pathlib", "Path")}
     return found
 
 
@@ -138,10 +135,17 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 
 
 def _callbacks(workload: Workload, training: Training) -> str:
+    """Return the argument of `fit`, or of the list that the loop keeps."""
+    before, indent = ("callbacks=", 8) if training == "fit" else ("", 8)
     if workload.callbacks is None:
-        return "list(callbacks)"
+        return f"{before}list(callbacks)"
     pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
-    return f"[*{call('callbacks_fn', pairs)}, *callbacks]"
+    own = call("*callbacks_fn", pairs, indent=indent + 4)
+    flat = f"{before}[{own}, *callbacks]"
+    if "\n" not in flat and len(flat) + indent < WIDTH:
+        return flat
+    space = " " * indent
+    return f"{before}[\n{space}    {own},\n{space}    *callbacks,\n{space}]"
 
 
 def _fill_in(template: str, context: Mapping[str, object]) -> str:

@@ -46,7 +46,7 @@ def _input(configuration: Configuration) -> Iterator[str]:
     if configuration.cache == "memory":
         yield "examples kept in memory after the first epoch"
     if configuration.prefetch != "auto":
-        yield f"{count(configuration.prefetch, 'batch')} prefetched".replace("batchs", "batches")
+        yield f"{count(configuration.prefetch, 'batch', 'batches')} prefetched"
     if configuration.num_parallel_calls != "auto":
         yield f"{configuration.num_parallel_calls} parallel calls of the input's own maps"
     if configuration.private_threads:

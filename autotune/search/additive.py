@@ -16,7 +16,7 @@ from autotune.config import Configuration
 from autotune.search.study import parameters
 
 RIDGE = 0.05
-"""How strongly the terms are drawn towards zero; an axis value seen once keeps 95 % of its effect."""
+"""How strongly the terms are drawn towards zero; a value seen once keeps 95 % of its effect."""
 
 Level = tuple[str, object]
 

@@ -17,6 +17,7 @@ from autotune.search.proposals import Proposer
 from autotune.search.runner import Runner
 from autotune.trial import Stage
 
+
 class Explorer:
     """One stage of the search before the finals.
 
@@ -106,9 +107,7 @@ class Explorer:
             len(self.history), cost=cost, share=self._share, reserve=self._reserve()
         )
 
-    def _teach(
-        self, proposer: Proposer, pool: Sequence[Configuration], known: set[int]
-    ) -> None:
+    def _teach(self, proposer: Proposer, pool: Sequence[Configuration], known: set[int]) -> None:
         mine = set(pool)
         for trial in self.history.trials:
             if trial.number in known or trial.configuration not in mine:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio
+from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
 from autotune.search.history import History
 from autotune.search.plan import expected_seconds
 from autotune.search.runner import Runner
-from autotune.recommendation import Verdict
 from autotune.search.verdict import EARLY, ROUNDS, Decision, Rates, best_of, decide, shared
 from autotune.trial import Stage, Trial
 
@@ -49,7 +48,8 @@ def choose_finalists(history: History, default: Configuration) -> Finalists:
     """Return the finalists: who is not certainly slower than the best."""
     alone = history.ranked(distributed=False)
     best = history.estimate(alone[0])
-    second = [c for c in alone[1:2] if history.estimate(c).value * (1 + history.noise.sd) > best.value]
+    close = best.value / (1 + history.noise.sd)
+    second = [c for c in alone[1:2] if history.estimate(c).value > close]
     rivals = [c for c in history.ranked(distributed=True) if not history.surely_slower(c)]
     return Finalists(
         one_device=(alone[0], *second),

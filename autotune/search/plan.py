@@ -5,10 +5,11 @@ from __future__ import annotations
 from autotune.config import axes, describe
 from autotune.machine import Machine
 from autotune.search.options import Options
+from autotune.search.subject import Subject
 from autotune.space import Candidates, Limit, Space
 from autotune.strategies import strategy
 from autotune.value import Scalar, Value
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 SECONDS_ALONE = 3.0
 SECONDS_PER_WORKER = 3.0
@@ -51,20 +52,13 @@ class Plan(Value):
         return sum(each.configurations for each in self.strategies)
 
 
-def plan(
-    workload: Workload,
-    machine: Machine,
-    space: Space,
-    facts: WorkloadFacts,
-    found: Candidates,
-    options: Options,
-) -> Plan:
+def plan(subject: Subject, space: Space, found: Candidates, options: Options) -> Plan:
     """Return the card of a search."""
     return Plan(
-        workload=workload.name,
-        machine=machine,
+        workload=subject.workload.name,
+        machine=subject.machine,
         space=space.name,
-        facts=facts,
+        facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.seconds,
         exhaustive_seconds=sum(expected_seconds(c.workers) for c in found.configurations),

@@ -47,10 +47,16 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
         *_tuning(findings),
         *_failures(findings.history),
         *_batch(findings, user_batch),
-        f"Two fresh runs of the same configuration differ by {findings.history.noise.sd:.0%} here "
-        "(standard deviation); every interval counts it.",
+        _noise(findings.history),
     ]
     return tuple(found)
+
+
+def _noise(history: History) -> str:
+    return (
+        f"Two fresh runs of the same configuration differ by {history.noise.sd:.0%} here (standard "
+        "deviation); every interval counts it."
+    )
 
 
 def title(configuration: Configuration) -> str:
@@ -112,10 +118,12 @@ def _tuning(findings: Findings) -> list[str]:
         return ["Keras's own settings were already the best."]
     if gain is None:
         return []
-    return [
-        f"The recommended settings ({differences(findings.recommended)}) are {factor(gain)} as "
-        f"fast as the defaults on one device ({differences(findings.default)})."
-    ]
+    chosen, default = differences(findings.recommended), differences(findings.default)
+    text = (
+        f"The recommended settings ({chosen}) are {factor(gain)} as fast as the defaults on one "
+        f"device ({default})."
+    )
+    return [text]
 
 
 def _failures(history: History) -> list[str]:
@@ -132,7 +140,8 @@ def _batch(findings: Findings, user_batch: int | None) -> list[str]:
     batch, usual = findings.recommended.global_batch, findings.default.global_batch
     if user_batch is not None or batch == usual:
         return []
-    return [
+    text = (
         f"The global batch is {batch} instead of {usual}, which trains differently: scale the "
         "learning rate and warm it up, or hold the batch fixed with --global-batch."
-    ]
+    )
+    return [text]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.machine import Machine
 from autotune.measure import Noise, read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
@@ -16,23 +15,14 @@ from autotune.search.events import Observer, TrialEnded, TrialStarted
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.study import Study
+from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
-from autotune.workload import Workload, WorkloadFacts
 
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """What is tuned, and where."""
-
-    workload: Workload
-    facts: WorkloadFacts
-    machine: Machine
 
 
 class Runner:
@@ -160,5 +150,3 @@ def _within(left: float) -> Limits:
         first_step=min(limits.first_step, most),
         window=min(limits.window, most),
     )
-
-

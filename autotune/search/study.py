@@ -65,7 +65,12 @@ class Study:
 
 
 def open_study(
-    url: str, name: str | None, identity: Identity, pool: Sequence[Configuration], *, base: str,
+    url: str,
+    name: str | None,
+    identity: Identity,
+    pool: Sequence[Configuration],
+    *,
+    base: str,
     resume: bool,
 ) -> Study:
     """Return a new study, or the one to go on with.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from autotune.errors import OutputError, UsageError
 from autotune.measure import Interval
@@ -13,34 +12,19 @@ from autotune.run.engine import Engine
 from autotune.script import render
 from autotune.search.budget import Budget
 from autotune.search.events import Observer, Planned, Preparing, nobody
-from autotune.search.options import Options
 from autotune.search.plan import Plan, plan
 from autotune.search.reasons import reasons, summary
-from autotune.search.runner import Runner, Subject
+from autotune.search.request import TuningRequest
+from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
 from autotune.search.study import Study, open_study
+from autotune.search.subject import Subject
 from autotune.space import Candidates, Space, candidates, load_space
-from autotune.value import Value
-from autotune.workload import Workload
 
+__all__ = ["TuningRequest", "dry_run", "tune"]
 
 SAME = Interval(low=1.0, value=1.0, high=1.0)
 """The speed-up of the best single device over itself."""
-
-
-class TuningRequest(Value):
-    """All that a search needs to know."""
-
-    workload: Workload
-    space: str | Space = "auto"
-    """A space, the name of a ready-made one, or the path of a YAML file."""
-    options: Options = Options()
-    out: Path
-    """Folder for the files, the trials' folders, and the study's database."""
-    study: str | None = None
-    storage: str | None = None
-    """SQLAlchemy URL of the study's database; None puts it beside the other files."""
-    resume: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +77,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     facts = engine.inspect(request.workload)
     found = candidates(space, machine, facts, request.options.constraints)
     subject = Subject(workload=request.workload, facts=facts, machine=machine)
-    card = plan(request.workload, machine, space, facts, found, request.options)
+    card = plan(subject, space, found, request.options)
     return _Prepared(subject=subject, space=space, found=found, plan=card)
 
 

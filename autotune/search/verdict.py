@@ -39,7 +39,11 @@ class Decision(Value):
 
 
 def decide(
-    yardstick: Configuration, challengers: Sequence[Configuration], rates: Rates, noise: Noise, margin: float
+    yardstick: Configuration,
+    challengers: Sequence[Configuration],
+    rates: Rates,
+    noise: Noise,
+    margin: float,
 ) -> Decision:
     """Return the verdict that the finals allow so far.
 
@@ -80,8 +84,7 @@ def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float
 
 def _beyond_doubt(compared: Decision) -> bool:
     """Whether the gain is surely above zero."""
-    known = compared.sure_low is not None and compared.rounds >= EARLY
-    return known and compared.sure_low > 1
+    return compared.rounds >= EARLY and compared.sure_low is not None and compared.sure_low > 1
 
 
 def _compare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autotune.measure import Noise, Reading, certainly_slower, read, settled_from
+from autotune.measure import Noise, certainly_slower, read, settled_from
 from autotune.run.engine import Outcome, Stop
 from autotune.window import Window
 
@@ -83,5 +83,3 @@ def _unsteady(windows: Sequence[Window]) -> Stop | None:
     if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
         return None
     return Stop(Outcome.UNSTEADY, f"its speed did not settle within {seconds:.0f} s of steps")
-
-

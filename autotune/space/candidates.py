@@ -94,9 +94,7 @@ def domains(
 def canonical(configuration: Configuration) -> Configuration:
     """Return the configuration with every axis that has no effect in it set to its default."""
     idle = {
-        name: default_of(name)
-        for name, axis in axes().items()
-        if not axis.matters(configuration)
+        name: default_of(name) for name, axis in axes().items() if not axis.matters(configuration)
     }
     return configuration.model_copy(update=idle)
 
@@ -124,10 +122,10 @@ def _combinations(
     seen = set()
     for values in itertools.product(*found.values()):
         for extra in itertools.product(*own.values()):
-            fields = dict(zip(found, values, strict=True))
-            arguments = tuple(zip(own, extra, strict=True))
+            fields: dict[str, object] = dict(zip(found, values, strict=True))
+            fields |= {"strategy": name, "arguments": tuple(zip(own, extra, strict=True))}
             # Every value was validated with the space; validating each product again is slow.
-            each = Configuration.model_construct(strategy=name, arguments=arguments, **fields)
+            each = Configuration().model_copy(update=fields)
             each = canonical(_share(each, constraints))
             if each not in seen:
                 seen.add(each)
@@ -142,9 +140,7 @@ def _share(configuration: Configuration, constraints: Constraints) -> Configurat
     return configuration.model_copy(update={"per_replica_batch": batch})
 
 
-def _existing(
-    asked: tuple[Scalar, ...], offered: tuple[str, ...]
-) -> tuple[Scalar, ...]:
+def _existing(asked: tuple[Scalar, ...], offered: tuple[str, ...]) -> tuple[Scalar, ...]:
     """Keep the reductions that a strategy has; TensorFlow's choice where none is left."""
     return tuple(each for each in asked if each in offered) or (offered[0],)
 

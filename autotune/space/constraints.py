@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from autotune.value import Value
@@ -15,5 +17,5 @@ class Constraints(Value):
     max_global_batch: int | None = Field(default=None, ge=1)
     strategies: tuple[str, ...] | None = None
     """Only these strategies of the space; one device is always measured, as the yardstick."""
-    workers: tuple[int, ...] | None = None
+    workers: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     """Worker counts in place of the space's."""

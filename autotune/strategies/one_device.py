@@ -35,8 +35,8 @@ class OneDevice(Strategy):
         del configuration, machine
         return Setup(
             lines=("return tf.distribute.get_strategy()",),
-            note="This is TensorFlow's default strategy: the first GPU, or the CPU where there is "
-            "none. Put another one here to distribute the training.",
+            note="TensorFlow's default strategy trains on the first GPU, or on the CPU where there "
+            "is none.",
         )
 
 

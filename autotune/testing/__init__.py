@@ -1,4 +1,4 @@
-"""For tests of whatever stands on autotune: an engine without a machine, and the engines' contract."""
+"""For tests of whatever stands on autotune: an engine that needs no machine, and the contract."""
 
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, table
 

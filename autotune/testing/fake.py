@@ -45,7 +45,7 @@ class FakeEngine:
         seed: Of the noise.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one property of the machine that it plays
         self,
         speed: Speed,
         *,

@@ -1,7 +1,7 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
-from autotune.workload.facts import WorkloadFacts
 from autotune.workload.factory import Factory, factory_from_callable, factory_from_text
+from autotune.workload.facts import WorkloadFacts
 from autotune.workload.workload import Workload
 
 __all__ = [

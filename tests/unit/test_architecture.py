@@ -64,7 +64,9 @@ def test_lower_parts_never_import_higher_ones(path: Path) -> None:
 
 def test_every_package_on_disk_is_declared() -> None:
     """A folder with Python files that setuptools does not know would be missing in a wheel."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "packages"
+    ]
     found = {
         ".".join(each.parent.relative_to(ROOT).parts)
         for each in (ROOT / "autotune").rglob("__init__.py")
@@ -84,5 +86,7 @@ def test_public_names_are_the_ones_listed() -> None:
 @pytest.mark.parametrize("statement", ["import autotune", "from autotune import autotune"])
 def test_import_leaves_tensorflow_alone(statement: str) -> None:
     """TensorFlow is imported by trial processes only."""
-    code = f"import sys; {statement}; sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
+    code = (
+        f"import sys; {statement}; sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -56,7 +56,7 @@ def test_a_program_finds_what_it_would_find_by_itself(
     assert "TF_CONFIG" not in environment
     assert environment["CUDA_VISIBLE_DEVICES"] == "1,3"
     assert "keras" in modules
-    assert not {"pydantic", "train", "psutil"} & set(modules)
+    assert not {"pydantic", "train", "optuna"} & set(modules)
 
 
 def test_a_factory_by_value_replaces_the_program_s(run: Run, make_request: MakeRequest) -> None:

@@ -118,8 +118,8 @@ def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:
 
 def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
     """Asking for a strategy which is not in the space names those that are."""
+    space = parse_space({"strategies": ["one_device"]}, where="test")
     with pytest.raises(SpaceError, match="tpu"):
-        space = parse_space({"strategies": ["one_device"]}, where="test")
         candidates(space, FAKE_MACHINE, FAKE_FACTS, Constraints(strategies=("tpu",)))
 
 

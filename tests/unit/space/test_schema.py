@@ -15,7 +15,9 @@ from autotune.testing import FAKE_MACHINE
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "search_spaces").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "search_spaces").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_ready_made_spaces_are_valid_and_named_by_their_file(path: Path) -> None:
     """Adding a space is adding a file: it is found by its name and says what it is for."""
     space = ready_made()[path.stem]
@@ -56,7 +58,7 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
 )
 def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
     """Each mistake gets one line that names the axis and the value."""
-    with pytest.raises(SpaceError, match=".") as caught:
+    with pytest.raises(SpaceError) as caught:
         parse_space(data, where="my.yaml")
     assert said in str(caught.value)
     assert "my.yaml" in str(caught.value)

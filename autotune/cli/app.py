@@ -1,0 +1,53 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from autotune.cli.guard import GuardedGroup
+from autotune.cli.machine import machine
+from autotune.cli.script import script
+from autotune.cli.spaces import spaces
+from autotune.cli.tune import tune
+from autotune.version import VERSION
+
+EXIT_CODES = (
+    "Exit codes: 0 a recommendation was made, 2 the call was wrong, 3 nothing could be measured, "
+    "130 interrupted (what was found is saved)."
+)
+
+app = typer.Typer(
+    name="autotune",
+    cls=GuardedGroup,
+    help="Should I distribute this Keras training, how, and with which settings?",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (tune, script, spaces, machine):
+    app.command(no_args_is_help=command in (tune, script))(command)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if wanted:
+        typer.echo(f"autotune {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    app()
