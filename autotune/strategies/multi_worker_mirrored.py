@@ -56,9 +56,8 @@ class MultiWorkerMirrored(Strategy):
             return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
         lines = (
             "kinds = tf.distribute.experimental.CommunicationImplementation",
-            "options = tf.distribute.experimental.CommunicationOptions(",
-            f"    implementation=kinds.{configuration.reduction.upper()}",
-            ")",
+            "options = tf.distribute.experimental.CommunicationOptions("
+            f"implementation=kinds.{configuration.reduction.upper()})",
             "return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)",
         )
         return Setup(lines=lines, note=_NOTE)

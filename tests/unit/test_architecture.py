@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "autotune").rglob("*.py"))
 
 LAYERS = (
-    {"errors", "value", "window", "version", "durations"},
-    {"config", "machine", "cluster"},
+    {"errors", "value", "window", "version"},
+    {"config", "machine", "cluster", "durations"},
     {"workload"},
     {"strategies"},
     {"search_spaces"},
@@ -51,6 +52,17 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def modules_of(path: Path) -> set[str]:
+    """The modules of autotune that a file imports from."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_lower_parts_never_import_higher_ones(path: Path) -> None:
     """A part imports only parts that stand before it."""
@@ -60,6 +72,16 @@ def test_lower_parts_never_import_higher_ones(path: Path) -> None:
     level = next(i for i, layer in enumerate(LAYERS) if part in layer)
     allowed = set().union(*LAYERS[:level], {part})
     assert imports_of(path) <= allowed
+
+
+def test_no_two_files_import_each_other() -> None:
+    """The files form a hierarchy, within each part as well."""
+    names = {module_of(path): path for path in SOURCES}
+    graph = {name: modules_of(path) & set(names) - {name} for name, path in names.items()}
+    # The packages' own files only hand on names; they would close every circle.
+    packages = {name for name, path in names.items() if path.name == "__init__.py"}
+    rest = {name: seen - packages for name, seen in graph.items() if name not in packages}
+    TopologicalSorter(rest).prepare()
 
 
 def test_every_package_on_disk_is_declared() -> None:

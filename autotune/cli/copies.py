@@ -1,0 +1,68 @@
+"""Further copies of the configuration and the program, where the user wants them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from autotune.errors import OutputError
+from autotune.recommendation import Recommendation
+from autotune.recommendation.saved import save_configuration
+
+FORMATS = (".yaml", ".json", ".toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Where to write copies; None for no copy."""
+
+    config: Path | None
+    script: Path | None
+
+    def check(self) -> None:
+        """Fail before the search, not after it.
+
+        Raises:
+            OutputError: A file cannot be written, or has no suffix that names a format.
+        """
+        if self.config and self.config.suffix not in FORMATS:
+            raise OutputError(
+                f"--config {self.config} has no suffix that names a format.",
+                f"End it in {', '.join(FORMATS)}.",
+            )
+        for path in (self.config, self.script):
+            if path:
+                _check_writable(path)
+
+    def write(self, result: Recommendation) -> None:
+        """Write them.
+
+        Raises:
+            OutputError: A file cannot be written.
+        """
+        if self.config:
+            save_configuration(result.saved(), self.config)
+        if self.script:
+            write_text(self.script, result.script)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
+
+
+def _check_writable(path: Path) -> None:
+    folder = path.parent
+    if not folder.is_dir():
+        raise OutputError(f"There is no folder {folder} for {path.name}.", "Make it first.")
+    target = path if path.exists() else folder
+    if path.is_dir() or not os.access(target, os.W_OK):
+        raise OutputError(f"{path} cannot be written.", "Choose another place.")

@@ -1,0 +1,12 @@
+"""The engine behind the commands."""
+
+from __future__ import annotations
+
+from autotune.run.engine import Engine
+
+
+def start_engine() -> Engine:
+    """Return this machine's engine, which begins to import TensorFlow in the background."""
+    from autotune.run.local import LocalEngine  # noqa: PLC0415 - only where trials are run
+
+    return LocalEngine()

@@ -1,0 +1,72 @@
+"""Values as people write them on a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import yaml
+
+from autotune.errors import UsageError
+from autotune.value import Scalar
+
+# YAML 1.1 takes a number such as 1e-3 for text, because it has no point.
+_EXPONENT = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
+    """Return the values of `name=value` texts, each read as a YAML scalar.
+
+    Raises:
+        UsageError: One is malformed, or a name comes twice.
+    """
+    found: dict[str, Scalar] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"{option} {text!r} is no name=value.", f"Write {option} units=512.")
+        if name in found:
+            raise UsageError(f"{option} gives {name!r} twice.", "Leave one of them out.")
+        found[name] = scalar(value, option)
+    return found
+
+
+def scalar(text: str, option: str) -> Scalar:
+    """Return the number, truth value or text that a text stands for.
+
+    Raises:
+        UsageError: It is a list, a mapping, or nothing.
+    """
+    if _EXPONENT.fullmatch(text):
+        return float(text)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    if isinstance(value, list | dict) or (value is None and text):
+        raise UsageError(
+            f"{option} cannot hold {text!r}.", "Give a number, true, false, or a text."
+        )
+    # A date, say, is meant as it is written.
+    return value if isinstance(value, bool | int | float | str) else text
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """Return the parts of a comma-separated list, or None for none."""
+    if text is None:
+        return None
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def counts(text: str | None, option: str) -> tuple[int, ...] | None:
+    """Return the counts of a comma-separated list, or None for none.
+
+    Raises:
+        UsageError: One is no whole number above 0.
+    """
+    parts = names(text)
+    if parts is None:
+        return None
+    if not parts or not all(part.isdecimal() and int(part) for part in parts):
+        raise UsageError(f"{option} {text!r} is no list of counts.", f"Write {option} 1,2,4.")
+    return tuple(map(int, parts))

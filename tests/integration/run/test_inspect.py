@@ -1,0 +1,214 @@
+"""A look at the factories finds what a search needs to know, or tells what is wrong with them."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
+from autotune.run.local import LocalEngine
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+MODEL = """
+import keras
+def model_fn():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    return model
+"""
+DATASET = """
+import numpy as np, tensorflow as tf
+def dataset_fn():
+    return tf.data.Dataset.from_tensor_slices((np.ones((40, 8), "float32"), np.ones((40, 1))))
+"""
+
+
+def dataset(expression: str, parameters: str = "") -> str:
+    """Return a module with a dataset factory that returns an expression."""
+    return f"import time, numpy as np, tensorflow as tf\ndef dataset_fn({parameters}):\n    return {expression}\n"
+
+
+ONES = "tf.data.Dataset.from_tensor_slices((np.ones((40, 8)), np.ones((40, 1))))"
+GENERATOR = (
+    "tf.data.Dataset.from_generator({}, output_signature="
+    "(tf.TensorSpec((8,)), tf.TensorSpec((1,))))"
+)
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at factories, given as the text of their modules."""
+
+    def inspect(
+        dataset: str = DATASET,
+        model: str = MODEL,
+        *,
+        seconds: float = 60.0,
+        names: tuple[str, str] = ("model_fn", "dataset_fn"),
+        model_arguments: dict[str, object] | None = None,
+        dataset_arguments: dict[str, object] | None = None,
+    ) -> WorkloadFacts:
+        root = tmp_path / "user"
+        root.mkdir(exist_ok=True)
+        (root / "my_model.py").write_text(model)
+        (root / "my_data.py").write_text(dataset)
+        fixed = [tuple((each or {}).items()) for each in (model_arguments, dataset_arguments)]
+        workload = Workload(
+            model=Factory(name=names[0], module="my_model", root=str(root), arguments=fixed[0]),
+            dataset=Factory(name=names[1], module="my_data", root=str(root), arguments=fixed[1]),
+        )
+        return engine.inspect(workload, seconds=seconds)
+
+    return inspect
+
+
+def test_facts_of_plain_factories(inspect: Inspect) -> None:
+    """Sizes are counted, names are found."""
+    facts = inspect()
+    assert (facts.examples, facts.example_bytes) == (40, 8 * 4 + 8)
+    assert (facts.weights, facts.gradient_bytes) == (21, 84)
+    assert (facts.optimizer, facts.loss) == ("Adam", "mse")
+    assert (facts.repeatable, facts.file_shards) == (True, 0)
+    assert "(8,)" in facts.element
+
+
+def test_declared_parameters_are_filled(inspect: Inspect) -> None:
+    """A factory that batches and shards by itself gets what it names, and its own arguments."""
+    text = dataset(
+        f"{ONES}.shuffle(40).batch(batch_size, drop_remainder=True).take(input_context.num_input_pipelines)",
+        "input_context, batch_size, *, number, num_parallel_calls=None",
+    )
+    facts = inspect(text, dataset_arguments={"number": 3})
+    assert facts.dataset_takes == ("input_context", "batch_size", "number", "num_parallel_calls")
+    assert (facts.examples, facts.example_bytes) == (32, 8 * 9)
+    assert not facts.repeatable
+
+
+def test_unknown_and_endless_lengths(inspect: Inspect) -> None:
+    """A generator's examples are counted; those of an endless dataset are not."""
+    numbers = "lambda: ((np.ones(8), np.ones(1)) for _ in range(70))"
+    assert inspect(dataset(GENERATOR.format(numbers))).examples == 70
+    assert inspect(dataset(f"{ONES}.repeat()")).examples is None
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path, files: int) -> None:
+    """As many workers as there are files can read them by file."""
+    names = [str(tmp_path / f"{index}.txt") for index in range(files)]
+    for name in names:
+        Path(name).write_text("1\n2\n")
+    parse = "lambda line: (tf.fill((8,), tf.strings.to_number(line)), tf.ones((1,)))"
+    facts = inspect(dataset(f"tf.data.TextLineDataset({names}).map({parse})"))
+    assert (facts.file_shards, facts.examples) == (files, 2 * files)
+
+
+def test_factories_by_value(engine: LocalEngine) -> None:
+    """Functions that cannot be imported are called too."""
+    spaces: dict[str, dict[str, Callable[..., object]]] = {"model": {}, "dataset": {}}
+    exec(MODEL, spaces["model"])  # noqa: S102 - defined as a notebook's cell would
+    exec(DATASET, spaces["dataset"])  # noqa: S102 - as above
+    factories = {
+        role: Factory(name=f"{role}_fn", pickled=cloudpickle.dumps(space[f"{role}_fn"]))
+        for role, space in spaces.items()
+    }
+    assert engine.inspect(Workload(**factories)).examples == 40
+
+
+NOT_IMPORTED = [
+    ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
+    ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
+    ({"model": "import sys; sys.exit(2)\n"}, "SystemExit: 2.*__main__"),
+    ({"names": ("model_fun", "dataset_fn")}, "no model_fun.*It has model_fn"),
+    ({"model": "model_fn = 3\n"}, "no function but of type int"),
+]
+FAILED = [
+    ({"model": "def model_fn(): raise KeyError('x')\n"}, "model_fn raised KeyError: 'x'.*line 1"),
+    ({"model": "def model_fn(): pass\n"}, "model_fn returned nothing"),
+    ({"model": MODEL.replace("model.compile", "str")}, "not compiled.*compile"),
+    ({"model": MODEL.replace("fn()", "fn(units)")}, "'units'.*--model-arg units=VALUE"),
+    ({"model_arguments": {"unit": 1}}, "no parameter 'unit'.*declares no parameters"),
+    ({"dataset": dataset("[1]")}, "returned a list, not a tf.data.Dataset"),
+    ({"dataset": dataset("tf.data.Dataset.range(9)")}, "single tensors.*\\(features, labels"),
+    (
+        {"dataset": dataset(f"{ONES}.batch(batch_size)", "batch_size")},
+        "may differ in size.*drop_remainder=True",
+    ),
+    ({"dataset": dataset(f"{ONES}.batch(4)")}, "does not accept.*one at a time, not in batches"),
+    (
+        {"dataset": dataset(GENERATOR.format("lambda: iter([[1]])"))},
+        "raised an error at its first example",
+    ),
+    (
+        {"dataset": dataset(f"{ONES}.map(lambda x, y: (tf.ensure_shape(x, (8,))[:tf.random.uniform((), 1, 8, tf.int32)], y))")},
+        "cannot be put into one batch",
+    ),
+    ({"dataset": dataset("time.sleep(1000)"), "seconds": 1}, "did not return within 1 s"),
+    (
+        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 1},
+        "dataset_fn gave no example within 1 s",
+    ),
+    ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
+]  # fmt: skip
+
+
+def look(inspect: Inspect, kind: type[WorkloadError], case: dict[str, object], text: str) -> None:
+    with pytest.raises(kind, match=f"(?s){text}") as caught:
+        inspect(**case)
+    assert type(caught.value) is kind
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(("case", "text"), NOT_IMPORTED)
+def test_a_factory_that_cannot_be_imported(
+    inspect: Inspect, case: dict[str, object], text: str
+) -> None:
+    """The error names what is missing, where, and what to do."""
+    look(inspect, FactoryNotFound, case, text)
+
+
+@pytest.mark.parametrize(("case", "text"), FAILED)
+def test_a_factory_that_breaks_its_contract(
+    inspect: Inspect, case: dict[str, object], text: str
+) -> None:
+    """The error says what the factory did, and what to do."""
+    look(inspect, FactoryFailed, case, text)
+
+
+def test_an_empty_dataset(inspect: Inspect) -> None:
+    """An empty dataset has an error of its own."""
+    look(inspect, DatasetTooSmall, {"dataset": dataset(f"{ONES}.take(0)")}, "empty")
+
+
+def test_an_error_deep_in_the_data(inspect: Inspect) -> None:
+    """An example that cannot be read is found although the first ones can."""
+    numbers = "lambda: ((np.ones(8), np.ones(1 if i < 90 else 2)) for i in range(100))"
+    case = {"dataset": dataset(GENERATOR.format(numbers))}
+    look(inspect, FactoryFailed, case, "raised an error while it was read")
+
+
+def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
+    """A dataset that blocks after its first examples is described as far as it got."""
+    source = "import time\ndef numbers():\n    for i in range(100):\n        if i > 70: time.sleep(1000)\n        yield np.ones(8), np.ones(1)\n"
+    begun = time.monotonic()
+    facts = inspect(source + dataset(GENERATOR.format("numbers")), seconds=8)
+    assert (facts.examples, facts.repeatable) == (None, True)
+    assert time.monotonic() - begun < 60
+
+
+def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_path: Path) -> None:
+    """A user's file that Python cannot see behind an installed module is told so."""
+    (tmp_path / "keras.py").write_text(textwrap.dedent(MODEL + DATASET))
+    factories = {
+        role: Factory(name=f"{role}_fn", module="keras", root=str(tmp_path))
+        for role in ("model", "dataset")
+    }
+    with pytest.raises(FactoryNotFound, match="hidden by another module.*Rename"):
+        engine.inspect(Workload(**factories))

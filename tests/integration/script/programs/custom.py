@@ -1,0 +1,81 @@
+"""A model with a training step of its own, dict inputs, sample weights, metrics and callbacks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+EXAMPLES = 64
+
+
+class Custom(keras.Model):
+    """Trains by a step of its own, and reports a value of its own."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # Not used by the step, so that the weights do not depend on it.
+        self.seeds = keras.random.SeedGenerator(7)
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """Take one step; the gradients are halved, which `fit` would not do by itself."""
+        inputs, labels, weights = data
+        with tf.GradientTape() as tape:
+            predictions = self(inputs, training=True)
+            loss = self.compute_loss(inputs, labels, predictions, weights)
+        gradients = tape.gradient(loss, self.trainable_variables)
+        halves = [0.5 * each for each in gradients]
+        self.optimizer.apply_gradients(zip(halves, self.trainable_variables, strict=True))
+        metrics = self.compute_metrics(inputs, labels, predictions, weights)
+        return {**metrics, "weight": tf.reduce_mean(weights)}
+
+
+class Calls(keras.callbacks.Callback):
+    """Counts its calls, and writes down what it was called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches = 0
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Count a call."""
+        assert "weight" in (logs or {}), f"batch {batch} has no logs"
+        self.batches += 1
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Write a line per epoch."""
+        names = " ".join(sorted(logs or {}))
+        with Path(os.environ["CALLS"]).open("a", encoding="utf-8") as file:
+            file.write(f"epoch {epoch}: {self.batches} calls, {names}\n")
+
+
+def model_fn() -> keras.Model:
+    """Build and compile a regression from numbers and a category."""
+    numbers = keras.Input((4,), name="numbers")
+    kind = keras.Input((), dtype="int32", name="kind")
+    joined = keras.layers.Concatenate()([numbers, keras.layers.Embedding(3, 4)(kind)])
+    model = Custom({"numbers": numbers, "kind": kind}, keras.layers.Dense(1)(joined))
+    model.compile(optimizer=keras.optimizers.SGD(0.05), loss="mse", weighted_metrics=["mae"])
+    return model
+
+
+def dataset_fn(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
+    """Return every n-th example, where n is the number of pipelines."""
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((EXAMPLES, 4)).astype(np.float32)
+    kinds = rng.integers(3, size=EXAMPLES).astype(np.int32)
+    labels = numbers.sum(axis=1, keepdims=True) + kinds[:, np.newaxis]
+    weights = (1 + kinds).astype(np.float32)
+    everything = ({"numbers": numbers, "kind": kinds}, labels.astype(np.float32), weights)
+    dataset = tf.data.Dataset.from_tensor_slices(everything)
+    return dataset.shard(input_context.num_input_pipelines, input_context.input_pipeline_id)
+
+
+def callbacks_fn(**options: bool) -> list[keras.callbacks.Callback]:
+    """Return the callback that counts."""
+    del options
+    return [Calls()]

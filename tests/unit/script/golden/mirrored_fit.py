@@ -1,0 +1,127 @@
+"""Train toy:model_fn on toy:dataset_fn.
+
+- MirroredStrategy, 2 replicas
+- 4 examples per replica, so 8 per step
+- gradients added up by the algorithm "one_device"
+
+Start it in the folder where autotune was started, from where the factories are looked up:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 4
+REPLICAS = 2
+GLOBAL_BATCH = PER_REPLICA_BATCH * REPLICAS
+STEPS_PER_EXECUTION = 1
+EXAMPLES = 64
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    Each logical CPU holds a copy of the model and takes its share of every batch. The gradients are
+    added up after each step, so all copies stay equal. Logical CPUs share the cores of the real
+    one, so this pays only where a single step cannot keep all cores busy.
+    """
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS
+    tf.config.set_logical_device_configuration(cpu, logical)
+    devices = [f"CPU:{index}" for index in range(REPLICAS)]
+    add_up = tf.distribute.ReductionToOneDevice()
+    return tf.distribute.MirroredStrategy(devices, cross_device_ops=add_up)
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return batches for all replicas together, without end."""
+    dataset = dataset_fn()
+    # Without the remainder, so that all replicas always have equal shares.
+    dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
+    """Give each replica random numbers of its own.
+
+    Keras starts the generators of its dropout and augmentation layers equally on all replicas,
+    so that each would drop the same units of its different examples.
+    """
+
+    def shift() -> None:
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for variable in model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                distance = tf.stack([replica * 1_000_003, 0])
+                variable.value.assign_add(tf.cast(distance, variable.dtype))
+
+    @tf.function
+    def shift_all() -> None:
+        strategy.run(shift)
+
+    shift_all()
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    spread_random_streams(strategy, model)
+    model.fit(
+        make_dataset(),
+        epochs=args.epochs,
+        steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+        callbacks=list(callbacks),
+        verbose=args.verbose,
+        shuffle=False,
+    )
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

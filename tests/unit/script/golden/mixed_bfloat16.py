@@ -1,0 +1,99 @@
+"""Train toy:Unbuilt.make on toy:regression.
+
+- one device, 8 examples per step
+- computes with the dtype policy mixed_bfloat16
+
+Start it in the folder where autotune was started, from where the factories are looked up:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+sys.path.insert(0, "programs")
+
+import toy
+from toy import regression as dataset_fn
+
+model_fn = toy.Unbuilt.make
+
+PER_REPLICA_BATCH = 8
+STEPS_PER_EXECUTION = 1
+EXAMPLES = 64
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    TensorFlow's default strategy trains on the first GPU, or on the CPU where there is none.
+    """
+    return tf.distribute.get_strategy()
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return batches without end."""
+    dataset = dataset_fn()
+    # Without the remainder, because a batch of another size would be compiled anew.
+    dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.fit(
+        make_dataset(),
+        epochs=args.epochs,
+        steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+        callbacks=list(callbacks),
+        verbose=args.verbose,
+        shuffle=False,
+    )
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Train toy:model_fn on toy:dataset_fn.
+
+- one device, 8 examples per step
+- 4 steps per call of the compiled function
+- compiled with XLA
+- at most 1 thread per operation
+- examples kept in memory after the first epoch
+- 2 batches prefetched
+- 2 threads for the input alone
+
+Start it in the folder where autotune was started, from where the factories are looked up:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 8
+STEPS_PER_EXECUTION = 4
+# Nobody counted the examples, so an epoch is simply this long.
+STEPS_PER_EPOCH = 1000
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    TensorFlow's default strategy trains on the first GPU, or on the CPU where there is none.
+    """
+    return tf.distribute.get_strategy()
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return batches without end."""
+    dataset = dataset_fn()
+    options = tf.data.Options()
+    # A pool of its own, so that input and training do not take each other's threads.
+    options.threading.private_threadpool_size = 2
+    dataset = dataset.with_options(options)
+    # Without the remainder, because a batch of another size would be compiled anew.
+    dataset = dataset.cache().repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
+    return dataset.prefetch(2)
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    return STEPS_PER_EPOCH
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
+        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    # Before anything else, because TensorFlow makes its threads with the first operation.
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = True
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.fit(
+        make_dataset(),
+        epochs=args.epochs,
+        steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+        callbacks=list(callbacks),
+        verbose=args.verbose,
+        shuffle=False,
+    )
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Train toy:model_fn on toy:dataset_fn.
+
+- MultiWorkerMirroredStrategy, 2 workers with 1 replica each
+- 4 examples per replica, so 8 per step
+- 4 steps per call of the compiled function
+- every worker reads all examples and keeps its share
+
+Start it in the folder where autotune was started, from where the factories are looked up:
+
+    python launch.py --epochs 5
+
+starts all workers on this machine. For workers on several machines, start
+
+    python train.py --epochs 5
+
+on each, with the addresses of all of them in the environment variable TF_CONFIG.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 4
+REPLICAS = 2
+STEPS_PER_EXECUTION = 4
+EXAMPLES = 64
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    TensorFlow reads from TF_CONFIG who the workers are and which one this is, then waits here until
+    all of them have started. Nothing may compute before: the workers' connections are part of
+    TensorFlow's start.
+    """
+    return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def make_dataset(global_batch: int) -> tf.data.Dataset:
+    """Return batches for all replicas together, without end."""
+    dataset = dataset_fn()
+    options = tf.data.Options()
+    # Every worker runs this whole pipeline, and tf.data keeps its share of the examples.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    dataset = dataset.with_options(options)
+    # Without the remainder, so that all replicas always have equal shares.
+    dataset = dataset.repeat().batch(global_batch, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
+    """Give each replica random numbers of its own.
+
+    Keras starts the generators of its dropout and augmentation layers equally on all replicas,
+    so that each would drop the same units of its different examples.
+    """
+
+    def shift() -> None:
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for variable in model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                distance = tf.stack([replica * 1_000_003, 0])
+                variable.value.assign_add(tf.cast(distance, variable.dtype))
+
+    @tf.function
+    def shift_all() -> None:
+        strategy.run(shift)
+
+    shift_all()
+
+
+def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
+    """Create every variable before the first step.
+
+    Variables that a tf.function creates put its first call under a condition, where TensorFlow
+    cannot exchange gradients between several devices of one process.
+    """
+
+    @tf.function(autograph=False)
+    def create(batch: Any) -> None:
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+        y_pred = model(x, training=False)
+        if model.loss is not None:
+            model.compute_loss(x, y, y_pred, sample_weight)
+        model.compute_metrics(x, y, y_pred, sample_weight)
+
+    strategy.run(create, args=(next(iter(batches)),))
+    if model.optimizer is not None:
+        with strategy.scope():
+            model.optimizer.build(model.trainable_variables)
+
+
+def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
+    """Return a function that runs STEPS_PER_EXECUTION training steps in one call."""
+
+    # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
+    @tf.autograph.experimental.do_not_convert
+    def step(batch: Any) -> dict[str, Any]:
+        return strategy.run(model.train_step, args=(batch,))
+
+    def local_mean(value: Any) -> tf.Tensor:
+        return tf.reduce_mean(strategy.experimental_local_results(value), axis=0)
+
+    @tf.function
+    def train_steps(iterator: Any) -> dict[str, tf.Tensor]:
+        # The loop is part of the graph, because a call from Python can cost more than a step.
+        for _ in tf.range(STEPS_PER_EXECUTION - 1):
+            step(next(iterator))
+        logs = step(next(iterator))
+        # Only of this worker: adding up all workers' metrics in every call would cost time.
+        return tf.nest.map_structure(local_mean, logs)
+
+    return train_steps
+
+
+def train(
+    strategy: tf.distribute.Strategy,
+    model: keras.Model,
+    iterator: Any,
+    watchers: keras.callbacks.CallbackList,
+) -> None:
+    """Train as `Model.fit` would."""
+    train_steps = make_train_steps(strategy, model)
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    for epoch in range(watchers.params["epochs"]):
+        model.reset_metrics()
+        watchers.on_epoch_begin(epoch)
+        for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
+            watchers.on_train_batch_begin(first)
+            logs = train_steps(iterator)
+            # Past the list, which would turn the logs into numbers and wait for them.
+            for each in watchers.callbacks:
+                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+        logs = logs_of_all(strategy, model, logs)
+        watchers.on_epoch_end(epoch, logs)
+        if any_worker_stops(strategy, model):
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
+
+
+def logs_of_all(
+    strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the metrics over all replicas."""
+    metrics = model.get_metrics_result()
+    if metrics.keys() == logs.keys():
+        return metrics
+    # A train_step of your own may return other values: their last ones, averaged.
+    return {name: strategy.reduce("MEAN", value, axis=None) for name, value in logs.items()}
+
+
+def any_worker_stops(strategy: tf.distribute.Strategy, model: keras.Model) -> bool:
+    """Return whether a callback of any worker wants to stop, because then all of them must."""
+    asked = strategy.reduce("SUM", tf.constant(float(model.stop_training)), axis=None)
+    return bool(asked > 0)
+
+
+def save(model: keras.Model, path: str, worker: int) -> None:
+    """Save the model on worker 0; the others write theirs too, because they may have to help."""
+    if worker == 0:
+        model.save(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.keras")
+
+
+def warn_of_other_size(replicas: int) -> None:
+    """Say that fewer or more replicas train than the program was tuned for."""
+    why = "" if "TF_CONFIG" in os.environ else ", because TF_CONFIG is not set"
+    print(
+        f"Replicas in this training: {replicas}{why}. Tuned for: {REPLICAS}. "
+        f"Examples per step: {PER_REPLICA_BATCH * replicas}, not {PER_REPLICA_BATCH * REPLICAS}.",
+        file=sys.stderr,
+    )
+
+
+def steps_of_an_epoch(global_batch: int) -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
+        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    # The same on all workers, which must start from equal weights and shuffle alike.
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    spread_random_streams(strategy, model)
+    if strategy.num_replicas_in_sync != REPLICAS:
+        warn_of_other_size(strategy.num_replicas_in_sync)
+    global_batch = PER_REPLICA_BATCH * strategy.num_replicas_in_sync
+    batches = strategy.experimental_distribute_dataset(make_dataset(global_batch))
+    worker = strategy.cluster_resolver.task_id or 0
+    # Only now that the input is made: it has to be shuffled alike on all workers.
+    tf.random.set_seed(args.seed + worker)
+    steps = args.steps_per_epoch or steps_of_an_epoch(global_batch)
+    verbose = args.verbose if worker == 0 else 0
+    watchers = keras.callbacks.CallbackList(
+        list(callbacks),
+        add_history=True,
+        add_progbar=verbose > 0,
+        model=model,
+        epochs=args.epochs,
+        steps=steps,
+        verbose=verbose,
+    )
+    build(strategy, model, batches)
+    train(strategy, model, iter(batches), watchers)
+    if args.save is not None:
+        save(model, args.save, worker)
+
+
+if __name__ == "__main__":
+    main()

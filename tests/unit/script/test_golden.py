@@ -1,0 +1,157 @@
+"""The text of whole programs; `tests/integration/script` runs the same ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.script import Program, render
+from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload.source import Source
+
+CPUS = Machine(cpus=2, memory=2**34, processor="x")
+GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
+
+
+def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:
+    """Return a factory of the programs that the integration tests run."""
+    return Factory(
+        name=name, module=module, root="programs", arguments=tuple(arguments.items())
+    )
+
+
+TOY = Workload(model=imported("model_fn"), dataset=imported("dataset_fn"))
+BATCHED = Workload(model=imported("model_fn"), dataset=imported("batched"))
+CUSTOM = Workload(
+    model=imported("model_fn", "custom"),
+    dataset=imported("dataset_fn", "custom"),
+    callbacks=imported("callbacks_fn", "custom", fast=True),
+)
+DOTTED = Workload(model=imported("Unbuilt.make"), dataset=imported("regression"))
+BY_VALUE = Workload(
+    model=Factory(
+        name="<lambda>",
+        source=Source(
+            text="import keras\n\n\nRATE = 0.5\n\n\n"
+            "def network(units):\n"
+            "    layers = [keras.Input((8,)), keras.layers.Dropout(RATE), keras.layers.Dense(units)]\n"
+            "    model = keras.Sequential(layers)\n"
+            '    model.compile("sgd", "mse")\n'
+            "    return model",
+            expression="lambda: network(1)",
+        ),
+    ),
+    dataset=Factory(
+        name="main.<locals>.examples",
+        source=Source(
+            text="import tensorflow as tf\n\n\n"
+            "def examples():\n"
+            "    return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)",
+            expression="examples",
+            missing=("count",),
+        ),
+    ),
+)
+
+FACTS = WorkloadFacts(examples=64)
+IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
+IN_BATCHES = WorkloadFacts(
+    examples=64,
+    model_takes=("units",),
+    dataset_takes=("batch_size", "num_parallel_calls", "scale"),
+)
+TWO_WORKERS = Configuration(strategy="multi_worker_mirrored", workers=2, per_replica_batch=4)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=4)
+ONE = Configuration(per_replica_batch=8)
+
+CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
+    "one_device": (ONE, TOY, FACTS),
+    "one_device_all_options": (
+        ONE.but(
+            steps_per_execution=4,
+            prefetch=2,
+            private_threads=2,
+            cache="memory",
+            threads_per_process=1,
+            xla=True,
+        ),
+        TOY,
+        WorkloadFacts(examples=None),
+    ),
+    "one_device_custom": (ONE, CUSTOM, IN_CONTEXT),
+    "mixed_bfloat16": (ONE.but(precision="mixed_bfloat16"), DOTTED, FACTS),
+    "batch_size": (MIRRORED.but(reduction="one_device", prefetch=0), BATCHED, IN_BATCHES),
+    "arguments": (
+        ONE.but(
+            num_parallel_calls=2,
+            arguments=(("scale", 2.0), ("units", 32)),
+        ),
+        BATCHED,
+        IN_BATCHES,
+    ),
+    "mirrored_fit": (MIRRORED.but(reduction="one_device"), TOY, FACTS),
+    "mirrored_loop": (MIRRORED.but(steps_per_execution=8), TOY, FACTS),
+    "mirrored_loop_unbuilt": (MIRRORED.but(steps_per_execution=2), DOTTED, FACTS),
+    "by_value": (MIRRORED.but(reduction="hierarchical"), BY_VALUE, FACTS),
+    "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
+    "workers_source": (
+        TWO_WORKERS.but(shard_policy="source", reduction="ring"),
+        CUSTOM,
+        IN_CONTEXT,
+    ),
+}
+
+
+def program(name: str) -> Program:
+    """Return the program of a case."""
+    configuration, workload, facts = CASES[name]
+    return render(configuration, workload, facts, CPUS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_program_is_the_golden_one(
+    name: str, same_as_golden: Callable[[str, str], None]
+) -> None:
+    """Every program is equal to its golden text."""
+    same_as_golden(f"{name}.py", program(name).train)
+
+
+def test_the_launcher_is_the_golden_one(same_as_golden: Callable[[str, str], None]) -> None:
+    """A gang's launcher is equal to its golden text."""
+    same_as_golden("launch.py", program("workers_data").launch or "")
+
+
+def test_gpus_are_divided_between_workers(same_as_golden: Callable[[str, str], None]) -> None:
+    """On a machine with GPUs each worker sees only its own."""
+    configuration = TWO_WORKERS.but(replicas_per_worker=2, reduction="nccl", xla=True)
+    gang = render(configuration, TOY, FACTS, GPUS)
+    same_as_golden("workers_gpus.py", gang.train)
+    same_as_golden("launch_gpus.py", gang.launch or "")
+
+
+def test_the_programs_are_formatted() -> None:
+    """Neither the formatter nor the linter has anything to change in a program."""
+    ruff = [sys.executable, "-m", "ruff"]
+    folder = Path(__file__).with_name("golden")
+    subprocess.run([*ruff, "format", "--check", folder], check=True)
+    subprocess.run([*ruff, "check", folder], check=True)
+
+
+def test_rendering_is_repeatable() -> None:
+    """The same values give the same text."""
+    assert program("workers_source") == program("workers_source")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_stand_alone(name: str) -> None:
+    """No program imports autotune, and each is valid Python."""
+    text = program(name).train
+    compile(text, name, "exec")
+    assert "import autotune" not in text
+    assert "from autotune" not in text

@@ -1,0 +1,67 @@
+"""The configuration and the declarations of its axes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from autotune.cluster import Role, tf_config
+from autotune.config import Configuration, accepts, axes, default_of, describe
+from autotune.strategies import COMMON_AXES, strategies
+
+
+def test_every_field_but_the_users_own_is_an_axis() -> None:
+    """The configuration is the one declaration: each field says where it lands."""
+    assert set(axes()) == set(Configuration.model_fields) - {"arguments"}
+    assert all(axis.lands_in for axis in axes().values())
+
+
+@pytest.mark.parametrize("name", list(Configuration.model_fields))
+def test_every_axis_is_documented_in_a_sentence(name: str) -> None:
+    """Command line, schema and report show this sentence."""
+    assert describe(name)[0].isupper()
+    assert describe(name).endswith(".")
+
+
+def test_every_axis_belongs_to_some_strategy() -> None:
+    """An axis that no strategy has could never be searched."""
+    owned = COMMON_AXES.union(*(each.axes for each in strategies().values()))
+    assert set(axes()) <= owned
+
+
+@pytest.mark.parametrize("name", list(axes()))
+def test_defaults_are_values(name: str) -> None:
+    """What happens when nobody sets an axis is itself one of its values."""
+    assert accepts(name, default_of(name)) is None
+
+
+def test_a_configuration_is_frozen_and_hashable() -> None:
+    """Parts can hand it on without fear."""
+    configuration = Configuration()
+    assert configuration.but(xla=True) in {Configuration(xla=True)}
+    with pytest.raises(ValidationError):
+        configuration.xla = True  # type: ignore[misc]
+
+
+def test_changes_are_validated() -> None:
+    """`but` refuses what the constructor refuses."""
+    with pytest.raises(ValidationError):
+        Configuration().but(per_replica_batch=0)
+
+
+def test_the_global_batch_counts_all_replicas() -> None:
+    """Two workers with two replicas of 8 take 32 examples in a step."""
+    configuration = Configuration(workers=2, replicas_per_worker=2, per_replica_batch=8)
+    assert (configuration.replicas, configuration.global_batch) == (4, 32)
+
+
+def test_tf_config_names_every_process_and_itself() -> None:
+    """Each process reads the same cluster and its own task."""
+    roles = [Role(index=0), Role(index=1)]
+    text = tf_config(roles, ["127.0.0.1:1", "127.0.0.1:2"], roles[1])
+    assert json.loads(text) == {
+        "cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]},
+        "task": {"type": "worker", "index": 1},
+    }
