@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.guard import GuardedGroup
+from autotune.cli.described import DescribedCommand
+from autotune.cli.guard import guarded
 from autotune.cli.machine import machine
 from autotune.cli.script import script
 from autotune.cli.spaces import spaces
 from autotune.cli.tune import tune
-from autotune.version import VERSION
 
 EXIT_CODES = (
     "Exit codes: 0 a recommendation was made, 2 the call was wrong, 3 nothing could be measured, "
@@ -20,19 +20,22 @@ EXIT_CODES = (
 
 app = typer.Typer(
     name="autotune",
-    cls=GuardedGroup,
     help="Should I distribute this Keras training, how, and with which settings?",
     epilog=EXIT_CODES,
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (tune, script, spaces, machine):
-    app.command(no_args_is_help=command in (tune, script))(command)
+app.command(cls=DescribedCommand, epilog=EXIT_CODES)(guarded(tune))
+for command in (script, spaces, machine):
+    app.command()(guarded(command))
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
+        from autotune.version import VERSION  # noqa: PLC0415 - reads the installed metadata
+
         typer.echo(f"autotune {VERSION}")
         raise typer.Exit
 

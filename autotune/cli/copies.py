@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from autotune.cli.text import write_text
 from autotune.errors import OutputError
 from autotune.recommendation import Recommendation
 from autotune.recommendation.saved import save_configuration
@@ -45,18 +46,6 @@ class Copies:
             save_configuration(result.saved(), self.config)
         if self.script:
             write_text(self.script, result.script)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as exc:
-        raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
 
 
 def _check_writable(path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from autotune.run.engine import Engine
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autotune.run.engine import Engine
 
 
 def start_engine() -> Engine:

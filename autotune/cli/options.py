@@ -1,6 +1,6 @@
 """The arguments and options of `autotune tune`.
 
-What an axis means is said once, in its declaration; the options that stand for one quote it.
+What an axis means is said once, in its declaration: `{workers}` in a help text quotes it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from autotune.config import describe
 
 _SEARCH, _BOUNDS, _WORKLOAD, _OUTPUT = "Search", "Bounds", "Workload", "Results"
 
@@ -86,7 +84,7 @@ Strategies = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
-        help=f"{describe('strategy')} Comma-separated; default: all of the space.",
+        help="{strategy} Comma-separated; default: all of the space.",
         rich_help_panel=_BOUNDS,
     ),
 ]
@@ -94,7 +92,7 @@ Workers = Annotated[
     str | None,
     typer.Option(
         metavar="1,2,4",
-        help=f"{describe('workers')} Comma-separated; default: those of the space.",
+        help="{workers} Comma-separated; default: those of the space.",
         rich_help_panel=_BOUNDS,
     ),
 ]

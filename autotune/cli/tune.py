@@ -1,19 +1,85 @@
-"""`autotune tune`: search, and hand over the result."""
+"""`autotune tune`: find the best configuration, and hand over its program."""
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import typer
-
-from autotune.cli import options
-from autotune.cli.consoles import notices, show
-from autotune.cli.copies import Copies
-from autotune.cli.engine import start_engine
+from autotune.cli import options as take
 from autotune.cli.values import counts, names, pairs
 from autotune.durations import parse_seconds
-from autotune.errors import Interrupted
-from autotune.workload import Workload, factory_from_text
+from autotune.errors import UsageError
 
+
+def tune(  # noqa: PLR0913 - one parameter for each option of the command
+    *,
+    model: take.Model,
+    dataset: take.Dataset,
+    space: take.Space = "auto",
+    budget: take.Budget = "3min",
+    max_trials: take.MaxTrials = None,
+    seed: take.Seed = 0,
+    margin: take.Margin = 0.03,
+    resume: take.Resume = False,
+    dry_run: take.DryRun = False,
+    global_batch: take.GlobalBatch = None,
+    max_global_batch: take.MaxGlobalBatch = None,
+    strategies: take.Strategies = None,
+    workers: take.Workers = None,
+    model_arg: take.ModelArg = None,
+    data_arg: take.DataArg = None,
+    callbacks: take.Callbacks = None,
+    out: take.Out = Path("autotune-out"),
+    config: take.ConfigFile = None,
+    script: take.ScriptFile = None,
+    study: take.StudyName = None,
+    storage: take.Storage = None,
+    json: take.Json = False,
+) -> None:
+    """Find out whether to distribute a training, how, and with which settings.
+
+    Runs the real training for seconds at a time, in fresh processes on this machine.
+    Ctrl-C once ends the search and keeps what was found; --resume goes on with it.
+    """
+    # Here, so that the help answers before all of this is imported.
+    from autotune.cli.copies import Copies  # noqa: PLC0415
+    from autotune.cli.session import Session  # noqa: PLC0415
+    from autotune.search.options import Options  # noqa: PLC0415
+    from autotune.space import Constraints  # noqa: PLC0415
+    from autotune.workload import Workload, factory_from_text  # noqa: PLC0415
+
+    constraints = Constraints(
+        global_batch=global_batch,
+        max_global_batch=max_global_batch,
+        strategies=names(strategies),
+        workers=counts(workers, "--workers"),
+    )
+    session = Session(
+        workload=Workload(
+            model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
+            dataset=factory_from_text(dataset, pairs(data_arg or (), "--data-arg")),
+            callbacks=factory_from_text(callbacks) if callbacks else None,
+        ),
+        space=space,
+        options=Options(
+            seconds=_seconds(budget, max_trials),
+            max_trials=max_trials,
+            constraints=constraints,
+            margin=margin,
+            seed=seed,
+        ),
+        out=out,
+        study=study,
+        storage=storage,
+        resume=resume,
+        copies=Copies(config=config, script=script),
+        as_json=json,
+    )
+    session.show_card() if dry_run else session.search()
+
+
+def _seconds(budget: str, max_trials: int | None) -> float | None:
+    if budget != "none":
+        return parse_seconds(budget)
+    if max_trials is None:
+        raise UsageError("The search would have no end.", "Give a --budget or --max-trials.")
+    return None

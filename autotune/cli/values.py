@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-
-import yaml
+from typing import TYPE_CHECKING
 
 from autotune.errors import UsageError
-from autotune.value import Scalar
+
+if TYPE_CHECKING:
+    from autotune.value import Scalar
 
 # YAML 1.1 takes a number such as 1e-3 for text, because it has no point.
 _EXPONENT = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
@@ -39,6 +40,8 @@ def scalar(text: str, option: str) -> Scalar:
     """
     if _EXPONENT.fullmatch(text):
         return float(text)
+    import yaml  # noqa: PLC0415 - only where a value has to be read
+
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:

@@ -48,6 +48,8 @@ class Recommendation(Value):
     seed: int
     seconds: float
     """Wall time of the search."""
+    prepared_seconds: float = 0.0
+    """Of these, what passed before the first trial: TensorFlow's import and the preflight."""
     interrupted: bool = False
 
     def saved(self) -> SavedConfiguration:

@@ -32,10 +32,13 @@ def _working(shard: Any, dataset: Any) -> Iterator[int]:
     """Yield each number of workers for which the last one still gets an example."""
     for workers in range(2, MOST + 1):
         try:
-            if next(iter(shard(dataset, workers, workers - 1)), None) is None:
-                return
-        except tf.errors.OpError as exc:
-            if workers == 2 and "not enough for the required" in str(exc):
-                yield 1
+            example = next(iter(shard(dataset, workers, workers - 1)), None)
+        except tf.errors.NotFoundError:
+            return  # It reads no files.
+        except tf.errors.OpError:
+            example = None  # It reads too few.
+        if workers == 2:
+            yield 1
+        if example is None:
             return
         yield workers

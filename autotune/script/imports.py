@@ -24,10 +24,15 @@ class Import(NamedTuple):
         return self.alias or self.name or self.module.partition(".")[0]
 
     @property
+    def renamed(self) -> str:
+        """The alias, where it differs from what it stands for."""
+        return "" if self.alias == (self.name or self.module) else self.alias
+
+    @property
     def what(self) -> str:
-        """The module or name, with the alias where that differs."""
+        """The module or name, with its alias."""
         target = self.name or self.module
-        return f"{target} as {self.alias}" if self.alias not in ("", target) else target
+        return f"{target} as {self.renamed}" if self.renamed else target
 
 
 def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Import, ...]:
@@ -58,14 +63,15 @@ def _section(each: Import) -> int:
 
 
 def _statements(group: Iterable[Import]) -> str:
+    """Return one statement per module, and one per name with an alias, as isort does."""
     plain: list[str] = []
-    members: dict[str, list[str]] = {}
+    members: dict[tuple[str, str], list[str]] = {}
     for each in group:
         if each.name:
-            members.setdefault(each.module, []).append(each.what)
+            members.setdefault((each.module, each.renamed), []).append(each.what)
         else:
             plain.append(f"import {each.what}")
-    return "\n".join([*plain, *(_from(module, names) for module, names in members.items())])
+    return "\n".join([*plain, *(_from(module, names) for (module, _), names in members.items())])
 
 
 def _from(module: str, names: list[str]) -> str:

@@ -17,7 +17,7 @@ from autotune.script.text import WIDTH, call, literal, paragraph
 from autotune.script.words import in_words
 from autotune.strategies import Training, strategy
 from autotune.value import Value
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
@@ -98,7 +98,8 @@ def _head(
     parts = preamble(workload)
     gang = configuration.workers > 1
     return {
-        "about": f"Train {workload.model.short_name} on {workload.dataset.short_name}.",
+        "about": f"Train the model of {_name(workload.model)} on the examples of "
+        f"{_name(workload.dataset)}.",
         "words": in_words(configuration),
         "imports": sections({*parts.imports, *_imports(parts, training, gang=gang)}),
         "local_imports": sections(parts.local_imports),
@@ -108,6 +109,14 @@ def _head(
         "definitions": parts.definitions,
         "assignments": parts.assignments,
     }
+
+
+def _name(factory: Factory) -> str:
+    """Return how the reader of the program knows a factory."""
+    if factory.module:
+        return factory.short_name
+    last = factory.name.rpartition(".")[2]
+    return last if last.isidentifier() else "a lambda"
 
 
 def _imports(parts: Preamble, training: Training, *, gang: bool) -> set[Import]:

@@ -56,6 +56,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     _check_output(request)
     prepared = _prepare(request, engine, observer)
     study = _open(request, prepared)
+    ready = engine.now() - began
     observer(Planned(prepared.plan, len(study.trials)))
     budget = Budget(request.options, engine.now, began)
     folder = request.out / "trials" / study.name
@@ -63,7 +64,8 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         engine, prepared.subject, study, folder=folder, budget=budget, observer=observer
     )
     findings = Search(runner, budget, prepared.found, request.options).run()
-    result = _recommendation(request, prepared.subject, findings, study, budget.elapsed)
+    study.flush()
+    result = _recommendation(request, prepared.subject, findings, study, budget.elapsed, ready)
     result.save(request.out)
     return result
 
@@ -99,7 +101,12 @@ def _open(request: TuningRequest, prepared: _Prepared) -> Study:
 
 
 def _recommendation(
-    request: TuningRequest, subject: Subject, findings: Findings, study: Study, seconds: float
+    request: TuningRequest,
+    subject: Subject,
+    findings: Findings,
+    study: Study,
+    seconds: float,
+    ready: float,
 ) -> Recommendation:
     decision, chosen = findings.decision, findings.recommended
     program = render(chosen, subject.workload, subject.facts, subject.machine)
@@ -122,6 +129,7 @@ def _recommendation(
         study=study.name,
         seed=request.options.seed,
         seconds=seconds,
+        prepared_seconds=ready,
         interrupted=findings.interrupted,
     )
 

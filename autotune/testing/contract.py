@@ -72,7 +72,7 @@ class Recorder:
         return self._stop if len(windows) >= self._after else None
 
 
-def interrupt(windows: Sequence[Window]) -> Stop | None:
+def interrupt(_: Sequence[Window]) -> Stop | None:
     """Do what Ctrl-C does while a trial runs."""
     raise KeyboardInterrupt
 

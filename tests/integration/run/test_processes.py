@@ -39,7 +39,7 @@ with LocalEngine() as engine:
 """
 
 
-def stop_at_once(windows: Sequence[Window]) -> Stop:
+def stop_at_once(_: Sequence[Window]) -> Stop:
     return Stop(Outcome.MEASURED, "One window is enough.")
 
 
@@ -90,7 +90,9 @@ def test_what_a_trial_starts_ends_with_it(
     engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
 ) -> None:
     """Grandchildren are gone when `run` returns, also one that made a session for itself."""
-    result = engine.run(make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once)
+    result = engine.run(
+        make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
+    )
     assert result.outcome is Outcome.HUNG
     assert len(pids_in(tmp_path / "t")) == 3
     assert not any(lives(pid) for pid in pids_in(tmp_path / "t"))

@@ -20,10 +20,11 @@ pytestmark = pytest.mark.real
 MakeRequest = Callable[..., TrialRequest]
 Run = Callable[..., RunResult]
 HEAD = "import json, os, sys, time\ndef main(argv, callbacks):\n"
-TELL = HEAD + "    print(json.dumps([argv, os.getcwd(), sys.path, dict(os.environ), sorted(sys.modules)]))\n"
+WHAT = "argv, os.getcwd(), sys.path, dict(os.environ), sorted(sys.modules)"
+TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
 
 
-def stop_at_once(windows: Sequence[Window]) -> Stop:
+def stop_at_once(_: Sequence[Window]) -> Stop:
     return Stop(Outcome.MEASURED, "One window is enough.")
 
 
@@ -59,7 +60,7 @@ def test_a_program_finds_what_it_would_find_by_itself(
     assert not {"pydantic", "train", "optuna"} & set(modules)
 
 
-def test_a_factory_by_value_replaces_the_program_s(run: Run, make_request: MakeRequest) -> None:
+def test_a_factory_by_value_replaces_the_program_s(run: Run) -> None:
     """A pickled function stands in for the global of its name."""
     word = "shipped"
     pickled = cloudpickle.dumps(lambda: word)
@@ -124,7 +125,9 @@ def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
 
 def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
     """A trial is ended at its ceiling although another process of it holds the memory."""
-    child = "import time; held = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(1000)"
+    child = (
+        "import time; held = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(1000)"
+    )
     body = f"    import subprocess; subprocess.run([sys.executable, '-c', {child!r}])\n"
     result = run(HEAD + body, limits=Limits(memory=1 << 30))
     assert result.outcome is Outcome.OUT_OF_MEMORY
@@ -138,5 +141,5 @@ def test_tensorflow_that_cannot_be_imported_is_an_error_of_the_engine(
     """The error carries what the import said, and what to do."""
     (tmp_path / "tensorflow.py").write_text("raise ImportError('no such luck')")
     monkeypatch.syspath_prepend(tmp_path)
-    with LocalEngine() as broken, pytest.raises(EngineError, match="no such luck.*Check that"):
+    with LocalEngine() as broken, pytest.raises(EngineError, match=r"no such luck.*Check that"):
         broken.machine()

@@ -20,7 +20,9 @@ def main(
         optimizer = keras.optimizers.SGD()
         optimizer.build(model.trainable_variables)
     model.steps_per_execution = STEPS
-    data = tf.data.Dataset.from_tensors((np.ones((4, 8), "float32"), np.ones((4, 1), "float32"))).repeat()
+    data = tf.data.Dataset.from_tensors(
+        (np.ones((4, 8), "float32"), np.ones((4, 1), "float32"))
+    ).repeat()
     iterator = iter(strategy.distribute_datasets_from_function(lambda _: data))
 
     def step(batch: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:

@@ -22,14 +22,13 @@ class Custom(keras.Model):
         self.seeds = keras.random.SeedGenerator(7)
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        """Take one step; the gradients are halved, which `fit` would not do by itself."""
+        """Take one step by half of the loss, which Keras would not do by itself."""
         inputs, labels, weights = data
         with tf.GradientTape() as tape:
             predictions = self(inputs, training=True)
-            loss = self.compute_loss(inputs, labels, predictions, weights)
+            loss = 0.5 * self.compute_loss(inputs, labels, predictions, weights)
         gradients = tape.gradient(loss, self.trainable_variables)
-        halves = [0.5 * each for each in gradients]
-        self.optimizer.apply_gradients(zip(halves, self.trainable_variables, strict=True))
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
         metrics = self.compute_metrics(inputs, labels, predictions, weights)
         return {**metrics, "weight": tf.reduce_mean(weights)}
 

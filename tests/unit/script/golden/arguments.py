@@ -1,11 +1,11 @@
-"""Train toy:model_fn on toy:batched.
+"""Train the model of toy:model_fn on the examples of toy:batched.
 
 - one device, 8 examples per step
 - 2 parallel calls of the input's own maps
 - scale = 2.0
 - units = 32
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -17,9 +17,11 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
-from toy import batched as dataset_fn, model_fn
+from toy import batched as dataset_fn
+from toy import model_fn
 
 PER_REPLICA_BATCH = 8
 STEPS_PER_EXECUTION = 1

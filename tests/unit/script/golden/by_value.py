@@ -1,4 +1,4 @@
-"""Train <lambda> on main.<locals>.examples.
+"""Train the model of a lambda on the examples of examples.
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step

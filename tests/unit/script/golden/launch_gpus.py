@@ -29,6 +29,7 @@ class Worker:
     """
 
     def __init__(self, index: int, addresses: list[str]) -> None:
+        """Start the process."""
         self.index = index
         cluster = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
         environment = {**os.environ, "TF_CONFIG": json.dumps(cluster)}

@@ -1,10 +1,10 @@
-"""Train toy:model_fn on toy:dataset_fn.
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step
 - 8 steps per call of the compiled function
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -17,6 +17,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn

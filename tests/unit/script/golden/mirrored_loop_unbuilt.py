@@ -1,10 +1,10 @@
-"""Train toy:Unbuilt.make on toy:regression.
+"""Train the model of toy:Unbuilt.make on the examples of toy:regression.
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step
 - 2 steps per call of the compiled function
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -17,6 +17,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 import toy

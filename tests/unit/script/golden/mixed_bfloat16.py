@@ -1,9 +1,9 @@
-"""Train toy:Unbuilt.make on toy:regression.
+"""Train the model of toy:Unbuilt.make on the examples of toy:regression.
 
 - one device, 8 examples per step
 - computes with the dtype policy mixed_bfloat16
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 import toy

@@ -1,4 +1,4 @@
-"""Train toy:model_fn on toy:dataset_fn.
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
 - one device, 8 examples per step
 - 4 steps per call of the compiled function
@@ -8,7 +8,7 @@
 - 2 batches prefetched
 - 2 threads for the input alone
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn

@@ -1,8 +1,8 @@
-"""Train custom:model_fn on custom:dataset_fn.
+"""Train the model of custom:model_fn on the examples of custom:dataset_fn.
 
 - one device, 8 examples per step
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from custom import callbacks_fn, dataset_fn, model_fn

@@ -1,11 +1,11 @@
-"""Train toy:model_fn on toy:dataset_fn.
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
 - MultiWorkerMirroredStrategy, 2 workers with 1 replica each
 - 4 examples per replica, so 8 per step
 - 4 steps per call of the compiled function
 - every worker reads all examples and keeps its share
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python launch.py --epochs 5
 
@@ -27,6 +27,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn

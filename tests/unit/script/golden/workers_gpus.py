@@ -1,4 +1,4 @@
-"""Train toy:model_fn on toy:dataset_fn.
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
 - MultiWorkerMirroredStrategy, 2 workers with 2 replicas each
 - 4 examples per replica, so 16 per step
@@ -6,7 +6,7 @@
 - compiled with XLA
 - examples divided between the workers as tf.data sees fit
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python launch.py --epochs 5
 
@@ -28,6 +28,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn

@@ -1,11 +1,11 @@
-"""Train custom:model_fn on custom:dataset_fn.
+"""Train the model of custom:model_fn on the examples of custom:dataset_fn.
 
 - MultiWorkerMirroredStrategy, 2 workers with 1 replica each
 - 4 examples per replica, so 8 per step
 - gradients added up by the algorithm "ring"
 - each worker reads only its own share of the examples
 
-Start it in the folder where autotune was started, from where the factories are looked up:
+Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python launch.py --epochs 5
 
@@ -27,6 +27,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+# Seen from the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from custom import callbacks_fn, dataset_fn, model_fn

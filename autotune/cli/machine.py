@@ -1,0 +1,29 @@
+"""`autotune machine`: what the machine offers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from autotune.cli.consoles import notices, show
+from autotune.cli.engine import start_engine
+
+
+def machine(
+    *,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
+    ] = False,
+) -> None:
+    """Show what this machine offers to a training, as TensorFlow sees it."""
+    notices().print("Looking at the machine")
+    with start_engine() as engine:
+        found = engine.machine()
+    if json:
+        typer.echo(found.model_dump_json(indent=2))
+    else:
+        # The tables need scipy by way of the measurements, which takes a second.
+        from autotune.report import machine_table  # noqa: PLC0415
+
+        show(machine_table(found))

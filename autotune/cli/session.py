@@ -1,0 +1,108 @@
+"""One search from the command line: engine, report, results."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from autotune.cli.consoles import notices, show
+from autotune.cli.copies import Copies
+from autotune.cli.engine import start_engine
+from autotune.errors import Interrupted
+from autotune.search.options import Options
+from autotune.workload import Workload
+
+if TYPE_CHECKING:
+    from autotune.recommendation import Recommendation
+    from autotune.report import LiveReport, PlainReport
+    from autotune.search.tune import TuningRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """A search as the user asked for it, and where its results go."""
+
+    workload: Workload
+    space: str
+    options: Options
+    out: Path
+    study: str | None
+    storage: str | None
+    resume: bool
+    copies: Copies
+    as_json: bool
+
+    def show_card(self) -> None:
+        """Print what would be searched, and run nothing."""
+        with start_engine() as engine:
+            # Imported while the engine's own process imports TensorFlow; the same below.
+            from autotune.report import card  # noqa: PLC0415
+            from autotune.search.tune import dry_run  # noqa: PLC0415
+
+            with _report() as report:
+                plan = dry_run(self._request(), engine, report)
+        if self.as_json:
+            typer.echo(plan.model_dump_json(indent=2))
+        else:
+            show(card(plan))
+
+    def search(self) -> None:
+        """Search, write all files, and print the result."""
+        self.copies.check()
+        with start_engine() as engine, _terminated_as_by_ctrl_c():
+            from autotune.search.tune import tune  # noqa: PLC0415
+
+            with _report() as report:
+                result = tune(self._request(), engine, report)
+        self._hand_over(result)
+
+    def _request(self) -> TuningRequest:
+        from autotune.search.tune import TuningRequest  # noqa: PLC0415
+
+        return TuningRequest(
+            workload=self.workload,
+            space=self.space,
+            options=self.options,
+            out=self.out,
+            study=self.study,
+            storage=self.storage,
+            resume=self.resume,
+        )
+
+    def _hand_over(self, result: Recommendation) -> None:
+        from autotune.report import document, result_text  # noqa: PLC0415
+
+        if self.as_json:
+            typer.echo(document(result, self.out).text(), nl=False)
+        else:
+            show(result_text(result, self.out))
+        self.copies.write(result)
+        if result.interrupted:
+            raise typer.Exit(Interrupted.exit_code)
+
+
+def _report() -> LiveReport | PlainReport:
+    """The live view in a terminal, lines elsewhere."""
+    from autotune.report import LiveReport, PlainReport  # noqa: PLC0415
+
+    console = notices()
+    # Not `console.is_terminal`, which colours forced in a CI job make true.
+    live = sys.stderr.isatty() and not console.is_dumb_terminal
+    return LiveReport(console) if live else PlainReport(console)
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, by which schedulers end a job, keep what was found too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

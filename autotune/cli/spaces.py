@@ -1,0 +1,35 @@
+"""`autotune spaces`: the ready-made search spaces."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from autotune.cli.consoles import notices, show
+from autotune.cli.engine import start_engine
+
+
+def spaces(
+    *,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="One space, with what of it applies on this machine, as a file to copy.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """List the ready-made search spaces, or show one with what applies on this machine."""
+    # The tables need scipy by way of the measurements, which takes a second.
+    from autotune.report import space_list, space_text  # noqa: PLC0415
+    from autotune.space import load_space, ready_made  # noqa: PLC0415
+
+    if name is None:
+        show(space_list(ready_made()))
+        return
+    notices().print("Looking at the machine")
+    with start_engine() as engine:
+        machine = engine.machine()
+    typer.echo(space_text(load_space(name, machine), machine), nl=False)

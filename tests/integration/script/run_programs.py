@@ -1,0 +1,89 @@
+"""Runs programs one after the other, each in a process of its own, after a single import.
+
+Reads a list of jobs as JSON from its first argument and writes what each did beside it. Every job
+is a fork of this process, which imports TensorFlow and computes nothing: so no job sees another's
+devices, threads or seeds, and none of them pays for the import again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import keras
+
+
+class Recorder(keras.callbacks.Callback):
+    """Notes what a clock would: every call, its logs, and the random states of the replicas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+        self.losses: list[float] = []
+        self.epochs: list[dict[str, float]] = []
+        self.seeds: list[list[list[int]]] = []
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Note the states of the generators, replica by replica."""
+        del logs
+        for variable in self.model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                copies = getattr(variable.value, "values", [variable.value])
+                self.seeds.append([each.numpy().tolist() for each in copies])
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Note a call."""
+        self.batches.append(batch)
+        self.losses.append(float((logs or {})["loss"]))
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Note the metrics of an epoch."""
+        del epoch
+        self.epochs.append({name: float(value) for name, value in (logs or {}).items()})
+
+    def summary(self) -> dict[str, Any]:
+        """Return all notes."""
+        model = {"jit": self.model.jit_compile, "k": self.model.steps_per_execution}
+        names = ("batches", "losses", "epochs", "seeds")
+        return {**model, **{name: getattr(self, name) for name in names}}
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """Run a program and return what it did."""
+    recorder = Recorder()
+    program = runpy.run_path(job["program"])
+    factories = job.get("factories", {})
+    if factories:
+        # As the engine does with factories that are shipped by value.
+        names = runpy.run_path(factories["file"])
+        scope = program["main"].__globals__
+        scope.update({role: names[name] for role, name in factories["names"].items()})
+    program["main"](job["arguments"], callbacks=[recorder])
+    return recorder.summary()
+
+
+def run_apart(job: dict[str, Any]) -> int:
+    """Run a program in a fork; return its process id."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        Path(job["result"]).write_text(json.dumps(run(job)), encoding="utf-8")
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, it belongs into the report
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    for each in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
+        os.waitpid(run_apart(each), 0)
