@@ -42,7 +42,7 @@ def render(
     """
     _check_arguments(configuration, facts)
     plan = strategy(configuration.strategy)
-    training = plan.training(configuration)
+    training = plan.training(configuration, facts)
     context = {
         **_configuration(configuration, facts),
         **_head(workload, configuration, training),

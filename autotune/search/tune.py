@@ -63,8 +63,10 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     runner = Runner(
         engine, prepared.subject, study, folder=folder, budget=budget, observer=observer
     )
-    findings = Search(runner, budget, prepared.found, request.options).run()
-    study.flush()
+    try:
+        findings = Search(runner, budget, prepared.found, request.options).run()
+    finally:
+        study.flush()
     result = _recommendation(request, prepared.subject, findings, study, budget.elapsed, ready)
     result.save(request.out)
     return result

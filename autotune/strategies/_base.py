@@ -55,7 +55,11 @@ class Strategy(ABC):
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return this strategy's part of the program."""
 
-    def training(self, configuration: Configuration) -> Training:  # noqa: ARG002 - some need it
+    def training(
+        self,
+        configuration: Configuration,  # noqa: ARG002 - some strategies need it
+        facts: WorkloadFacts,  # noqa: ARG002 - some strategies need it
+    ) -> Training:
         """Return how the program trains in this configuration."""
         return "fit"
 

@@ -71,10 +71,13 @@ class Mirrored(Strategy):
         lines = (*split, *_strategy("CPU", configuration.reduction))
         return Setup(lines=lines, note=_CPU_NOTE)
 
-    def training(self, configuration: Configuration) -> Training:
-        """Return the loop where `fit` fails: collectives inside its loop over several steps."""
-        several_steps = configuration.steps_per_execution > 1
-        return "loop" if several_steps and configuration.reduction == "default" else "fit"
+    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
+        """Return the loop where Keras's `fit` fails."""
+        # Its own loop over several steps cannot hold the collectives of the default reduction,
+        # and to learn the shapes it averages a batch of all replicas, which texts do not allow.
+        collectives = configuration.reduction == "default"
+        looped = configuration.steps_per_execution > 1 and collectives
+        return "loop" if looped or "tf.string" in facts.element else "fit"
 
     def _too_few_devices(self, configuration: Configuration, machine: Machine) -> str | None:
         wanted = configuration.replicas_per_worker

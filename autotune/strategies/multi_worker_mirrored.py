@@ -62,9 +62,9 @@ class MultiWorkerMirrored(Strategy):
         )
         return Setup(lines=lines, note=_NOTE)
 
-    def training(self, configuration: Configuration) -> Training:
+    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
         """Return the loop: Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
-        del configuration
+        del configuration, facts
         return "loop"
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
