@@ -7,9 +7,10 @@ matters and where it lands in the script. Command line, schema, report and docs 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -143,14 +144,15 @@ class Configuration(Value):
         return Configuration.model_validate({**self.model_dump(), **changes})
 
 
-def axes() -> dict[str, Axis]:
+@cache
+def axes() -> Mapping[str, Axis]:
     """Return the declaration of every axis, by name, in the order of the fields."""
     found = {}
     for name, field in Configuration.model_fields.items():
         for mark in field.metadata:
             if isinstance(mark, Axis):
                 found[name] = mark
-    return found
+    return MappingProxyType(found)
 
 
 def describe(name: str) -> str:

@@ -2,7 +2,7 @@
 
 A recurrent network is a long chain of small operations, which cannot fill two cores by itself.
 With a large batch, MirroredStrategy over two logical CPUs therefore beats one device; with a
-small one, each step is too short to repay its overhead. So the space must reach batches of 256
+small one, the step is too short to repay the overhead. So the space must reach batches of 256
 and more: `autotune spaces` shows the ready-made ones, `--space FILE` takes your own, and
 `--global-batch 512` asks the question at one batch size.
 

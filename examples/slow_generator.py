@@ -1,9 +1,9 @@
 """A model that waits for its input: a generator that takes 10 ms per example.
 
-The step itself takes a millisecond and its 32 examples take 320, so a second replica has nothing
-to do. It only gets slower when every worker runs the whole generator for its share. The input has
-to change first: read several sources at once, or let each worker generate only its own examples,
-as `python_input.py` does.
+A step on 32 examples takes a millisecond or two and its input 320, so a second replica would only
+wait as well: sharded at its end, this dataset runs its whole generator in every worker. The input
+has to change first: read several sources at once, or let each worker generate only its own
+examples, as `python_input.py` does.
 
     autotune tune examples/slow_generator.py:model_fn examples/slow_generator.py:dataset_fn
 """

@@ -1,8 +1,8 @@
 """Too small to distribute: Dense 64-10 on 1,000 examples of 100 numbers.
 
-A step on 32 examples takes about a millisecond. Two workers that exchange gradients need several
-times that for the exchange alone, so one device wins; a larger batch, or several steps per call,
-is what speeds this program up.
+A step on 32 examples takes a millisecond or two. Two workers need several times that to exchange
+their gradients, so one device wins; a larger batch, or several steps per call, is what speeds
+this program up.
 
     autotune tune examples/tiny_dense.py:model_fn examples/tiny_dense.py:dataset_fn
 """

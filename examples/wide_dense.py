@@ -1,9 +1,9 @@
 """Many parameters, little arithmetic: Dense 1024-1024-10 on 10,000 examples of 1,024 numbers.
 
-At 64 examples per replica, every step exchanges 2.1 million gradients (8.4 MB) for a few
-milliseconds of arithmetic. On one machine, or over a slow network, the exchange costs more than
-the second worker saves. A larger batch per replica moves the balance, because the exchange stays
-the same size.
+At 64 examples per replica, every step exchanges 2.1 million gradients (8.4 MB) for less than a
+billion operations of arithmetic. On one machine, or over a slow network, the exchange costs more
+than the second worker saves. A larger batch per replica narrows the gap, because the exchange
+stays the same size.
 
     autotune tune examples/wide_dense.py:model_fn examples/wide_dense.py:dataset_fn
 """

@@ -76,9 +76,7 @@ GlobalBatch = Annotated[
 ]
 MaxGlobalBatch = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="Let the examples per step not pass this.", rich_help_panel=_BOUNDS
-    ),
+    typer.Option(min=1, help="Let the examples per step not pass this.", rich_help_panel=_BOUNDS),
 ]
 Strategies = Annotated[
     str | None,

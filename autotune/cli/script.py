@@ -40,4 +40,7 @@ def script(
         typer.echo(program.train.encode(), nl=False)
     if program.launch:
         workers = saved.configuration.workers
-        notices().print(f"It trains as one of {workers} workers; launch.py, saved by `autotune tune`, starts them.")
+        notices().print(
+            f"It trains as one of {workers} workers. The launch.py that `autotune tune` wrote "
+            "starts them, if this program is saved as train.py beside it."
+        )

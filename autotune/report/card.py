@@ -28,7 +28,9 @@ def _head(plan: Plan) -> Text:
 
 
 def _facts(facts: WorkloadFacts) -> str:
-    known = "examples, not counted," if facts.examples is None else counted(facts.examples, "example")
+    known = (
+        "examples, not counted," if facts.examples is None else counted(facts.examples, "example")
+    )
     parts = [f"{known} of {size(facts.example_bytes)}", f"a model of {facts.weights:,} numbers"]
     return "; ".join([*parts, *filter(None, [facts.optimizer, facts.loss])])
 
@@ -64,6 +66,8 @@ def _time(plan: Plan) -> Text:
     text.append(f"take about {whole}; ")
     if plan.budget_seconds is None:
         return text.append("this search ends after its number of trials.")
-    return text.append("this search takes at most ").append(
-        roughly(plan.budget_seconds), style="bold"
-    ).append(".")
+    return (
+        text.append("this search takes at most ")
+        .append(roughly(plan.budget_seconds), style="bold")
+        .append(".")
+    )

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -40,13 +41,14 @@ class LiveReport:
         self._progress = Progress()
         self._live = Live(
             console=console,
-            get_renderable=lambda: view(self._progress),
+            get_renderable=self._view,
             refresh_per_second=REDRAWS_PER_SECOND,
             redirect_stdout=False,
             transient=True,
         )
 
     def __enter__(self) -> Self:
+        """Show the view."""
         self._live.start(refresh=True)
         return self
 
@@ -70,6 +72,10 @@ class LiveReport:
         elif isinstance(event, Notice):
             self._say(event.text)
 
+    def _view(self) -> RenderableType:
+        # The terminal echoes ^C behind the last line; were that full, all would move down by one.
+        return Constrain(view(self._progress), self._console.width - len("^C") - 1)
+
     def _say(self, text: str) -> None:
         self._console.print(Text(one_line(text)))
 
@@ -85,7 +91,7 @@ def view(progress: Progress) -> RenderableType:
 
 
 def _bar(progress: Progress) -> Table:
-    elapsed, total = progress.elapsed, progress.plan and progress.plan.budget_seconds
+    elapsed, total = progress.elapsed, progress.plan.budget_seconds if progress.plan else None
     bar = ProgressBar(total=total, completed=min(elapsed, total or 0), pulse=total is None)
     grid = Table.grid(padding=(0, 1), expand=True)
     ends = clock(elapsed), clock(total) if total else ""

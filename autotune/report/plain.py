@@ -29,6 +29,7 @@ class PlainReport:
         self._stage: Stage | None = None
 
     def __enter__(self) -> Self:
+        """Begin; there is nothing to prepare."""
         return self
 
     def __exit__(
@@ -75,7 +76,9 @@ class PlainReport:
         self._console.print(Text(line), soft_wrap=True)
 
 
-HEADINGS = f"{'':>7}  {'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one':>6}  configuration"
+HEADINGS = (
+    f"{'':>7}  {'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one':>6}  configuration"
+)
 
 
 def row(trial: Trial, share: float | None) -> str:

@@ -50,6 +50,7 @@ class Progress:
             self.phase = event.what
         elif isinstance(event, Planned):
             self.plan = event.plan
+            self.standing = Standing(event.kept)
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]

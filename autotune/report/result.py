@@ -89,7 +89,7 @@ def _cells(row: Row, result: Recommendation) -> tuple[RenderableType, ...]:
 def _how(row: Row, result: Recommendation) -> str:
     if _chosen(row, result):
         return "recommended"
-    return f"{row.runs} finals" if row.final else str(row.outcome)
+    return "finalist" if row.final else str(row.outcome)
 
 
 def _chosen(row: Row, result: Recommendation) -> bool:
@@ -131,7 +131,12 @@ def _next(result: Recommendation, folder: Path) -> list[RenderableType]:
         commands.append(("See the study:", f"optuna-dashboard sqlite:///{files['study.db']}"))
     if result.interrupted:
         commands.append(("Go on with it:", "the same command with --resume"))
-    return [Text(f"Files in {folder}", style="bold dim"), table, Text(), *(_command(*each) for each in commands)]
+    return [
+        Text(f"Files in {folder}", style="bold dim"),
+        table,
+        Text(),
+        *(_command(*each) for each in commands),
+    ]
 
 
 def _training(files: dict[str, Path]) -> str:

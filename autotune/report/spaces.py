@@ -86,9 +86,7 @@ def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Itera
     yield f"  {name}: {_flow(list(values))}"
 
 
-def _why_absent(
-    name: str, value: Scalar, space: Space, found: Candidates, machine: Machine
-) -> str:
+def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machine: Machine) -> str:
     """Return what a value would break, from a configuration that runs without it."""
     facts = _any_workload(space)
     for each in map(strategy, space.strategies):

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 from autotune.config import Configuration
@@ -15,7 +16,6 @@ from autotune.run.engine import Outcome
 from autotune.search.history import History
 from autotune.search.verdict import shared
 from autotune.trial import Stage, Trial
-
 
 ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 """The best single device, compared with itself."""
@@ -56,35 +56,47 @@ class Standing:
     @property
     def in_finals(self) -> bool:
         """Whether the finals can be compared: the best single device has run in them."""
-        return self.yardstick() in self._finals
+        return self.yardstick in self._finals
 
-    def yardstick(self, *, final: bool = False) -> Configuration | None:
-        """Return the best single-device configuration, as explored or in the finals."""
-        if final and self._finals:
-            alone = [c for c in self._finals if not c.distributed]
-            # Those that dropped out early say less, however lucky their few runs were.
-            return max(alone, key=lambda c: (len(self._finals[c]), self._mean(c)), default=None)
+    @cached_property
+    def yardstick(self) -> Configuration | None:
+        """The best single-device configuration, as explored."""
         measured = [c for c in self._explored if not c.distributed and self._is_measured(c)]
-        return max(measured, key=self._explored_mean, default=None)
+        return max(measured, key=lambda c: self._mean(c, final=False), default=None)
+
+    @cached_property
+    def final_yardstick(self) -> Configuration | None:
+        """The best single-device configuration of the finals."""
+        alone = [c for c in self._finals if not c.distributed]
+        # Those that dropped out early say less, however lucky their few runs were.
+        order = {c: (len(self._finals[c]), self._mean(c, final=True)) for c in alone}
+        return max(alone, key=lambda c: order[c], default=None)
 
     def rows(self, *, final: bool) -> list[Row]:
         """Return the finalists, or all that was explored, the fastest first."""
-        found = self._finals if final else self._explored
-        rows = [self._row(c, final=final) for c in found]
-        return sorted(rows, key=lambda row: -row.rate.value)
+        found = list(self._finals if final else self._explored)
+        found.sort(key=lambda c: -self._mean(c, final=final))
+        return [self._row(c, final=final) for c in found]
 
     def best(self, *, distributed: bool) -> Row | None:
         """Return the fastest configuration of its kind, from the finals once they have begun."""
-        rows = self.rows(final=self.in_finals)
-        return next((r for r in rows if r.configuration.distributed is distributed), None)
+        final = self.in_finals
+        mine = [
+            c for c in (self._finals if final else self._explored) if c.distributed is distributed
+        ]
+        best = max(mine, key=lambda c: self._mean(c, final=final), default=None)
+        return self._row(best, final=final) if best else None
 
     def share_of(self, trial: Trial) -> float | None:
         """Return a trial's throughput as a multiple of the best single device's so far."""
         final = trial.stage is Stage.FINAL
-        yardstick = self.yardstick(final=final)
+        yardstick = self._compared_with(final=final)
         if yardstick is None or not trial.examples_per_second or (final and not self.in_finals):
             return None
         return trial.examples_per_second / self._rate(yardstick, final=final).value
+
+    def _compared_with(self, *, final: bool) -> Configuration | None:
+        return self.final_yardstick if final else self.yardstick
 
     def _take(self, trial: Trial) -> None:
         if not trial.examples_per_second:
@@ -107,7 +119,7 @@ class Standing:
         )
 
     def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:
-        yardstick = self.yardstick(final=final)
+        yardstick = self._compared_with(final=final)
         if yardstick is None:
             return None
         if configuration == yardstick:
@@ -118,26 +130,23 @@ class Standing:
         return _unpaired(self._rate(configuration, final=final), self._rate(yardstick, final=final))
 
     def _rate(self, configuration: Configuration, *, final: bool) -> Interval:
-        if final:
-            return mean_rate(list(self._finals[configuration].values()), self._noise)
-        return mean_rate(self._explored_rates(configuration), self._noise)
+        return mean_rate(self._rates(configuration, final=final), self._noise)
 
-    def _explored_rates(self, configuration: Configuration) -> list[float]:
+    def _mean(self, configuration: Configuration, *, final: bool) -> float:
+        return fmean(math.log(rate) for rate in self._rates(configuration, final=final))
+
+    def _rates(self, configuration: Configuration, *, final: bool) -> list[float]:
+        if final:
+            return list(self._finals[configuration].values())
         trials = self._explored[configuration]
         whole = [t for t in trials if t.measured] or trials
         return [t.examples_per_second for t in whole if t.examples_per_second]
-
-    def _explored_mean(self, configuration: Configuration) -> float:
-        return fmean(math.log(rate) for rate in self._explored_rates(configuration))
-
-    def _mean(self, configuration: Configuration) -> float:
-        return fmean(math.log(rate) for rate in self._finals[configuration].values())
 
     def _is_measured(self, configuration: Configuration) -> bool:
         return any(t.measured for t in self._explored[configuration])
 
 
 def _unpaired(a: Interval, b: Interval) -> Interval:
-    """Return the interval of a ratio of independent figures: errors of logarithms add as squares."""
+    """Return the interval of a ratio: independent errors of logarithms add as squares."""
     half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
     return around(math.log(a.value / b.value), half)

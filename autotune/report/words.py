@@ -35,7 +35,9 @@ def distribution(configuration: Configuration) -> str:
     workers, each = configuration.workers, configuration.replicas_per_worker
     if not configuration.distributed:
         return name
-    return f"{name} x {workers} x {each}" if min(workers, each) > 1 else f"{name} x {workers * each}"
+    return (
+        f"{name} x {workers} x {each}" if min(workers, each) > 1 else f"{name} x {workers * each}"
+    )
 
 
 def settings(configuration: Configuration) -> str:
@@ -104,7 +106,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text as a sentence in one line: with a capital at its start and a stop at its end."""
+    """Return a text in one line, with a capital at its start and a stop at its end."""
     line = one_line(text)
     return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
 
@@ -120,4 +122,8 @@ def _axis(name: str, value: Scalar) -> str:
 
 def _batch(configuration: Configuration) -> str:
     batch = configuration.per_replica_batch
-    return f"batch {configuration.replicas} x {batch}" if configuration.distributed else f"batch {batch}"
+    return (
+        f"batch {configuration.replicas} x {batch}"
+        if configuration.distributed
+        else f"batch {batch}"
+    )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import importlib
 import json
-import linecache
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -30,13 +31,15 @@ from autotune.run.folder import TrialFolder
 
 ENDLESS = 1_000_000_000
 """Epochs. The tuner ends a trial, not the program."""
+PROGRAM = "autotune_train"
+"""Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"
 _libc = ctypes.CDLL(None)
 
 
 def enter(order: Mapping[str, Any], server: int) -> NoReturn:
-    """Do what was ordered and leave, without the exit handlers of libraries: they may crash."""
+    """Do what was ordered, and leave; nothing may escape into the server's loop."""
     code = 1
     try:
         folder = TrialFolder(order["folder"])
@@ -44,11 +47,18 @@ def enter(order: Mapping[str, Any], server: int) -> NoReturn:
         _isolate(server)
         _settle(order)
         code = _report(folder, order)
-    except BaseException:  # noqa: BLE001 - nothing may escape into the server's loop
+    except BaseException:  # noqa: BLE001 - as said above
         traceback.print_exc()
     finally:
+        _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process without the exit handlers of libraries, some of which crash."""
+    try:
         sys.stdout.flush()
         sys.stderr.flush()
+    finally:
         os._exit(code)
 
 
@@ -71,6 +81,8 @@ def _isolate(server: int) -> None:
     if os.getppid() != server:
         os._exit(1)
     Path("/proc/self/oom_score_adj").write_text(_MOST_KILLABLE, encoding="ascii")
+    # A dump of all memory would take long, and lie in the user's folder.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     # Ctrl-C belongs to the tuner.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -84,12 +96,9 @@ def _settle(order: Mapping[str, Any]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    _reseed()
-
-
-def _reseed() -> None:
-    """Give numpy another state than the server's, which all children would share."""
-    np.random.seed()  # noqa: NPY002 - it is the old generator that is shared
+    importlib.invalidate_caches()
+    # Otherwise all children would share the state of the server's old generator.
+    np.random.seed()  # noqa: NPY002 - see above
 
 
 def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
@@ -116,14 +125,11 @@ def _train(folder: TrialFolder, writer: EventWriter) -> None:
 
 
 def _execute(script: Path) -> ModuleType:
-    """Run the program's top level as a module.
-
-    It is not entered in `sys.modules`, where it could stand for a `train.py` of the user's.
-    """
-    program = ModuleType("train")
+    """Run the program's top level as a module."""
+    program = ModuleType(PROGRAM)
     program.__file__ = str(script)
+    sys.modules[PROGRAM] = program
     sys.argv = [str(script)]
-    linecache.checkcache(str(script))
     code = compile(script.read_text(encoding="utf-8"), str(script), "exec")
     exec(code, program.__dict__)  # noqa: S102 - running this program is the purpose
     return program

@@ -2,7 +2,7 @@
 
 An engine runs one trial at a time, in fresh processes, and always answers with one of a small set
 of outcomes. It knows nothing of statistics: while a trial runs it hands every new list of windows
-to a `Watch`, which says when to stop and why. `autotune.testing.EngineContract` is the test suite
+to a `Watch`, which says when to stop and why. `autotune.testing.contract` holds the test suite
 that every engine passes.
 """
 

@@ -24,8 +24,9 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHANED = 1.0
@@ -44,29 +45,36 @@ class ForkServer:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._tuner = os.getppid()
-        self._children: dict[int, int] = {}
+        self._children: set[int] = set()
         self._received = b""
+        self._wake, self._woken = socket.socketpair()
+        self._woken.setblocking(False)
         self._selector = selectors.DefaultSelector()
-        self._selector.register(channel, selectors.EVENT_READ)
+        for each in (channel, self._wake):
+            self._selector.register(each, selectors.EVENT_READ)
 
     def serve(self) -> None:
         """Serve until the tuner is gone, then end every child."""
+        # The end of a child interrupts the wait for requests.
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._woken.fileno(), warn_on_full_buffer=False)
         try:
             while os.getppid() == self._tuner and self._serve_once():
                 pass
-        except OSError:
+        except ConnectionError:
             pass  # The tuner closed its end while it was being told something.
         self._kill(self._children)
-        self._wait_for_all()
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        _end_strays()
 
     def _serve_once(self) -> bool:
         """Handle what is waiting; return False when the tuner has hung up."""
-        for key, _ in self._selector.select(timeout=_ORPHANED):
-            if key.fileobj is not self._channel:
-                self._report_exit(key.data)
-            elif not self._receive():
-                return False
-        return True
+        ready = {key.fileobj for key, _ in self._selector.select(timeout=_ORPHANED)}
+        if self._wake in ready:
+            self._wake.recv(4096)
+        self._report_exits()
+        return self._channel not in ready or self._receive()
 
     def _receive(self) -> bool:
         data = self._channel.recv(65536)
@@ -77,7 +85,7 @@ class ForkServer:
 
     def _obey(self, request: Mapping[str, Any]) -> None:
         if "kill" in request:
-            self._kill(pid for pid in request["kill"] if pid in self._children)
+            self._kill(self._children & set(request["kill"]))
         else:
             self._fork(request["fork"])
 
@@ -90,44 +98,35 @@ class ForkServer:
             return
         if pid == 0:
             self._become_child(order, server)
-        handle = os.pidfd_open(pid)
-        self._children[pid] = handle
-        self._selector.register(handle, selectors.EVENT_READ, pid)
+        self._children.add(pid)
         send(self._channel, {"pid": pid})
 
-    def _become_child(self, order: Mapping[str, Any], server: int) -> None:
-        """Run the child's program; never returns."""
+    def _become_child(self, order: Mapping[str, Any], server: int) -> NoReturn:
         from autotune.run import child  # noqa: PLC0415 - imported already, see main
 
         try:
-            self._channel.close()
-            self._selector.close()
-            for handle in self._children.values():
-                os.close(handle)
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (self._selector, self._channel, self._wake, self._woken):
+                each.close()
         finally:
             child.enter(order, server)
 
-    def _report_exit(self, pid: int) -> None:
-        # The group first: as long as its leader is not reaped, its number cannot be another's.
-        _kill_group(pid)
-        handle = self._children.pop(pid)
-        self._selector.unregister(handle)
-        os.close(handle)
-        status = os.waitpid(pid, 0)[1]
-        if not self._children:
-            _end_strays()
-        send(self._channel, {"exited": pid, "status": status})
+    def _report_exits(self) -> None:
+        for pid in [pid for pid in self._children if _has_exited(pid)]:
+            # The group first: while its leader is not reaped, its number cannot be another's.
+            _kill_group(pid)
+            status = os.waitpid(pid, 0)[1]
+            self._children.remove(pid)
+            if not self._children:
+                _end_strays()
+            send(self._channel, {"exited": pid, "status": status})
 
     def _kill(self, pids: Iterable[int]) -> None:
         for pid in pids:
             _kill_group(pid)
             # The child may not have made its group yet.
             os.kill(pid, signal.SIGKILL)
-
-    def _wait_for_all(self) -> None:
-        for pid in self._children:
-            os.waitpid(pid, 0)
-        _end_strays()
 
 
 def main(arguments: list[str]) -> None:
@@ -160,12 +159,14 @@ def _import_everything() -> None:
     gc.freeze()
 
 
-def _kill_group(pid: int) -> Literal[True] | None:
-    try:
+def _has_exited(pid: int) -> bool:
+    """Whether a child has ended; it is not reaped."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return None
-    return True
 
 
 def _end_strays() -> None:
@@ -173,7 +174,8 @@ def _end_strays() -> None:
     deadline = time.monotonic() + _PATIENCE
     while (strays := _own_children()) and time.monotonic() < deadline:
         for pid in strays:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(PermissionError):
+                os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, os.WNOHANG)
         time.sleep(0.002)
 

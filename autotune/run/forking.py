@@ -27,8 +27,10 @@ _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
     "from autotune.run.fork_server import main; main(sys.argv[1:])"
 )
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
+"""Unless the user says otherwise: TensorFlow's errors go to a trial's output, notices do not."""
 _IMPORT_SECONDS = 300.0
-_GO_SECONDS = 10.0
+_GO_SECONDS = 30.0
 _ANSWER_SECONDS = 60.0
 
 
@@ -55,8 +57,14 @@ class ForkClient:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), json.dumps(sys.path)],
-                env={**os.environ, **environment},
+                [
+                    sys.executable,
+                    "-c",
+                    _PROGRAM,
+                    str(theirs.fileno()),
+                    json.dumps([*map(str, sys.path)]),
+                ],
+                env={**QUIET, **os.environ, **environment},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
@@ -114,6 +122,7 @@ class ForkClient:
             while self._live and time.monotonic() < deadline:
                 self.listen(0.2)
         except ForkServerDied:
+            self._process.kill()
             self._live = [pid for pid in self._live if not _is_gone(pid)]
         if self._live:
             raise EngineError(
@@ -134,7 +143,9 @@ class ForkClient:
         Raises:
             ForkServerDied: The server is gone.
         """
-        if not select.select([self._channel], [], [], seconds)[0]:
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        if not poll.poll(seconds * 1000):
             return
         try:
             data = self._channel.recv(65536)
@@ -151,16 +162,13 @@ class ForkClient:
         self._channel.close()
         if not self._ready:
             # It would notice only after its import, and has no children yet.
-            self._end_process()
-        with suppress(subprocess.TimeoutExpired):
+            self._process.kill()
+        try:
             self._process.wait(_GO_SECONDS)
-        self._end_process()
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._log.close()
-
-    def _end_process(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
 
     def _note(self, message: Mapping[str, Any]) -> None:
         if "exited" in message:

@@ -59,7 +59,7 @@ class Gang:
                 "folder": str(self._folder.path),
                 "index": index,
                 "directory": str(Path.cwd()),
-                "path": sys.path,
+                "path": [*map(str, sys.path)],
                 "environment": environment,
             }
             self._pids.append(self._server.fork(order))

@@ -22,9 +22,6 @@ from autotune.run.memory import MemoryGauge
 from autotune.run.trial import Trial
 from autotune.workload import Workload, WorkloadFacts
 
-QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
-"""TensorFlow's errors go to a trial's output, its notices do not."""
-
 
 class LocalEngine:
     """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
@@ -36,7 +33,7 @@ class LocalEngine:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._environment = {**QUIET, **(environment or {})}
+        self._environment = dict(environment or {})
         self._machine: Machine | None = None
         # No `with`: it lives as long as the engine.
         self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")

@@ -14,6 +14,9 @@ from autotune.run.gang import POLL, Gang, Report
 from autotune.run.memory import MemoryGauge
 
 
+_START_SECONDS = 60.0
+
+
 class NoAnswer(Exception):
     """The process left no answer.
 
@@ -77,8 +80,9 @@ class Look:
                 self.step, self._since = event["what"], event["at"]
 
     def _check(self) -> None:
-        if time.monotonic() - self._since > self._seconds:
-            raise Blocked(f"took longer than {self._seconds:g} s", self._gang.stack(0))
+        limit = _START_SECONDS if self.step == steps.STARTING else self._seconds
+        if time.monotonic() - self._since > limit:
+            raise Blocked(f"took longer than {limit:g} s", self._gang.stack(0))
         if self._gauge.exceeded():
             raise NoAnswer("needed more memory than is free")
 

@@ -111,7 +111,14 @@ class Trial:
 
     def _hung(self, now: float) -> Ending | None:
         sentence = self._watchdog.overdue(now)
-        return Ending(Outcome.HUNG, sentence, self._gang.stack(0)) if sentence else None
+        return Ending(Outcome.HUNG, sentence, self._stacks()) if sentence else None
+
+    def _stacks(self) -> str:
+        """Return where the processes stand."""
+        return "\n".join(
+            f"{self._prefix(member)}{self._gang.stack(member)}"
+            for member in range(min(len(self._request.roles), _MOST_STACKS))
+        )
 
     def _too_large(self) -> Ending | None:
         if not self._gauge.exceeded():
@@ -142,6 +149,7 @@ class Trial:
         return f"{self._name(member)}: " if len(self._request.roles) > 1 else ""
 
 
+_MOST_STACKS = 4
 _ORPHANED = (
     "It was killed together with the process that starts all trials; "
     "perhaps the system ran out of memory."

@@ -145,16 +145,15 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 
 def _callbacks(workload: Workload, training: Training) -> str:
     """Return the argument of `fit`, or of the list that the loop keeps."""
-    before, indent = ("callbacks=", 8) if training == "fit" else ("", 8)
+    before = "callbacks=" if training == "fit" else ""
     if workload.callbacks is None:
         return f"{before}list(callbacks)"
     pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
-    own = call("*callbacks_fn", pairs, indent=indent + 4)
-    flat = f"{before}[{own}, *callbacks]"
-    if "\n" not in flat and len(flat) + indent < WIDTH:
-        return flat
-    space = " " * indent
-    return f"{before}[\n{space}    {own},\n{space}    *callbacks,\n{space}]"
+    flat = f"{before}[{call('*callbacks_fn', pairs, indent=-WIDTH)}, *callbacks],"
+    if len(flat) <= WIDTH - 8:
+        return flat.removesuffix(",")
+    own = call("*callbacks_fn", pairs, indent=12)
+    return f"{before}[\n            {own},\n            *callbacks,\n        ]"
 
 
 def _fill_in(template: str, context: Mapping[str, object]) -> str:

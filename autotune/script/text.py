@@ -16,8 +16,12 @@ def literal(value: Scalar | None) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     text = repr(value)
-    # Without a double quote in it, every single quote is a delimiter.
-    return text if '"' in text else text.replace("'", '"')
+    if '"' not in text:  # so that every single quote in it is a delimiter
+        return text.replace("'", '"')
+    if not isinstance(value, str) or "'" not in value or value.count("'") < value.count('"'):
+        return text
+    inside = text[1:-1].replace("\\'", "'").replace('"', '\\"')
+    return f'"{inside}"' if text.startswith("'") else text
 
 
 def call(

@@ -60,12 +60,16 @@ def transfers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[C
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
     """Return the configuration that differs from the target on the fewest axes, and least."""
-    return min(pool, key=lambda each: _distance(target, each))
+    aim = _values(target)
+    return min(pool, key=lambda each: _distance(aim, _values(each)))
 
 
-def _distance(a: Configuration, b: Configuration) -> float:
-    pairs = [(getattr(a, name), getattr(b, name)) for name in (*axes(), "arguments")]
-    return sum(_gap(x, y) for x, y in pairs if x != y)
+def _values(configuration: Configuration) -> list[object]:
+    return [getattr(configuration, name) for name in (*axes(), "arguments")]
+
+
+def _distance(a: list[object], b: list[object]) -> float:
+    return sum(_gap(x, y) for x, y in zip(a, b, strict=True) if x != y)
 
 
 def _gap(x: object, y: object) -> float:

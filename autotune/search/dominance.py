@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from autotune.config import Configuration
 from autotune.run.engine import Outcome
@@ -14,20 +15,43 @@ _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
 _RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY}
 
 
-def ruled_out(configuration: Configuration, trials: Iterable[Trial]) -> str | None:
-    """Return why a configuration need not be run, as a sentence, or None if it should."""
-    mine = [t for t in trials if t.configuration.strategy == configuration.strategy]
-    for trial in mine:
-        if trial.outcome is Outcome.OUT_OF_MEMORY and _larger(configuration, trial.configuration):
-            return f"a smaller batch ran out of memory in trial {trial.number}"
-    broken = [t for t in mine if t.outcome in _BROKEN]
-    if len(broken) >= FAILURES and not any(t.outcome in _RAN for t in mine):
-        return f"{configuration.strategy} failed {len(broken)} times: {broken[-1].reason}"
-    return None
+class Dominance:
+    """Reads the failures among some trials.
+
+    Args:
+        trials: Everything that was run so far.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        by_strategy: dict[str, list[Trial]] = defaultdict(list)
+        for trial in trials:
+            by_strategy[trial.configuration.strategy].append(trial)
+        self._full = [
+            trial
+            for mine in by_strategy.values()
+            for trial in mine
+            if trial.outcome is Outcome.OUT_OF_MEMORY
+        ]
+        self._broken = {name: reason for name, t in by_strategy.items() if (reason := _hopeless(t))}
+
+    def why_not(self, configuration: Configuration) -> str | None:
+        """Return why a configuration need not be run, as a sentence, or None if it should."""
+        for trial in self._full:
+            if _larger(configuration, trial.configuration):
+                return f"a smaller batch ran out of memory in trial {trial.number}"
+        return self._broken.get(configuration.strategy)
+
+
+def _hopeless(trials: Sequence[Trial]) -> str | None:
+    broken = [trial for trial in trials if trial.outcome in _BROKEN]
+    if len(broken) < FAILURES or any(trial.outcome in _RAN for trial in trials):
+        return None
+    name = broken[0].configuration.strategy
+    return f"{name} failed {len(broken)} times: {broken[-1].reason}"
 
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:
     """Whether it needs at least the memory of one that had too little."""
-    family = ("workers", "replicas_per_worker", "precision", "cache", "arguments")
+    family = ("strategy", "workers", "replicas_per_worker", "precision", "cache", "arguments")
     same = all(getattr(configuration, name) == getattr(failed, name) for name in family)
     return same and configuration.per_replica_batch >= failed.per_replica_batch

@@ -23,6 +23,8 @@ class Planned:
 
     plan: Plan
     resumed_trials: int
+    kept: tuple[Trial, ...] = ()
+    """The trials of the study that is resumed."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from autotune.config import Configuration
 from autotune.run.engine import Outcome
 from autotune.search.additive import Additive
 from autotune.search.budget import Budget
-from autotune.search.dominance import ruled_out
+from autotune.search.dominance import Dominance
 from autotune.search.history import History
 from autotune.search.plan import expected_seconds
 from autotune.search.proposals import Proposer
@@ -59,7 +59,7 @@ class Explorer:
         for configuration in wanted:
             if configuration in self.history.tried:
                 continue
-            reason = ruled_out(configuration, self.history.trials)
+            reason = Dominance(self.history.trials).why_not(configuration)
             if reason:
                 self._runner.skip(configuration, self._stage, reason)
                 continue
@@ -94,8 +94,8 @@ class Explorer:
             self._try(chosen)
 
     def _untried(self, pool: Sequence[Configuration]) -> list[Configuration]:
-        tried, trials = self.history.tried, self.history.trials
-        return [c for c in pool if c not in tried and not ruled_out(c, trials)]
+        tried, dominance = self.history.tried, Dominance(self.history.trials)
+        return [c for c in pool if c not in tried and not dominance.why_not(c)]
 
     def _try(self, configuration: Configuration) -> None:
         self._runner.run(configuration, self._stage, reference=self.history.reference())

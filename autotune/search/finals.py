@@ -50,7 +50,7 @@ def choose_finalists(history: History, default: Configuration) -> Finalists:
     best = history.estimate(alone[0])
     close = best.value / (1 + history.noise.sd)
     second = [c for c in alone[1:2] if history.estimate(c).value > close]
-    rivals = [c for c in history.ranked(distributed=True) if not history.surely_slower(c)]
+    rivals = history.not_surely_slower(history.ranked(distributed=True))
     return Finalists(
         one_device=(alone[0], *second),
         challengers=tuple(rivals[:CHALLENGERS]),

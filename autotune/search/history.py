@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
@@ -21,7 +20,11 @@ class History:
     """
 
     def __init__(self, trials: Iterable[Trial]) -> None:
-        self._trials = list(trials)
+        self._trials: list[Trial] = []
+        self._rates: dict[Configuration, tuple[float, ...]] = {}
+        self._noise: Noise | None = None
+        for trial in trials:
+            self.add(trial)
 
     def __len__(self) -> int:
         """Return how many exploring trials were run."""
@@ -30,6 +33,10 @@ class History:
     def add(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
         self._trials.append(trial)
+        if trial.stage is not Stage.FINAL and trial.measured and trial.examples_per_second:
+            known = self._rates.get(trial.configuration, ())
+            self._rates[trial.configuration] = (*known, trial.examples_per_second)
+            self._noise = None
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -43,12 +50,16 @@ class History:
 
     def rates(self, configuration: Configuration) -> tuple[float, ...]:
         """Return the throughput of each exploring run of a configuration that was measured."""
-        return self._rates().get(configuration, ())
+        return self._rates.get(configuration, ())
 
     @property
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
-        return pooled_noise([math.log(r) for r in rates] for rates in self._rates().values())
+        if self._noise is None:
+            self._noise = pooled_noise(
+                [math.log(r) for r in rates] for rates in self._rates.values()
+            )
+        return self._noise
 
     def estimate(self, configuration: Configuration) -> Interval:
         """Return the throughput of a measured configuration."""
@@ -56,9 +67,8 @@ class History:
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
         """Return the measured configurations, the fastest first."""
-        rates = self._rates()
-        mine = [c for c in rates if c.distributed is distributed]
-        return sorted(mine, key=lambda c: -fmean(math.log(r) for r in rates[c]))
+        mine = [c for c in self._rates if c.distributed is distributed]
+        return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._rates[c]))
 
     @property
     def yardstick(self) -> Configuration | None:
@@ -69,23 +79,20 @@ class History:
         """Return the throughput of each run of the yardstick."""
         return self.rates(self.yardstick) if self.yardstick else ()
 
-    def surely_slower(self, configuration: Configuration) -> bool:
-        """Return whether a measured configuration is certainly slower than the yardstick."""
+    def not_surely_slower(self, configurations: Sequence[Configuration]) -> list[Configuration]:
+        """Return those measured configurations that the yardstick does not certainly beat."""
+        reference = self.reference()
+        return [c for c in configurations if not self._surely_slower(c, reference)]
+
+    def _surely_slower(self, configuration: Configuration, reference: Sequence[float]) -> bool:
         rates = self.rates(configuration)
         rate = math.exp(fmean(math.log(r) for r in rates))
         # The windows' own error is small beside the noise between runs, which is counted.
         reading = Reading(steps_per_second=rate, error=0.0, windows=0, seconds=0.0)
-        return certainly_slower(rate, reading, self.reference(), self.noise, looks=1) is not None
+        return certainly_slower(rate, reading, reference, self.noise, looks=1) is not None
 
     def cost(self, *, workers: int, default: float) -> float:
         """Return the mean wall time of trials with so many workers, in seconds."""
         known = [t.wall_seconds for t in self._trials if t.configuration.workers == workers]
         known = [each for each in known if each > 0]
         return fmean(known) if known else default
-
-    def _rates(self) -> dict[Configuration, tuple[float, ...]]:
-        found: dict[Configuration, list[float]] = defaultdict(list)
-        for trial in self._trials:
-            if trial.stage is not Stage.FINAL and trial.measured and trial.examples_per_second:
-                found[trial.configuration].append(trial.examples_per_second)
-        return {configuration: tuple(rates) for configuration, rates in found.items()}

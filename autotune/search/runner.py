@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -103,12 +104,15 @@ class Runner:
     def _request(self, configuration: Configuration, number: int) -> TrialRequest:
         subject = self._subject
         program = render(configuration, subject.workload, subject.facts, subject.machine)
+        folder = self._folder / f"{number:04d}"
+        # A trial that was interrupted leaves its folder and no record.
+        shutil.rmtree(folder, ignore_errors=True)
         return TrialRequest(
             configuration=configuration,
             script=program.train,
             workload=subject.workload,
             roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-            folder=self._folder / f"{number:04d}",
+            folder=folder,
             seed=SCRIPT_SEED,
             limits=_within(self._budget.left),
         )

@@ -58,6 +58,8 @@ class Search:
         self._budget = budget
         self._found = candidates
         self._options = options
+        self._alone = candidates.one_device
+        self._default = default_in(self._alone)
         self._finals: Finals | None = None
 
     def run(self) -> Findings:
@@ -78,7 +80,7 @@ class Search:
         return self._findings(interrupted=interrupted)
 
     def _explore(self) -> None:
-        alone, distributed = self._found.one_device, self._found.distributed
+        alone, distributed = self._alone, self._found.distributed
         share = YARDSTICK_SHARE if distributed else 1.0
         find_yardstick(self._explorer(Stage.YARDSTICK, share), alone)
         yardstick = self._runner.history.yardstick
@@ -113,14 +115,13 @@ class Search:
         return finals_seconds(self._runner.history, self._finalists())
 
     def _finalists(self) -> Finalists:
-        return choose_finalists(self._runner.history, default_in(self._found.one_device))
+        return choose_finalists(self._runner.history, self._default)
 
     def _findings(self, *, interrupted: bool) -> Findings:
         history = self._runner.history
         best = history.yardstick
         if best is None:
             raise Interrupted("Stopped before anything was measured.")
-        default = default_in(self._found.one_device)
         finals = self._finals
         yardstick = finals.yardstick if finals else best
         decision = finals.decision() if finals else Decision(verdict=Verdict.UNDECIDED)
@@ -131,9 +132,9 @@ class Search:
             recommended=recommended,
             decision=decision,
             yardstick=yardstick,
-            default=default,
+            default=self._default,
             examples_per_second=finals.throughput(recommended) if finals else None,
-            over_default=finals.gain_over(recommended, default) if finals else None,
+            over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             interrupted=interrupted,
         )

@@ -57,7 +57,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     prepared = _prepare(request, engine, observer)
     study = _open(request, prepared)
     ready = engine.now() - began
-    observer(Planned(prepared.plan, len(study.trials)))
+    observer(Planned(prepared.plan, len(study.trials), tuple(study.trials)))
     budget = Budget(request.options, engine.now, began)
     folder = request.out / "trials" / study.name
     runner = Runner(

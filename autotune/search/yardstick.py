@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.run.engine import Outcome
-from autotune.search.design import default_in, one_factor_at_a_time
+from autotune.search.design import one_factor_at_a_time
 from autotune.search.explore import Explorer
 from autotune.trial import Stage
 
@@ -23,9 +23,10 @@ def find_yardstick(explorer: Explorer, pool: Sequence[Configuration]) -> None:
     Raises:
         NothingMeasured: The first few all failed.
     """
-    explorer.try_all([default_in(pool)], keep_going=lambda: _hope(explorer))
-    explorer.repeat(default_in(pool))
-    explorer.try_all(one_factor_at_a_time(pool)[1:], keep_going=lambda: _hope(explorer))
+    default, *rest = one_factor_at_a_time(pool)
+    explorer.try_all([default], keep_going=lambda: _hope(explorer))
+    explorer.repeat(default)
+    explorer.try_all(rest, keep_going=lambda: _hope(explorer))
     explorer.propose_from(pool)
     if explorer.history.yardstick is None:
         raise _nothing(explorer)

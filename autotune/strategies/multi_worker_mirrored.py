@@ -54,10 +54,10 @@ class MultiWorkerMirrored(Strategy):
         del machine
         if configuration.reduction == "default":
             return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
+        kind = f"kinds.{configuration.reduction.upper()}"
         lines = (
             "kinds = tf.distribute.experimental.CommunicationImplementation",
-            "options = tf.distribute.experimental.CommunicationOptions("
-            f"implementation=kinds.{configuration.reduction.upper()})",
+            f"options = tf.distribute.experimental.CommunicationOptions(implementation={kind})",
             "return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)",
         )
         return Setup(lines=lines, note=_NOTE)

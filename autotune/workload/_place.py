@@ -18,34 +18,55 @@ class NotFound(Exception):
 
 
 @dataclass(frozen=True)
+class File:
+    """A file, or a cell of a notebook."""
+
+    text: str
+    tree: ast.Module
+
+
+@dataclass(frozen=True)
 class Place:
     """A function or class in its file."""
 
-    tree: ast.Module
-    """The whole file, or the notebook's cell."""
+    file: File
     name: str
     text: str
     """Its own text, without the indentation."""
     is_lambda: bool
 
 
-def place_of(thing: Any) -> Place:
+def place_of(thing: Any, beside: File | None = None) -> Place:
     """Find the text of a function or class.
+
+    Args:
+        thing: The function or class.
+        beside: Where to look for a class that Python cannot place: the main program's, or a
+            notebook's, that has no methods.
 
     Raises:
         NotFound: It is neither, or there is no text for it.
     """
     anchor = _anchor(thing)
+    file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
+    if file is None:
+        raise NotFound(repr(thing))
+    if isinstance(thing, type):
+        node: _Definition | ast.Lambda = _class(file.tree, thing)
+    else:
+        node = _function(file.tree, anchor.__code__)
+    if isinstance(node, ast.Lambda):
+        segment = ast.get_source_segment(file.text, node) or ""
+        return Place(file=file, name="<lambda>", text=segment, is_lambda=True)
+    return Place(file=file, name=node.name, text=_text_of(file.text, node), is_lambda=False)
+
+
+def _file_of(anchor: Any) -> File | None:
     try:
         text = "".join(inspect.findsource(anchor)[0])
-        tree = ast.parse(text)
-    except (OSError, TypeError, SyntaxError) as exc:
-        raise NotFound(repr(thing)) from exc
-    node = _class(tree, thing) if isinstance(thing, type) else _function(tree, anchor.__code__)
-    if isinstance(node, ast.Lambda):
-        segment = ast.get_source_segment(text, node) or ""
-        return Place(tree=tree, name="<lambda>", text=segment, is_lambda=True)
-    return Place(tree=tree, name=node.name, text=_text_of(text, node), is_lambda=False)
+        return File(text, ast.parse(text))
+    except (OSError, TypeError, SyntaxError):
+        return None
 
 
 def _anchor(thing: Any) -> Any:

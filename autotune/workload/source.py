@@ -15,7 +15,7 @@ from typing import Any
 
 from autotune.value import Value
 from autotune.workload._names import Names, names_in
-from autotune.workload._place import NotFound, Place, place_of
+from autotune.workload._place import File, NotFound, Place, place_of
 
 LONGEST_LITERAL = 500
 """Characters of a plain value that is still written down."""
@@ -76,14 +76,18 @@ class _Collector:
         blocks = ["\n".join(statements), "\n".join(constants), *self.definitions.values()]
         return "\n\n\n".join(block for block in blocks if block)
 
-    def add(self, thing: Any) -> str:
+    def add(self, thing: Any, beside: File | None = None) -> str:
         """Add a function or class and all that it needs; return how it is called.
+
+        Args:
+            thing: The function or class.
+            beside: The file of what needs it.
 
         Raises:
             NotFound: Its text is out of reach, or fails where it is defined.
         """
         thing = inspect.unwrap(thing)
-        place = place_of(thing)
+        place = place_of(thing, beside)
         names = names_in(place.text)
         self.definitions.setdefault(place.name, "")  # so that recursion does not come back here
         self._add_names(place, names, _surroundings(thing))
@@ -111,21 +115,21 @@ class _Collector:
             return
         if _is_plain(value):
             self.constants[name] = _written(value)
-        elif not self._add_definition(name, value):
+        elif not self._add_definition(place.file, name, value):
             self.missing.append(name)
 
     def _add_import(self, place: Place, name: str, value: Any) -> bool:
         if value is None:
             return False
-        statements = _imports_in(place.tree, name, value) or _import_for(name, value)
+        statements = _imports_in(place.file.tree, name, value) or _import_for(name, value)
         if statements:
             self.imports[name] = statements
             self.roots |= _roots_of(statements)
         return bool(statements)
 
-    def _add_definition(self, name: str, value: Any) -> bool:
+    def _add_definition(self, beside: File, name: str, value: Any) -> bool:
         try:
-            expression = self.add(value)
+            expression = self.add(value, beside)
         except (NotFound, ValueError):
             return False
         if expression != name:
@@ -140,7 +144,7 @@ def _surroundings(thing: Any) -> dict[str, Any]:
     names = dict(vars(sys.modules[thing.__module__]))
     for each in vars(thing).values():
         if isinstance(each, FunctionType):
-            names |= _closure(each)
+            names |= _surroundings(each)
     return names
 
 

@@ -155,10 +155,10 @@ FAILED = [
         {"dataset": dataset(f"{ONES}.map({RAGGED})")},
         "cannot be put into one batch",
     ),
-    ({"dataset": dataset("time.sleep(1000)"), "seconds": 1}, "did not return within 1 s"),
+    ({"dataset": dataset("time.sleep(1000)"), "seconds": 2}, "did not return within 2 s"),
     (
-        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 1},
-        "dataset_fn gave no example within 1 s",
+        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 2},
+        "dataset_fn gave no example within 2 s",
     ),
     ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
 ]  # fmt: skip

@@ -119,8 +119,8 @@ def test_a_process_that_ignores_signals_is_ended(
     engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
 ) -> None:
     """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
-    result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=1)), stop_at_once)
+    result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once)
     assert result.outcome is Outcome.HUNG
-    assert "1 s" in result.reason
+    assert "3 s" in result.reason
     assert "train.py" in result.detail
     assert not psutil.Process(engine._server.pid).children()

@@ -7,6 +7,8 @@ devices, threads or seeds, and none of them pays for the import again.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import runpy
@@ -16,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import keras
+
+ROLES = ("model", "dataset")
 
 
 class Recorder(keras.callbacks.Callback):
@@ -54,17 +58,21 @@ class Recorder(keras.callbacks.Callback):
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a program and return what it did."""
+    """Run a program and return what it did and what it printed."""
     recorder = Recorder()
     program = runpy.run_path(job["program"])
-    factories = job.get("factories", {})
-    if factories:
-        # As the engine does with factories that are shipped by value.
-        names = runpy.run_path(factories["file"])
-        scope = program["main"].__globals__
-        scope.update({role: names[name] for role, name in factories["names"].items()})
-    program["main"](job["arguments"], callbacks=[recorder])
-    return recorder.summary()
+    # Functions look names up where they were defined, which is not the copy that runpy returns.
+    scope = program["main"].__globals__
+    scope.update(program)
+    replaced = runpy.run_path(job["replaced_by"]) if "replaced_by" in job else {}
+    scope.update({f"{role}_fn": factory for role, factory in replaced.items() if role in ROLES})
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            scope["main"](job["arguments"], callbacks=[recorder])
+        except SystemExit as exc:
+            return {"exit": exc.code, "printed": printed.getvalue()}
+    return {**recorder.summary(), "printed": printed.getvalue()}
 
 
 def run_apart(job: dict[str, Any]) -> int:

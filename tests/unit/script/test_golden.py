@@ -21,9 +21,7 @@ GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
 
 def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:
     """Return a factory of the programs that the integration tests run."""
-    return Factory(
-        name=name, module=module, root="programs", arguments=tuple(arguments.items())
-    )
+    return Factory(name=name, module=module, root="programs", arguments=tuple(arguments.items()))
 
 
 TOY = Workload(model=imported("model_fn"), dataset=imported("dataset_fn"))
@@ -34,28 +32,32 @@ CUSTOM = Workload(
     callbacks=imported("callbacks_fn", "custom", fast=True),
 )
 DOTTED = Workload(model=imported("Unbuilt.make"), dataset=imported("regression"))
+NETWORK = """\
+import keras
+
+
+RATE = 0.5
+
+
+def network(units):
+    layers = [keras.Input((8,)), keras.layers.Dropout(RATE), keras.layers.Dense(units)]
+    model = keras.Sequential(layers)
+    model.compile("sgd", "mse")
+    return model"""
+NUMBERS = """\
+import tensorflow as tf
+
+
+def numbers():
+    return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)"""
 BY_VALUE = Workload(
     model=Factory(
-        name="<lambda>",
-        source=Source(
-            text="import keras\n\n\nRATE = 0.5\n\n\n"
-            "def network(units):\n"
-            "    layers = [keras.Input((8,)), keras.layers.Dropout(RATE), keras.layers.Dense(units)]\n"
-            "    model = keras.Sequential(layers)\n"
-            '    model.compile("sgd", "mse")\n'
-            "    return model",
-            expression="lambda: network(1)",
-        ),
+        name="main.<locals>.<lambda>",
+        source=Source(text=NETWORK, expression="lambda: network(1)"),
     ),
     dataset=Factory(
-        name="main.<locals>.examples",
-        source=Source(
-            text="import tensorflow as tf\n\n\n"
-            "def examples():\n"
-            "    return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)",
-            expression="examples",
-            missing=("count",),
-        ),
+        name="main.<locals>.numbers",
+        source=Source(text=NUMBERS, expression="numbers", missing=("count",)),
     ),
 )
 

@@ -10,7 +10,7 @@ from autotune import Outcome, Verdict
 from autotune.config import Configuration
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.search.dominance import ruled_out
+from autotune.search.dominance import Dominance
 from autotune.testing import Ending, FakeEngine
 
 from .conftest import Tuner, speed
@@ -47,7 +47,7 @@ def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
 
     result = tuner(truth, options={"seconds": 600.0})
     failed = next(t for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY)
-    reason = ruled_out(failed.configuration.but(per_replica_batch=256), result.trials)
+    reason = Dominance(result.trials).why_not(failed.configuration.but(per_replica_batch=256))
     assert reason is not None
     assert str(failed.number) in reason
     assert result.config.per_replica_batch == 32

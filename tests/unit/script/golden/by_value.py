@@ -1,4 +1,4 @@
-"""Train the model of a lambda on the examples of examples.
+"""Train the model of a lambda on the examples of numbers.
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step
@@ -44,12 +44,12 @@ def network(units):
     return model
 
 
-def examples():
+def numbers():
     return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)
 
 
 model_fn = lambda: network(1)
-dataset_fn = needs_values(examples, lambda: {"count": count})
+dataset_fn = needs_values(numbers, lambda: {"count": count})
 
 PER_REPLICA_BATCH = 4
 REPLICAS = 2

@@ -54,6 +54,7 @@ class Worker:
         """End the worker; not by SIGTERM, which TensorFlow ignores in a worker."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 def free_addresses() -> list[str]:

@@ -81,6 +81,8 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) ->
     Variables that a tf.function creates put its first call under a condition, where TensorFlow
     cannot exchange gradients between several devices of one process.
     """
+    if type(model).call is keras.Model.call:
+        return  # Only its train_step knows what to do with a batch.
 
     @tf.function(autograph=False)
     def create(batch: Any) -> None:

@@ -1,0 +1,97 @@
+"""The launcher of a gang, with workers that need no TensorFlow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).parents[2] / "unit" / "script" / "golden" / "launch.py"
+HEAD = """\
+import json, os, signal, sys, time
+me = json.loads(os.environ["TF_CONFIG"])
+index, addresses = me["task"]["index"], me["cluster"]["worker"]
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(f"{os.path.dirname(__file__)}/pid {index}", "w").write(str(os.getpid()))
+print("ready", flush=True)
+"""
+
+Launch = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Start a gang whose workers run some lines, in a folder with an odd name."""
+    folder = tmp_path / "a 'folder'\nof mine"
+    folder.mkdir()
+    shutil.copy(LAUNCHER, folder)
+    started = []
+
+    def start(lines: str, *arguments: str) -> subprocess.Popen[str]:
+        (folder / "train.py").write_text(HEAD + lines, encoding="utf-8")
+        command = [sys.executable, folder / "launch.py", *arguments]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+        return started[0]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.communicate()
+    for path in folder.glob("pid *"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.read_text()), 0)
+
+
+def wait_for_workers(gang: subprocess.Popen[str]) -> None:
+    """Wait until both workers have said that they are ready."""
+    for _ in range(2):
+        assert "ready" in (gang.stdout.readline() if gang.stdout else "")
+
+
+def test_workers_learn_of_each_other(launch: Launch) -> None:
+    """Each gets its number, all addresses, and the arguments of the command line."""
+    gang = launch("print(index, len(set(addresses)), *sys.argv[1:])", "--epochs", "a b")
+    lines = sorted(gang.communicate(timeout=20)[0].splitlines())
+    assert lines == [
+        "[worker 0] 0 2 --epochs a b",
+        "[worker 0] ready",
+        "[worker 1] 1 2 --epochs a b",
+        "[worker 1] ready",
+    ]
+    assert gang.returncode == 0
+
+
+def test_one_failing_worker_ends_the_others(launch: Launch) -> None:
+    """Not only by SIGTERM, which workers ignore; the last words of the failed one are shown."""
+    gang = launch("time.sleep(60 * (1 - index)); sys.exit('no more room')")
+    output, errors = gang.communicate(timeout=20)
+    assert gang.returncode == 1
+    assert "[worker 1] no more room" in output
+    assert errors == "Worker 1 ended with status 1.\n"
+
+
+def test_a_worker_may_end_before_the_others(launch: Launch) -> None:
+    """Who is done without an error is waited for."""
+    gang = launch("time.sleep(index); print('done')")
+    assert gang.communicate(timeout=20)[0].count("done") == 2
+    assert gang.returncode == 0
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_no_worker_is_left_behind(launch: Launch, number: signal.Signals, status: int) -> None:
+    """Ending the launcher ends all workers at once."""
+    gang = launch("time.sleep(60)")
+    wait_for_workers(gang)
+    begun = time.monotonic()
+    gang.send_signal(number)
+    gang.communicate(timeout=20)
+    assert gang.returncode == status
+    assert time.monotonic() - begun < 5

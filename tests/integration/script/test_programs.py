@@ -1,0 +1,124 @@
+"""The golden programs train, and train the same as one device does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+ALONE = (
+    *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
+    *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
+)
+CALLS = {"one_device_all_options": 2, "mirrored_loop": 1, "mirrored_loop_unbuilt": 4}
+Done = dict[str, dict[str, Any]]
+Distance = Callable[[str, str], float]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_program_trains(done: Done, name: str) -> None:
+    """Its losses are finite, and its callbacks are called once per call of several steps."""
+    steps = 8 // CALLS.get(name, 8)
+    assert all(isfinite(each) for each in done[name]["losses"])
+    assert done[name]["batches"] == [*range(steps - 1, 8, steps)] * 2
+    assert done[name]["k"] == steps
+
+
+def test_xla_is_on_only_where_it_was_chosen(done: Done) -> None:
+    """What Keras would choose by itself does not matter."""
+    chosen = {name for name in ALONE if done[name]["jit"]}
+    assert chosen == {"one_device_all_options"}
+
+
+@pytest.mark.parametrize(
+    "name", ["one_device_all_options", "batch_size", "mirrored_fit", "mirrored_loop"]
+)
+def test_weights_do_not_depend_on_the_configuration(
+    distance: Distance, done: Done, name: str
+) -> None:
+    """At the same global batch every way of training gives what one device gives."""
+    assert done[name]["epochs"][-1] == pytest.approx(done["one_device"]["epochs"][-1], abs=1e-4)
+    assert distance("one_device", name) < 1e-4
+
+
+@pytest.mark.usefixtures("done", "gangs")
+@pytest.mark.parametrize(
+    ("gang", "one"), [("workers_data", "one_device"), ("workers_source", "one_device_custom")]
+)
+def test_two_workers_train_the_same_as_one_device(distance: Distance, gang: str, one: str) -> None:
+    """Whether tf.data or the factory divides the examples, the weights come out equal."""
+    assert distance(one, gang) < 1e-4
+
+
+def test_a_gang_reports_the_metrics_of_all_workers(done: Done, gangs: dict[str, str]) -> None:
+    """Worker 0 prints what one device would, and the others print nothing."""
+    last = done["one_device"]["epochs"][-1]
+    expected = f"accuracy: {last['accuracy']:.4f} - loss: {last['loss']:.4f}"
+    lines = [line for line in gangs["workers_data"].splitlines() if "loss:" in line]
+    assert expected in lines[-1]
+    assert all(line.startswith("[worker 0] ") for line in lines)
+
+
+@pytest.mark.usefixtures("done")
+def test_callbacks_of_the_workload_are_called_in_fit(folder: Path) -> None:
+    """With the names of everything that the user's own step returns."""
+    assert (folder / "calls").read_text().splitlines() == [
+        "seed [7, 0]",
+        "epoch 0: 8 calls, loss mae weight",
+        "epoch 1: 16 calls, loss mae weight",
+    ]
+
+
+@pytest.mark.usefixtures("gangs")
+def test_callbacks_of_the_workload_are_called_in_every_worker(folder: Path) -> None:
+    """If one of them stops the training, all workers stop after the same epoch."""
+    lines = (folder / "workers_source" / "calls").read_text().splitlines()
+    epochs = [line for line in lines if line.startswith("epoch")]
+    assert sorted(epochs) == sorted(
+        [f"epoch {epoch}: {8 * epoch + 8} calls, loss mae weight" for epoch in (0, 0, 1, 1)]
+    )
+
+
+@pytest.mark.usefixtures("gangs")
+def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> None:
+    """Generators start apart in the replicas of one process, and in the workers of a gang."""
+    [(first, second)] = done["by_value"]["seeds"]
+    assert first != second
+    lines = (folder / "workers_source" / "calls").read_text().splitlines()
+    assert len({line for line in lines if line.startswith("seed")}) == 2
+
+
+def test_a_program_explains_itself(done: Done) -> None:
+    """`--help` shows the head of the program and its arguments."""
+    assert done["help"]["exit"] == 0
+    assert "one device, 8 examples per step" in done["help"]["printed"]
+    assert "--steps-per-epoch" in done["help"]["printed"]
+
+
+def test_an_epoch_takes_all_examples_once(done: Done) -> None:
+    """64 examples are 8 steps of 8, and one line is printed for each epoch."""
+    assert done["defaults"]["batches"] == list(range(8))
+    assert done["defaults"]["printed"].count("loss:") == 1
+
+
+def test_an_epoch_is_a_whole_number_of_calls(done: Done) -> None:
+    """Other lengths are refused, with the reason."""
+    assert done["odd_steps"]["exit"] == 2
+    assert "--steps-per-epoch must be a multiple of 8" in done["odd_steps"]["printed"]
+
+
+def test_a_lone_worker_says_so(done: Done) -> None:
+    """Without TF_CONFIG a gang's program trains by itself, and warns of the other batch."""
+    printed = done["lone_worker"]["printed"]
+    assert "Replicas in this training: 1, because TF_CONFIG is not set. Tuned for: 2." in printed
+    assert "Examples per step: 4, not 8." in printed
+
+
+def test_what_is_not_filled_in_ends_the_program(done: Done) -> None:
+    """With a sentence that names the value."""
+    assert done["not_filled_in"]["exit"] == "Fill in count at the top of this program first."

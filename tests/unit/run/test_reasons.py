@@ -1,0 +1,109 @@
+"""Errors become sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.run import reasons
+
+
+def error(kind: str, message: str, where: str = "") -> dict[str, str]:
+    return {"kind": kind, "message": message, "where": where}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "words"),
+    [
+        (
+            "InvalidArgumentError",
+            "No OpKernel was registered to support Op 'NcclAllReduce'",
+            "NCCL",
+        ),
+        ("InvalidArgumentError", "the dataset only has 1 file(s), which is not", "fewer files"),
+        ("NotFoundError", "Found an unshardable source dataset: name: ...", "not read from files"),
+        (
+            "UnimplementedError",
+            "Collectives are not yet implemented for CPU devices when compiling with XLA",
+            "leave xla off",
+        ),
+        (
+            "InvalidArgumentError",
+            "Trying to access resource k/65 located in device CPU:1 from device CPU:0",
+            "several CPU devices",
+        ),
+        ("ValueError", "Attempt to convert a value (PerReplica:{...}) with", "loop of your own"),
+        ("UnknownError", "Could not start gRPC server", "port"),
+        ("ValueError", "Please provide a TPU Name to connect to.", "no TPU"),
+    ],
+)
+def test_known_errors_have_a_sentence_and_a_next_step(kind: str, message: str, words: str) -> None:
+    """What TensorFlow is known to say is said in plain words."""
+    sentence = reasons.explain(error(kind, message))
+    assert words in sentence
+    assert sentence.endswith(".")
+    assert ": " in sentence
+
+
+@pytest.mark.parametrize(
+    ("message", "gist"),
+    [
+        ("one\ntwo", "one"),
+        ("", "(no message)"),
+        ("in user code:\n\n    File x, line 2\n\n    ValueError: odd\n", "ValueError: odd"),
+        ("Exception encountered when calling Dense.call().\n\n\x1b[1mbad\x1b[0m\n\nArgs", "bad"),
+    ],
+)
+def test_other_errors_are_quoted(message: str, gist: str) -> None:
+    """The line that says what is wrong is shown, with its place."""
+    told = reasons.explain(error("TypeError", message, "a.py line 3"))
+    assert told == f"TypeError: {gist} (a.py line 3)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("MemoryError", ""),
+        ("ResourceExhaustedError", "OOM when allocating tensor with shape[9]"),
+        ("_ArrayMemoryError", "Unable to allocate 9. GiB"),
+    ],
+)
+def test_want_of_memory_is_seen(kind: str, message: str) -> None:
+    """Errors that mean memory, and only these, are told apart."""
+    assert reasons.is_memory(error(kind, message))
+    assert not reasons.is_memory(error("ValueError", "MemoryErrors are bad"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("UnavailableError", "Collective ops is aborted by: Socket closed"),
+        ("CancelledError", "RPC cancelled"),
+        ("DeadlineExceededError", "RPC: /tensorflow.CoordinationService/Heartbeat"),
+    ],
+)
+def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
+    """What a worker says when another has gone is no cause."""
+    assert reasons.is_consequence(error(kind, message))
+    assert not reasons.is_consequence(error("ValueError", "the labels are upside down"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (9, "was killed by SIGKILL"),
+        (6 | 0x80, "was killed by SIGABRT"),
+        (3 << 8, "left with exit code 3 and without a result"),
+        (126, "was killed by signal 126"),
+    ],
+)
+def test_wait_statuses_in_words(status: int, words: str) -> None:
+    """A wait status, with or without a core dump, becomes the end of a sentence."""
+    assert reasons.death(status) == words
+    assert reasons.is_kill(status) == (status == 9)
+
+
+def test_a_taken_port_is_recognised_behind_a_name() -> None:
+    """The reason of a gang starts with the name of a worker."""
+    sentence = reasons.explain(error("UnknownError", "Could not start gRPC server"))
+    assert reasons.is_taken_port(f"worker 1: {sentence}")
+    assert not reasons.is_taken_port("worker 1: ValueError: the port is odd")

@@ -1,0 +1,39 @@
+"""Each phase of a trial has its limit."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.run.engine import Limits, Phase
+from autotune.run.watchdog import Watchdog
+
+LIMITS = Limits(start=10, first_step=20, window=5)
+
+
+def after(*events: tuple[str, float]) -> Watchdog:
+    dog = Watchdog(LIMITS, begun=100.0)
+    for event, at in events:
+        dog.note({"event": event, "at": at})
+    return dog
+
+
+@pytest.mark.parametrize(
+    ("dog", "phase", "last_moment", "words"),
+    [
+        (after(), Phase.START, 110, "had not begun after 10 s"),
+        (after(("started", 101)), Phase.START, 110, "start"),
+        (after(("train_begin", 104)), Phase.FIRST_STEP, 124, "not done after 20 s"),
+        (after(("train_begin", 104), ("first_step", 110)), Phase.STEADY, 115, "for 5 s"),
+        (after(("first_step", 110), ("window", 112)), Phase.STEADY, 117, "for 5 s"),
+    ],
+)
+def test_phases_and_their_limits(
+    dog: Watchdog, phase: Phase, last_moment: float, words: str
+) -> None:
+    """A phase begins with its event, and is overdue just after its limit."""
+    assert dog.phase is phase
+    assert dog.overdue(last_moment) is None
+    sentence = dog.overdue(last_moment + 0.001)
+    assert sentence is not None
+    assert words in sentence
+    assert sentence.endswith(".")

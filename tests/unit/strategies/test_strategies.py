@@ -1,0 +1,181 @@
+"""Which strategies there are, and when each is legal."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration, ShardPolicy, axes
+from autotune.errors import ConfigurationError
+from autotune.machine import Machine
+from autotune.strategies import COMMON_AXES, Strategy, strategies, strategy
+from autotune.workload import WorkloadFacts
+
+CPUS = Machine(cpus=2, memory=2**34, processor="x")
+GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
+TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
+FACTS = WorkloadFacts()
+
+ONE = Configuration()
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2)
+GANG = Configuration(strategy="multi_worker_mirrored", workers=2)
+CORES = Configuration(strategy="tpu", replicas_per_worker=8)
+
+
+def reason(
+    configuration: Configuration, machine: Machine = CPUS, facts: WorkloadFacts = FACTS
+) -> str | None:
+    """Return why a configuration is illegal."""
+    return strategy(configuration.strategy).why_illegal(configuration, machine, facts)
+
+
+def test_a_file_is_a_strategy() -> None:
+    """Every strategy is found, by the name of its file."""
+    assert list(strategies()) == ["mirrored", "multi_worker_mirrored", "one_device", "tpu"]
+    assert all(type(each).__module__.endswith(name) for name, each in strategies().items())
+
+
+def test_an_unknown_strategy_brings_a_suggestion() -> None:
+    """The error names what was probably meant, or else all there are."""
+    with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
+        strategy("miror")
+    with pytest.raises(ConfigurationError, match="There are: mirrored, multi"):
+        strategy("horovod")
+
+
+@pytest.mark.parametrize("each", strategies().values(), ids=list(strategies()))
+def test_a_strategy_describes_itself(each: Strategy) -> None:
+    """Its axes exist, its sentence ends, and its first reduction is TensorFlow's own."""
+    assert each.axes | COMMON_AXES <= {*axes(), "arguments"}
+    assert not each.axes & COMMON_AXES
+    assert each.doc.endswith(".")
+    assert each.reductions[0] == "default"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "machine"),
+    [
+        (ONE, CPUS),
+        (ONE.but(xla=True, steps_per_execution=8), CPUS),
+        (MIRRORED, CPUS),
+        (MIRRORED.but(replicas_per_worker=4, reduction="nccl"), GPUS),
+        (MIRRORED.but(steps_per_execution=8), CPUS),
+        (GANG, CPUS),
+        (GANG.but(replicas_per_worker=2, reduction="nccl", xla=True), GPUS),
+        (CORES, TPU),
+    ],
+)
+def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -> None:
+    """Nothing speaks against a configuration that works."""
+    assert reason(configuration, machine) is None
+
+
+@pytest.mark.parametrize(
+    ("configuration", "machine", "words"),
+    [
+        (ONE.but(workers=2), CPUS, "One device holds one replica, not 2"),
+        (ONE.but(reduction="nccl"), CPUS, "no reduction 'nccl'"),
+        (MIRRORED.but(workers=2), CPUS, "in one process"),
+        (MIRRORED.but(replicas_per_worker=1), CPUS, "at least 2 replicas"),
+        (MIRRORED.but(replicas_per_worker=3), CPUS, r"2 CPU core\(s\), too few for 3 replicas"),
+        (MIRRORED.but(replicas_per_worker=5), GPUS, r"4 GPU\(s\) here, too few for 5 replicas"),
+        (MIRRORED.but(xla=True), CPUS, "XLA compiles for one device"),
+        (MIRRORED.but(reduction="nccl"), CPUS, "GPUs only"),
+        (MIRRORED.but(reduction="ring"), CPUS, "no reduction 'ring'; it has default"),
+        (GANG.but(workers=1), CPUS, "at least 2 workers"),
+        (GANG.but(workers=3), CPUS, r"2 CPU core\(s\), too few for 3 workers"),
+        (GANG.but(replicas_per_worker=2), CPUS, "exactly one replica per worker"),
+        (GANG.but(replicas_per_worker=3), GPUS, r"4 GPU\(s\) here, too few for 6 replicas"),
+        (GANG.but(reduction="nccl"), CPUS, "GPUs only"),
+        (GANG.but(xla=True), CPUS, "exchange between workers"),
+        (CORES, CPUS, "no TPU"),
+        (CORES.but(replicas_per_worker=4), TPU, "all 8 cores"),
+        (CORES.but(workers=2), TPU, "one process"),
+        (CORES.but(precision="mixed_float16"), TPU, "bfloat16"),
+    ],
+)
+def test_what_cannot_run_is_refused(
+    configuration: Configuration, machine: Machine, words: str
+) -> None:
+    """The reason is a sentence that names what is in the way."""
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(reason(configuration, machine))
+    assert str(reason(configuration, machine)).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("policy", "shards", "takes", "words"),
+    [
+        ("data", 0, "", None),
+        ("data", 1, "input_context", None),
+        ("auto", 0, "", None),
+        ("auto", 1, "", "empty batches; write data"),
+        ("auto", 2, "", None),
+        ("file", 0, "", r"between 0 worker\(s\) at most"),
+        ("file", 1, "", "too few for 2"),
+        ("file", 2, "", None),
+        ("source", 0, "", "declares the parameter `input_context`"),
+        ("source", 0, "input_context", None),
+        ("off", 0, "", "every worker reads all examples; write data"),
+        ("off", 0, "input_context", "every worker reads all examples; write source"),
+    ],
+)
+def test_each_worker_must_get_a_share_of_its_own(
+    policy: ShardPolicy, shards: int, takes: str, words: str | None
+) -> None:
+    """A shard policy is legal if it divides this input between the workers."""
+    facts = WorkloadFacts(file_shards=shards, dataset_takes=(takes,))
+    found = reason(GANG.but(shard_policy=policy), CPUS, facts)
+    if words is None:
+        assert found is None
+    else:
+        with pytest.raises(AssertionError, match=words):
+            raise AssertionError(found)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "element", "training"),
+    [
+        (ONE.but(steps_per_execution=8), "", "fit"),
+        (MIRRORED, "", "fit"),
+        (MIRRORED.but(steps_per_execution=8), "", "loop"),
+        (MIRRORED.but(steps_per_execution=8, reduction="one_device"), "", "fit"),
+        (MIRRORED, "TensorSpec(shape=(), dtype=tf.string)", "loop"),
+        (GANG, "", "loop"),
+        (CORES, "", "fit"),
+    ],
+)
+def test_the_loop_is_taken_where_fit_fails(
+    configuration: Configuration, element: str, training: str
+) -> None:
+    """Programs use Keras's `fit` wherever that works."""
+    facts = WorkloadFacts(element=element)
+    assert strategy(configuration.strategy).training(configuration, facts) == training
+
+
+def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
+    """GPUs are divided between workers, and the rest is left alone."""
+    gang = strategy("multi_worker_mirrored").roles(GANG.but(replicas_per_worker=2), GPUS)
+    assert [(role.index, role.gpus) for role in gang] == [(0, (0, 1)), (1, (2, 3))]
+    assert strategy("one_device").roles(ONE, GPUS)[0].gpus == (0,)
+    assert strategy("one_device").roles(ONE, CPUS)[0].gpus is None
+
+
+@pytest.mark.parametrize(
+    ("configuration", "machine", "line"),
+    [
+        (ONE, CPUS, "return tf.distribute.get_strategy()"),
+        (MIRRORED, CPUS, "tf.config.set_logical_device_configuration(cpu, logical)"),
+        (MIRRORED, GPUS, 'devices = [f"GPU:{index}" for index in range(REPLICAS)]'),
+        (MIRRORED.but(reduction="nccl"), GPUS, "add_up = tf.distribute.NcclAllReduce()"),
+        (GANG, CPUS, "return tf.distribute.MultiWorkerMirroredStrategy()"),
+        (CORES, TPU, "return tf.distribute.TPUStrategy(resolver)"),
+    ],
+)
+def test_a_strategy_writes_its_part_of_the_program(
+    configuration: Configuration, machine: Machine, line: str
+) -> None:
+    """The part ends by returning the strategy, and says something to the reader."""
+    setup = strategy(configuration.strategy).setup(configuration, machine)
+    assert line in setup.lines
+    assert setup.lines[-1].startswith("return ")
+    assert setup.note.endswith(".")
