@@ -13,7 +13,7 @@ _SHORT: Mapping[str, str] = {
     "steps_per_execution": "{} steps/call",
     "num_parallel_calls": "{} parallel calls",
     "private_threads": "{} input threads",
-    "cache": "cache in {}",
+    "cache": "cached in {}",
     "threads_per_process": "threads {}",
     "xla": "XLA",
     "precision": "{}",
@@ -22,27 +22,26 @@ _SHORT: Mapping[str, str] = {
 }
 """Axes whose values read better with other words; the rest is shown as `name value`."""
 _IN_THE_HEAD = ("strategy", "workers", "replicas_per_worker", "per_replica_batch")
+_AT_THE_END = ("reduction", "shard_policy")
+"""Where a narrow column is cut off, so that what differs most often stays in sight."""
 
 
 def in_short(configuration: Configuration) -> str:
-    """Return a configuration in a line: `Mirrored x 2, batch 2 x 64, 8 steps/call`."""
+    """Return a configuration in a line: `Mirrored x2, batch 2x64, 8 steps/call`."""
     return f"{distribution(configuration)}, {settings(configuration)}"
 
 
 def distribution(configuration: Configuration) -> str:
-    """Return how a configuration is distributed: `one device`, `Mirrored x 2`."""
+    """Return how a configuration is distributed: `one device`, `Mirrored x2`."""
     name = strategy(configuration.strategy).title.removesuffix("Strategy")
-    workers, each = configuration.workers, configuration.replicas_per_worker
-    if not configuration.distributed:
-        return name
-    return (
-        f"{name} x {workers} x {each}" if min(workers, each) > 1 else f"{name} x {workers * each}"
-    )
+    counts = [n for n in (configuration.workers, configuration.replicas_per_worker) if n > 1]
+    return " ".join([name, *(f"x{count}" for count in counts)])
 
 
 def settings(configuration: Configuration) -> str:
     """Return the batch, and whatever else is away from its default."""
-    names = [name for name in axes() if name not in _IN_THE_HEAD]
+    names = [name for name in axes() if name not in _IN_THE_HEAD + _AT_THE_END]
+    names += _AT_THE_END
     pairs = [(name, getattr(configuration, name)) for name in names]
     changed = [_axis(name, value) for name, value in pairs if value != default_of(name)]
     own = [f"{name}={value}" for name, value in configuration.arguments]
@@ -122,8 +121,5 @@ def _axis(name: str, value: Scalar) -> str:
 
 def _batch(configuration: Configuration) -> str:
     batch = configuration.per_replica_batch
-    return (
-        f"batch {configuration.replicas} x {batch}"
-        if configuration.distributed
-        else f"batch {batch}"
-    )
+    many = f"{configuration.replicas}x" if configuration.distributed else ""
+    return f"batch {many}{batch}"

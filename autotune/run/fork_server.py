@@ -48,7 +48,7 @@ class ForkServer:
         self._children: set[int] = set()
         self._received = b""
         self._wake, self._woken = socket.socketpair()
-        self._woken.setblocking(False)
+        self._woken.settimeout(0)
         self._selector = selectors.DefaultSelector()
         for each in (channel, self._wake):
             self._selector.register(each, selectors.EVENT_READ)

@@ -13,7 +13,6 @@ from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import POLL, Gang, Report
 from autotune.run.memory import MemoryGauge
 
-
 _START_SECONDS = 60.0
 
 

@@ -14,8 +14,8 @@ from autotune.workload.source import Source
 
 _OWN_NAMES = (
     *("any_worker_stops", "build", "checked", "logs_of_all", "main", "make_dataset"),
-    *("make_strategy", "make_train_steps", "needs_values", "parse_arguments", "save"),
-    *("spread_random_streams", "steps_of_an_epoch", "train", "warn_of_other_size"),
+    *("make_strategy", "make_train_steps", "needs_values", "parse_arguments", "reset_metrics"),
+    *("save", "spread_random_streams", "steps_of_an_epoch", "train", "warn_of_other_size"),
     *("EXAMPLES", "GLOBAL_BATCH", "PER_REPLICA_BATCH", "REPLICAS"),
     *("STEPS_PER_EPOCH", "STEPS_PER_EXECUTION", "model_fn", "dataset_fn", "callbacks_fn"),
 )

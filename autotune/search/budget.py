@@ -16,13 +16,15 @@ class Budget:
     Args:
         options: Holds the bounds.
         now: The engine's clock, so that a virtual machine has virtual time.
-        began: When the search began, by that clock.
+        began: When the search began, by that clock; what is left from now on is for trials.
     """
 
     def __init__(self, options: Options, now: Callable[[], float], began: float) -> None:
         self._options = options
         self._now = now
         self._began = began
+        # What the preparation took is nobody's share.
+        self._prepared = self.elapsed
 
     @property
     def elapsed(self) -> float:
@@ -52,5 +54,6 @@ class Budget:
             return False
         if self._options.seconds is None:
             return True
-        kept = min(reserve, MAX_FINALS_SHARE * self._options.seconds)
-        return self.elapsed + cost <= share * (self._options.seconds - kept)
+        whole = self._options.seconds - self._prepared
+        spent = self.elapsed - self._prepared
+        return spent + cost <= share * (whole - min(reserve, MAX_FINALS_SHARE * whole))

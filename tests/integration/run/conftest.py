@@ -41,7 +41,13 @@ def make_request() -> MakeRequest:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[LocalEngine]:
+def shared_engine() -> Iterator[LocalEngine]:
     """Return an engine that the tests share, because starting one takes seconds."""
     with LocalEngine() as engine:
         yield engine
+
+
+@pytest.fixture
+def engine(shared_engine: LocalEngine) -> LocalEngine:
+    """Return an engine."""
+    return shared_engine

@@ -38,6 +38,11 @@ class TestLocalEngine(EngineContract):
         """Return an engine with a fork server of its own."""
         return LocalEngine()
 
+    @pytest.fixture
+    def engine(self, shared_engine: LocalEngine) -> LocalEngine:
+        """Return the engine of all tests here."""
+        return shared_engine
+
     @pytest.fixture(autouse=True)
     def _requests(self, make_request: Callable[..., TrialRequest]) -> None:
         self._make_request = make_request

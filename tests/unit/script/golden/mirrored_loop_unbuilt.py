@@ -132,7 +132,7 @@ def train(
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
     for epoch in range(watchers.params["epochs"]):
-        model.reset_metrics()
+        reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
             watchers.on_train_batch_begin(first)
@@ -151,6 +151,17 @@ def train(
     watchers.on_train_end(logs)
 
 
+# The functions below are compiled, because outside of the graph every variable and every exchange
+# between replicas costs milliseconds.
+
+
+@tf.function(autograph=False)
+def reset_metrics(model: keras.Model) -> None:
+    """Begin to count anew."""
+    model.reset_metrics()
+
+
+@tf.function(autograph=False)
 def logs_of_all(
     strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
 ) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def train(
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
     for epoch in range(watchers.params["epochs"]):
-        model.reset_metrics()
+        reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
             watchers.on_train_batch_begin(first)
@@ -144,13 +144,24 @@ def train(
                 each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
         logs = logs_of_all(strategy, model, logs)
         watchers.on_epoch_end(epoch, logs)
-        if any_worker_stops(strategy, model):
+        if any_worker_stops(strategy, tf.constant(float(model.stop_training))):
             break
     if model.optimizer is not None:
         model.optimizer.finalize_variable_values(model.trainable_variables)
     watchers.on_train_end(logs)
 
 
+# The functions below are compiled, because outside of the graph every variable and every exchange
+# between replicas costs milliseconds.
+
+
+@tf.function(autograph=False)
+def reset_metrics(model: keras.Model) -> None:
+    """Begin to count anew."""
+    model.reset_metrics()
+
+
+@tf.function(autograph=False)
 def logs_of_all(
     strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
 ) -> dict[str, Any]:
@@ -162,10 +173,10 @@ def logs_of_all(
     return {name: strategy.reduce("MEAN", value, axis=None) for name, value in logs.items()}
 
 
-def any_worker_stops(strategy: tf.distribute.Strategy, model: keras.Model) -> bool:
+@tf.function(autograph=False)
+def any_worker_stops(strategy: tf.distribute.Strategy, asked: tf.Tensor) -> tf.Tensor:
     """Return whether a callback of any worker wants to stop, because then all of them must."""
-    asked = strategy.reduce("SUM", tf.constant(float(model.stop_training)), axis=None)
-    return bool(asked > 0)
+    return strategy.reduce("SUM", asked, axis=None) > 0
 
 
 def save(model: keras.Model, path: str, worker: int) -> None:
