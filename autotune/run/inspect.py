@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import keras
 
 from autotune.run import events, loading, steps
 from autotune.run.complaint import Complaint, failed
@@ -55,6 +56,8 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     model_fn = _load(request["model"], folder.pickled("model_fn"))
     dataset_values = _values(dataset_fn, "dataset", request, offered())
     model_values = _values(model_fn, "model", request, {})
+    if request["callbacks"]:
+        _check_callbacks(request, folder)
 
     announce(steps.CALLING_DATASET)
     data = DatasetLook(
@@ -73,6 +76,18 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         **model.facts(),
         **data.facts(patience=request["seconds"] / 4),
     }
+
+
+def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
+    callbacks_fn = _load(request["callbacks"], folder.pickled("callbacks_fn"))
+    values = _values(callbacks_fn, "callbacks", request, {})
+    made = _call(callbacks_fn, "callbacks_fn", values)
+    listed = isinstance(made, list | tuple)
+    if not listed or not all(isinstance(each, keras.callbacks.Callback) for each in made):
+        raise failed(
+            "callbacks_fn did not return a list of keras.callbacks.Callback.",
+            "Return a list, an empty one if need be.",
+        )
 
 
 def _values(

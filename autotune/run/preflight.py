@@ -64,6 +64,7 @@ def inspect(
         "seconds": seconds,
         "model": _order(workload.model),
         "dataset": _order(workload.dataset),
+        "callbacks": _order(workload.callbacks) if workload.callbacks else None,
     }
     folder.request.write_text(json.dumps(request), encoding="utf-8")
     look = Look(server, folder, "inspect", seconds)

@@ -187,6 +187,21 @@ def test_a_factory_that_breaks_its_contract(
     look(inspect, FactoryFailed, case, text)
 
 
+@pytest.mark.parametrize("made", ["[keras.callbacks.TerminateOnNaN()]", "keras"])
+def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path, made: str) -> None:
+    """A factory of callbacks must give a list of them."""
+    (tmp_path / "mine.py").write_text(f"{MODEL}{DATASET}\ndef callbacks_fn(): return {made}\n")
+    factories = {
+        role: Factory(name=f"{role}_fn", module="mine", root=str(tmp_path))
+        for role in ("model", "dataset", "callbacks")
+    }
+    if made.startswith("["):
+        assert engine.inspect(Workload(**factories)).examples == 40
+        return
+    with pytest.raises(FactoryFailed, match=r"did not return a list"):
+        engine.inspect(Workload(**factories))
+
+
 def test_an_empty_dataset(inspect: Inspect) -> None:
     """An empty dataset has an error of its own."""
     look(inspect, DatasetTooSmall, {"dataset": dataset(f"{ONES}.take(0)")}, "empty")

@@ -179,6 +179,15 @@ def test_a_factory_without_text_ends_the_program_in_words() -> None:
         run(rendered(model=nameless).train).model_fn()
 
 
+def test_imports_of_a_text_may_need_a_folder() -> None:
+    """A module beside the notebook is imported once its folder is on the path."""
+    source = Source(
+        text="import helpers", expression="lambda: helpers.f()", roots=(("helpers", "."),)
+    )
+    text = rendered(model=Factory(name="<lambda>", source=source)).train
+    assert 'sys.path.insert(0, ".")\n\nimport helpers\n' in text
+
+
 def test_long_arguments_are_broken_as_the_formatter_does() -> None:
     """A call that is too long has one argument per line."""
     names = {f"a_rather_long_parameter_{n}": "a rather long value" for n in range(3)}

@@ -1,0 +1,52 @@
+"""The command line on the fake engine, in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from autotune.cli import app
+from autotune.config import Configuration
+from autotune.testing import FakeEngine
+
+FACTORIES = "def model_fn(units=1): ...\ndef dataset_fn(): ...\n"
+Run = Callable[..., Result]
+
+
+def speed(configuration: Configuration) -> float:
+    """One device is the fastest, and a larger batch helps."""
+    rate = 100 * configuration.per_replica_batch**0.5
+    return rate * 0.3 if configuration.distributed else rate
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a file of factories."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(FACTORIES)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    """The engine of all commands."""
+    fake = FakeEngine(speed)
+    for command in ("session", "spaces", "machine"):
+        monkeypatch.setattr(f"autotune.cli.{command}.start_engine", lambda: fake)
+    return fake
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs the command line."""
+    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def tune(run: Run) -> Run:
+    """Runs a short search."""
+    call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
+    return lambda *arguments: run(*call, "--budget", "20s", *arguments)

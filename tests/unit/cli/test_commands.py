@@ -1,0 +1,122 @@
+"""The other commands, and what all of them share."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import Result
+
+from autotune.config import describe
+from autotune.space import ready_made
+from autotune.testing import FAKE_MACHINE
+from autotune.version import VERSION
+
+Run = Callable[..., Result]
+
+
+def test_the_version(run: Run) -> None:
+    """It is the installed one."""
+    assert run("--version").stdout == f"autotune {VERSION}\n"
+
+
+def test_help_names_every_command_and_exit_code(run: Run) -> None:
+    """`autotune --help` is enough to go on."""
+    text = " ".join(run("--help").stdout.split())
+    for word in ("tune", "script", "spaces", "machine", "Exit codes", "130"):
+        assert word in text
+
+
+@pytest.mark.parametrize("axis", ["workers", "strategy"])
+def test_help_quotes_the_declaration_of_an_axis(
+    run: Run, monkeypatch: pytest.MonkeyPatch, axis: str
+) -> None:
+    """What an axis means is said in one place."""
+    monkeypatch.setenv("COLUMNS", "300")
+    assert describe(axis) in run("tune", "--help").stdout
+
+
+@pytest.mark.parametrize("words", [("tune", "--help"), ("script", "--help"), ("--help",)])
+def test_help_ends_with_zero(run: Run, words: tuple[str, ...]) -> None:
+    """Asking for help is no error."""
+    assert run(*words).exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("nosuch",), ("tune",), ("tune", "one"), ("script",)])
+def test_a_wrong_call_ends_with_two(run: Run, words: tuple[str, ...]) -> None:
+    """Typer's own errors have the same exit code as ours."""
+    assert run(*words).exit_code == 2
+
+
+def test_help_needs_nothing_heavy() -> None:
+    """Neither TensorFlow nor the search is imported to print the help."""
+    code = (
+        "import sys; from autotune.cli import app; app(['--help'], standalone_mode=False);"
+        "sys.exit(bool({'tensorflow', 'optuna', 'scipy', 'numpy', 'pydantic'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_script_prints_the_program_that_was_saved(tune: Run, run: Run, folder: Path) -> None:
+    """Byte for byte, and nothing else on stdout."""
+    tune()
+    done = run("script", "autotune-out/config.yaml")
+    assert done.exit_code == 0
+    assert done.stdout_bytes == (folder / "autotune-out/train.py").read_bytes()
+
+
+def test_script_writes_a_file(tune: Run, run: Run, folder: Path) -> None:
+    """With --out stdout stays empty."""
+    tune()
+    done = run("script", "autotune-out/config.yaml", "--out", "again.py")
+    assert done.stdout == ""
+    assert (folder / "again.py").read_bytes() == (folder / "autotune-out/train.py").read_bytes()
+
+
+@pytest.mark.parametrize("path", ["nosuch.yaml", "mine.py"])
+def test_script_of_no_configuration(run: Run, path: str) -> None:
+    """The message names the file."""
+    done = run("script", path)
+    assert done.exit_code == 2
+    assert path in done.stderr
+    assert done.stdout == ""
+
+
+def test_script_that_cannot_be_written(tune: Run, run: Run) -> None:
+    """A folder that is not there is the user's to make."""
+    tune()
+    done = run("script", "autotune-out/config.yaml", "--out", "nowhere/again.py")
+    assert done.exit_code == 2
+    assert "nowhere" in done.stderr
+
+
+def test_spaces_lists_all(run: Run) -> None:
+    """Every ready-made space is named."""
+    done = run("spaces")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in ready_made())
+
+
+def test_spaces_shows_one_as_a_file(run: Run) -> None:
+    """Its output is a space, and progress is not part of it."""
+    done = run("spaces", "quick")
+    assert yaml.safe_load(done.stdout)["name"] == "quick"
+    assert "Looking at the machine" in done.stderr
+
+
+def test_spaces_of_a_name_that_is_none(run: Run) -> None:
+    """The message names those that there are."""
+    done = run("spaces", "nosuch")
+    assert done.exit_code == 2
+    assert "multi_worker" in done.stderr
+
+
+def test_machine_as_a_table_and_as_json(run: Run) -> None:
+    """Both tell what the engine found."""
+    assert "8 GiB" in run("machine").stdout
+    assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")

@@ -1,0 +1,267 @@
+"""`autotune tune` on the fake engine."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import Result
+
+from autotune.errors import (
+    AutotuneError,
+    ConfigurationError,
+    DatasetTooSmall,
+    EngineError,
+    FactoryFailed,
+    FactoryNotFound,
+    Interrupted,
+    NothingMeasured,
+    OutputError,
+    SpaceError,
+    StudyMismatch,
+    UsageError,
+    WorkloadError,
+)
+from autotune.run.engine import Outcome
+from autotune.testing import Ending, FakeEngine
+
+Run = Callable[..., Result]
+
+
+def test_the_result_is_on_stdout_and_progress_on_stderr(tune: Run) -> None:
+    """A pipe gets the answer alone; the lines of the search go beside it."""
+    done = tune()
+    assert done.exit_code == 0
+    assert done.stdout.startswith(("Stay on one device", "Undecided"))
+    assert "Train with it:" in done.stdout
+    assert "measured" in done.stderr
+    assert "Looking at the machine" not in done.stdout
+
+
+def test_files_are_written_to_the_default_folder(tune: Run, folder: Path) -> None:
+    """Without --out they are in autotune-out."""
+    tune()
+    names = {"config.yaml", "train.py", "trials.csv", "trials.jsonl", "study.db"}
+    assert names <= {each.name for each in (folder / "autotune-out").iterdir()}
+
+
+def test_json_is_one_document_alone_on_stdout(tune: Run) -> None:
+    """It can be piped into a program."""
+    read = json.loads(tune("--json").stdout)
+    assert read["verdict"] in ("one device", "undecided")
+    assert read["trials"]
+    assert read["interrupted"] is False
+
+
+def test_options_reach_the_search(tune: Run, engine: FakeEngine) -> None:
+    """What is fixed on the command line is fixed in the trials."""
+    done = tune("--global-batch", "64", "--strategies", "mirrored", "--model-arg", "units=8")
+    assert done.exit_code == 0
+    requests = engine.requests
+    assert {each.configuration.global_batch for each in requests} == {64}
+    assert {each.configuration.strategy for each in requests} <= {"one_device", "mirrored"}
+    assert requests[0].workload.model.arguments == (("units", 8),)
+
+
+def test_callbacks_take_part(tune: Run, engine: FakeEngine) -> None:
+    """Their factory is handed to every trial."""
+    tune("--callbacks", "mine.py:callbacks_fn")
+    callbacks = engine.requests[0].workload.callbacks
+    assert callbacks
+    assert callbacks.name == "callbacks_fn"
+
+
+def test_copies_are_written_where_the_user_wants_them(tune: Run, folder: Path) -> None:
+    """--config takes each format, and --script gives the program of the folder."""
+    done = tune("--config", "copy.toml", "--script", "my.py", "--out", "out")
+    assert done.exit_code == 0
+    ours = yaml.safe_load((folder / "out/config.yaml").read_text())
+    copy = tomllib.loads((folder / "copy.toml").read_text())
+    assert copy["configuration"] == ours["configuration"]
+    assert (folder / "my.py").read_bytes() == (folder / "out/train.py").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("option", "path", "message"),
+    [
+        ("--config", "copy.txt", "suffix"),
+        ("--config", "nowhere/copy.yaml", "no folder"),
+        ("--script", "nowhere/my.py", "no folder"),
+        ("--script", ".", "cannot be written"),
+    ],
+)
+def test_a_copy_that_cannot_be_written_fails_before_the_search(
+    tune: Run, engine: FakeEngine, option: str, path: str, message: str
+) -> None:
+    """Nobody waits minutes for an error that was clear at the start."""
+    done = tune(option, path)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not engine.requests
+
+
+def test_dry_run_prints_the_card_and_runs_nothing(
+    tune: Run, engine: FakeEngine, folder: Path
+) -> None:
+    """The card is what was asked for, so it is on stdout; no file appears."""
+    done = tune("--dry-run")
+    assert done.exit_code == 0
+    assert "per_replica_batch" in done.stdout
+    assert not engine.requests
+    assert not (folder / "autotune-out").exists()
+
+
+def test_dry_run_as_json(tune: Run) -> None:
+    """The card is a document too."""
+    read = json.loads(tune("--dry-run", "--json").stdout)
+    assert read["space"] == "quick"
+    assert read["budget_seconds"] == 20
+
+
+def test_a_search_can_be_bounded_by_trials_alone(tune: Run, engine: FakeEngine) -> None:
+    """--budget none leaves the end to --max-trials, and neither of them is an error."""
+    assert tune("--budget", "none", "--max-trials", "4").exit_code == 0
+    ran = len(engine.requests)
+    assert ran >= 4
+    done = tune("--budget", "none")
+    assert done.exit_code == 2
+    assert "no end" in done.stderr
+    assert len(engine.requests) == ran
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--model-arg", "units"),
+        ("--workers", "two"),
+        ("--budget", "soon"),
+        ("--max-trials", "0"),
+        ("--margin", "-1"),
+        ("--space", "nosuch"),
+        ("--strategies", "nosuch"),
+        ("--nosuch",),
+    ],
+)
+def test_a_wrong_call_ends_with_two(tune: Run, engine: FakeEngine, arguments: tuple[str]) -> None:
+    """Nothing runs, stdout stays empty, and the message is on stderr."""
+    done = tune(*arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+    assert not engine.requests
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (UsageError, 2),
+        (ConfigurationError, 2),
+        (SpaceError, 2),
+        (WorkloadError, 2),
+        (FactoryNotFound, 2),
+        (FactoryFailed, 2),
+        (DatasetTooSmall, 2),
+        (OutputError, 2),
+        (StudyMismatch, 2),
+        (NothingMeasured, 3),
+        (EngineError, 3),
+        (Interrupted, 130),
+    ],
+)
+def test_each_error_has_its_exit_code_and_two_lines(
+    tune: Run, monkeypatch: pytest.MonkeyPatch, kind: type[AutotuneError], code: int
+) -> None:
+    """The cause and the next step, a line each, and nothing of ours around them."""
+
+    def fail(*_: object) -> None:
+        raise kind("The cause [1] is " + "long " * 30 + "here.", "Do this.")
+
+    monkeypatch.setattr("autotune.search.tune.tune", fail)
+    done = tune()
+    assert done.exit_code == code
+    first, second = done.stderr.strip().splitlines()
+    assert first.startswith("Error: The cause [1] is long")
+    assert second == "Do this."
+
+
+def test_every_error_is_in_that_list() -> None:
+    """Each class of errors names one of the promised exit codes."""
+    kinds = [AutotuneError]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    assert {kind.exit_code for kind in kinds[1:]} == {2, 3, 130}
+
+
+def test_nothing_measured_ends_with_three(tune: Run, engine: FakeEngine) -> None:
+    """When every trial fails, the reason of the first one is told."""
+    engine._speed = lambda _: Ending(outcome=Outcome.CRASHED, reason="killed by SIGSEGV")
+    done = tune()
+    assert done.exit_code == 3
+    assert "killed by SIGSEGV" in done.stderr
+    assert done.stdout == ""
+
+
+def test_ctrl_c_keeps_what_was_found(tune: Run, engine: FakeEngine, folder: Path) -> None:
+    """The result so far is printed and saved, with the exit code of an interruption."""
+    truth = engine._speed
+
+    def interrupted(configuration: object) -> object:
+        if len(engine.requests) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return truth(configuration)
+
+    engine._speed = interrupted
+    done = tune()
+    assert done.exit_code == 130
+    assert "Interrupted" in done.stdout
+    assert "--resume" in done.stdout
+    assert (folder / "autotune-out/train.py").is_file()
+    assert engine.closed
+
+
+def test_sigterm_is_taken_as_ctrl_c(tune: Run, engine: FakeEngine) -> None:
+    """A scheduler that ends the job loses nothing, and its handler is put back."""
+    before = signal.getsignal(signal.SIGTERM)
+    engine._speed = lambda _: signal.raise_signal(signal.SIGTERM)
+    assert tune().exit_code == 130
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_ctrl_c_before_anything_ran(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the factories are looked at there is nothing to save."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autotune.search.tune.tune", stop)
+    done = tune()
+    assert done.exit_code == 130
+    assert done.stderr.strip().splitlines() == ["Error: Interrupted."]
+
+
+def test_resume_goes_on(tune: Run) -> None:
+    """A second search with --resume keeps the trials of the first."""
+    first = json.loads(tune("--json", "--max-trials", "3").stdout)
+    done = tune("--json", "--resume")
+    second = json.loads(done.stdout)
+    assert len(second["trials"]) > len(first["trials"])
+    assert second["trials"][: len(first["trials"])] == first["trials"]
+    assert "Going on after" in done.stderr
+
+
+def test_an_error_of_our_own_asks_for_a_report(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a traceback, unless the variable asks for it."""
+    monkeypatch.setattr("autotune.search.tune.tune", lambda *_: {}["nosuch"])
+    done = tune()
+    assert done.exit_code == 1
+    assert "KeyError: 'nosuch'" in done.stderr
+    assert "AUTOTUNE_DEBUG=1" in done.stderr
+    assert "Traceback" not in done.stderr
+    monkeypatch.setenv("AUTOTUNE_DEBUG", "1")
+    assert "Traceback" in tune().stderr

@@ -1,0 +1,115 @@
+"""Trials, a card and a result to be shown, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console, RenderableType
+
+from autotune.config import Configuration
+from autotune.measure import Interval
+from autotune.recommendation import Recommendation, Verdict
+from autotune.run.engine import Outcome
+from autotune.search.plan import Plan
+from autotune.search.tune import TuningRequest, dry_run
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.trial import Stage, Trial
+from autotune.window import Window
+from autotune.workload import Workload
+
+ALONE = Configuration(per_replica_batch=128)
+PAIR = Configuration(
+    strategy="mirrored", replicas_per_worker=2, per_replica_batch=64, reduction="one_device"
+)
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
+)
+MakeTrial = Callable[..., Trial]
+Draw = Callable[..., str]
+
+
+@pytest.fixture(name="make_trial")
+def fixture_make_trial() -> MakeTrial:
+    """Makes a measured trial, or another one."""
+
+    def make(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
+        stage = Stage.EXPLORE if configuration.distributed else Stage.YARDSTICK
+        fields = {
+            "stage": stage,
+            "outcome": Outcome.MEASURED,
+            "reason": "its speed is known",
+            "examples_per_second": 1000.0,
+            "windows": (Window(4, 0.1),),
+            "wall_seconds": 3.0,
+        }
+        return Trial(number=number, configuration=configuration, **fields | changes)
+
+    return make
+
+
+@pytest.fixture
+def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
+    """A search: two measured, one that crashed, and two rounds of finals."""
+    crash = {"outcome": Outcome.CRASHED, "reason": "worker 1 was killed by SIGSEGV"}
+    finals = [
+        make_trial(3 + i, c, stage=Stage.FINAL, round=i // 2, examples_per_second=rate)
+        for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])
+    ]
+    return (
+        make_trial(0),
+        make_trial(1, PAIR, examples_per_second=1500.0),
+        make_trial(2, GANG, examples_per_second=None, windows=(), **crash),
+        *finals,
+    )
+
+
+@pytest.fixture
+def card_plan(workload: Workload) -> Plan:
+    """The card of the quick space on the fake machine."""
+    request = TuningRequest(workload=workload, space="quick", out=Path("out"))
+    return dry_run(request, FakeEngine(lambda _: 1.0))
+
+
+@pytest.fixture
+def result(workload: Workload, trials: tuple[Trial, ...]) -> Recommendation:
+    """A result that recommends to distribute."""
+    gain = Interval(low=1.21, value=1.42, high=1.66)
+    return Recommendation(
+        config=PAIR,
+        verdict=Verdict.DISTRIBUTE,
+        summary="Distribute: MirroredStrategy with 2 replicas is 1.42 times as fast.",
+        reasons=(
+            "Two fresh runs of the same configuration differ by 5%.",
+            "Trial 2 crashed: worker 1 was killed by SIGSEGV",
+        ),
+        examples_per_second=Interval(low=1300, value=1425, high=1560),
+        speedup=gain,
+        best_distributed=PAIR,
+        distributed_speedup=gain,
+        over_default=None,
+        script="print('trained')\n",
+        launch=None,
+        trials=trials,
+        workload=workload,
+        facts=FAKE_FACTS,
+        machine=FAKE_MACHINE,
+        study="digits",
+        seed=0,
+        seconds=75.0,
+    )
+
+
+@pytest.fixture(name="draw")
+def fixture_draw() -> Draw:
+    """Renders something as a terminal of some width would show it."""
+
+    def draw(what: RenderableType, width: int = 80) -> str:
+        text = StringIO()
+        Console(file=text, width=width, highlight=False).print(what)
+        return text.getvalue()
+
+    return draw

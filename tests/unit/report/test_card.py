@@ -1,0 +1,44 @@
+"""The card before a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from autotune.config import describe
+from autotune.report import card
+from autotune.search.plan import Plan
+
+Draw = Callable[..., str]
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_nothing_is_wider_than_the_terminal(card_plan: Plan, draw: Draw, width: int) -> None:
+    """Every line fits."""
+    assert max(map(len, draw(card(card_plan), width).splitlines())) <= width
+
+
+def test_it_says_what_is_searched_and_why_not_more(card_plan: Plan, draw: Draw) -> None:
+    """Size, axes with their meaning, rules with counts, and the time are all there."""
+    text = draw(card(card_plan), 200)
+    assert "digits:model_fn on 2 CPU cores, 8 GiB, space quick" in text
+    assert "32, 128, 512" in text
+    assert describe("per_replica_batch") in text
+    limits = [limit for each in card_plan.strategies for limit in each.limits]
+    assert limits
+    assert all(f"{limit.configurations:,}" in text for limit in limits)
+    assert f"{card_plan.configurations} configurations" in text
+    assert "at most 3 min" in text
+
+
+def test_a_search_without_a_time_limit_says_so(card_plan: Plan, draw: Draw) -> None:
+    """Where only trials bound the search, no time is promised."""
+    text = draw(card(card_plan.model_copy(update={"budget_seconds": None})), 160)
+    assert "ends after its number of trials" in text
+
+
+def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
+    """An unknown number of examples is not shown as one."""
+    facts = card_plan.facts.model_copy(update={"examples": None})
+    assert "examples, not counted" in draw(card(card_plan.model_copy(update={"facts": facts})))

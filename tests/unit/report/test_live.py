@@ -1,0 +1,132 @@
+"""The live view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from autotune.report import LiveReport
+from autotune.report.progress import Progress
+from autotune.report.view import LINES, head, standing_tables
+from autotune.run.engine import Outcome
+from autotune.search.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.search.plan import Plan
+from autotune.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+Draw = Callable[..., str]
+
+
+def terminal(width: int = 80) -> Console:
+    return Console(file=StringIO(), width=width, height=24, force_terminal=True, highlight=False)
+
+
+def output(console: Console) -> str:
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def fail(report: LiveReport, error: type[BaseException]) -> None:
+    with report:
+        report(Preparing("Looking at the machine"))
+        raise error
+
+
+@pytest.fixture
+def progress(card_plan: Plan, trials: tuple[Trial, ...]) -> Progress:
+    """A search in its finals, a minute and five seconds old."""
+    progress = Progress(now=lambda: 0.0)
+    progress.take(Planned(card_plan, 0))
+    for trial in trials:
+        progress.take(TrialEnded(trial, 60.0))
+    last = trials[-1]
+    progress.take(TrialStarted(7, last.stage, last.configuration, 65.0))
+    return progress
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_it_fits_the_terminal(progress: Progress, draw: Draw, width: int) -> None:
+    """No line is wider than the terminal, and 24 lines are enough."""
+    text = draw(head(progress), width) + draw(standing_tables(progress.standing), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert len(text.splitlines()) <= 24
+
+
+def test_it_shows_time_phase_and_running_trial(progress: Progress, draw: Draw) -> None:
+    """The budget, what is done, and the trial that runs are in sight."""
+    text = draw(head(progress))
+    assert text.startswith("1:05 ")
+    assert text.splitlines()[0].endswith(" 3:00")
+    assert "Finals" in text
+    assert "Trial 7 for 0 s: Mirrored x2, batch 2x64" in text
+
+
+def test_it_shows_the_best_so_far_with_its_interval(progress: Progress, draw: Draw) -> None:
+    """One device and the best distributed one are compared, with an interval."""
+    text = draw(standing_tables(progress.standing), 160)
+    assert "distributed" in text
+    assert "1.42 (" in text
+    assert " to " in text
+
+
+def test_it_shows_outcome_and_reason_of_recent_trials(progress: Progress, draw: Draw) -> None:
+    """A trial that failed says why."""
+    text = draw(standing_tables(progress.standing))
+    assert "crashed" in text
+    assert "worker 1 was killed by SIGSEGV" in text
+
+
+def test_only_recent_trials_are_shown(make_trial: MakeTrial, draw: Draw) -> None:
+    """A long search does not make the view longer."""
+    progress = Progress()
+    skipped = {"outcome": Outcome.SKIPPED, "reason": "a smaller batch ran out of memory"}
+    for number in range(50):
+        progress.take(TrialEnded(make_trial(number, **skipped if number % 2 else {}), 1.0))
+    shown = draw(standing_tables(progress.standing)).split("outcome", 1)[1]
+    assert len(shown.strip().splitlines()) <= LINES
+    assert " 49 " in shown
+
+
+def test_the_view_is_cleared_at_the_end(trials: tuple[Trial, ...]) -> None:
+    """After a search the view makes room for the result, and the cursor is back."""
+    console = terminal()
+    with LiveReport(console) as report:
+        report(Preparing("Looking at the machine"))
+        report(TrialEnded(trials[0], 1.0))
+    assert "\x1b[2K" in output(console)
+    assert output(console).rindex("\x1b[?25h") > output(console).rindex("\x1b[?25l")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> None:
+    """Ctrl-C and errors stop the redrawing, pass on, and leave the last state in sight."""
+    console = terminal()
+    report = LiveReport(console)
+    with pytest.raises(error):
+        fail(report, error)
+    assert "Looking at the machine" in output(console)
+    assert "\x1b[?25h" in output(console)
+    assert not report._live.is_started
+
+
+def test_the_card_and_notices_stay_above_the_view(card_plan: Plan) -> None:
+    """What must not be lost is printed for good."""
+    console = terminal()
+    with LiveReport(console) as report:
+        report(Planned(card_plan, 3))
+        report(Notice("A finalist [1] failed"))
+    for text in ("per_replica_batch", "Going on after 3 trials", "A finalist [1] failed"):
+        assert text in output(console)
+
+
+def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
+    """The terminal's echo of Ctrl-C finds room behind the last line."""
+    console = terminal()
+    with LiveReport(console) as report:
+        report(TrialEnded(trials[0], 1.0))
+        plain = Console(file=StringIO(), width=80)
+        plain.print(report._view())
+    assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78

@@ -1,0 +1,68 @@
+"""Lines for a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from autotune.report import PlainReport
+from autotune.run.engine import Outcome
+from autotune.search.events import Event, Notice, Planned, Preparing, TrialEnded
+from autotune.search.plan import Plan
+from autotune.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+
+
+def lines(*events: Event) -> list[str]:
+    text = StringIO()
+    with PlainReport(Console(file=text, width=80, highlight=False)) as report:
+        for event in events:
+            report(event)
+    return text.getvalue().splitlines()
+
+
+def test_one_line_for_each_trial(trials: tuple[Trial, ...]) -> None:
+    """Each trial has a line, aligned with the headings above it."""
+    shown = lines(*(TrialEnded(trial, 65.0) for trial in trials))
+    heading = next(line for line in shown if "configuration" in line)
+    column = heading.index("configuration")
+    rows = [line for line in shown if "batch" in line]
+    assert len(rows) == len(trials)
+    assert all(row[column - 1] == " " != row[column] for row in rows)
+    assert rows[0].split()[:5] == ["1:05", "0", "measured", "1,000", "1.00"]
+
+
+def test_a_failure_says_why_in_its_line(trials: tuple[Trial, ...]) -> None:
+    """The reason stands behind the configuration, whatever the console's width."""
+    assert lines(TrialEnded(trials[2], 1.0))[-2].endswith(" - worker 1 was killed by SIGSEGV")
+
+
+def test_every_stage_is_announced_once(trials: tuple[Trial, ...]) -> None:
+    """A line in plain words begins each stage."""
+    text = "\n".join(lines(*(TrialEnded(trial, 1.0) for trial in trials)))
+    for words in ("Finding the best settings", "Looking for a way", "Finals: "):
+        assert text.count(words) == 1
+
+
+@pytest.mark.parametrize("event", [Preparing("Looking at\nthe machine"), Notice("A finalist fell")])
+def test_other_events_take_a_line(event: Preparing | Notice) -> None:
+    """What it says is one line, followed by the blank one that ends the report."""
+    assert len(lines(event)) == 2
+
+
+def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTrial) -> None:
+    """The trials of the study are counted, and later ones are compared with them."""
+    kept = (make_trial(0, examples_per_second=2000.0),)
+    shown = lines(Planned(card_plan, 1, kept), TrialEnded(make_trial(1), 1.0))
+    assert any("Going on after 1 trial" in line for line in shown)
+    assert " 0.71 " in shown[-2]
+
+
+def test_markup_in_a_reason_is_text(make_trial: MakeTrial) -> None:
+    """Brackets in what TensorFlow says are not taken for styles."""
+    trial = make_trial(0, outcome=Outcome.FAILED, reason="shape [32, 10] [/red]")
+    assert "shape [32, 10] [/red]" in "\n".join(lines(TrialEnded(trial, 1.0)))

@@ -1,0 +1,124 @@
+"""The result, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.recommendation import Recommendation
+from autotune.report import document, result_text, written
+from autotune.run.engine import Outcome
+from autotune.trial import Trial
+
+Draw = Callable[..., str]
+MakeTrial = Callable[..., Trial]
+
+
+@pytest.fixture
+def folder(result: Recommendation, tmp_path: Path) -> Path:
+    """A folder with the files of a result."""
+    (tmp_path / "study.db").touch()
+    return result.save(tmp_path)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_nothing_is_wider_than_the_terminal(result: Recommendation, draw: Draw, width: int) -> None:
+    """Every line fits."""
+    text = draw(result_text(result, Path("autotune-out")), width)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_the_verdict_comes_first(result: Recommendation, draw: Draw) -> None:
+    """The first thing to read is the answer."""
+    assert draw(result_text(result, Path("out"))).startswith("Distribute: MirroredStrategy")
+
+
+def test_the_recommended_configuration_is_marked(result: Recommendation, draw: Draw) -> None:
+    """Its row has rate, ratio with interval, and the mark."""
+    text = draw(result_text(result, Path("out")), 160)
+    row = next(line for line in text.splitlines() if "recommended" in line)
+    assert row.startswith("Mirrored x2, batch 2x64")
+    assert "±" in row
+    assert "1.42 (" in row
+
+
+def test_failures_have_a_table_and_are_not_told_twice(result: Recommendation, draw: Draw) -> None:
+    """The reason of a failure stands in its table, and no longer among the grounds."""
+    text = draw(result_text(result, Path("out")), 160)
+    assert text.count("worker 1 was killed by SIGSEGV") == 1
+    assert "2: MultiWorkerMirrored x2" in text
+    assert " - Two fresh runs" in text
+
+
+def test_failures_of_one_cause_share_a_row(
+    result: Recommendation, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """A cause that repeats is told once, with the numbers of all its trials."""
+    bad = {"outcome": Outcome.HUNG, "reason": "no step for 60 s", "examples_per_second": None}
+    trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
+    text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
+    assert text.count("no step for 60 s") == 1
+    assert "and 11, 12" in text
+
+
+def test_the_files_and_the_next_commands_are_named(
+    result: Recommendation, folder: Path, draw: Draw
+) -> None:
+    """What was written is listed, and how to train with it."""
+    text = draw(result_text(result, folder), 300)
+    assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
+    assert f"python {folder}/train.py --epochs 5" in text
+    assert f"optuna-dashboard sqlite:///{folder}/study.db" in text
+    assert "launch.py" not in text
+    assert "--resume" not in text
+
+
+def test_a_gang_is_started_by_its_launcher(
+    result: Recommendation, tmp_path: Path, draw: Draw
+) -> None:
+    """With several workers the command is launch.py."""
+    gang = result.model_copy(update={"launch": "print('launched')\n"})
+    text = draw(result_text(gang, gang.save(tmp_path)), 300)
+    assert f"python {tmp_path}/launch.py --epochs 5" in text
+
+
+def test_a_folder_with_spaces_is_quoted(result: Recommendation, tmp_path: Path, draw: Draw) -> None:
+    """The command can be pasted into a shell."""
+    text = draw(result_text(result, result.save(tmp_path / "my out")), 300)
+    assert f"python '{tmp_path}/my out/train.py'" in text
+
+
+def test_an_interrupted_search_says_how_to_go_on(result: Recommendation, draw: Draw) -> None:
+    """The next command is the same with --resume."""
+    text = draw(result_text(result.model_copy(update={"interrupted": True}), Path("out")))
+    assert "the same command with --resume" in text
+
+
+def test_only_existing_files_are_named(result: Recommendation, folder: Path) -> None:
+    """A study in a database elsewhere is not claimed to lie in the folder."""
+    (folder / "study.db").unlink()
+    assert set(written(folder)) == {"config.yaml", "train.py", "trials.csv", "trials.jsonl"}
+    assert result.launch is None
+
+
+def test_the_document_is_json_without_windows(result: Recommendation, folder: Path) -> None:
+    """All figures are there; what trials.jsonl holds in full is left out."""
+    read = json.loads(document(result, folder).text())
+    assert read["verdict"] == "distribute"
+    assert read["configuration"]["strategy"] == "mirrored"
+    assert read["speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
+    assert read["files"]["train.py"] == str(folder / "train.py")
+    assert len(read["trials"]) == len(result.trials)
+    assert "windows" not in read["trials"][0]
+
+
+def test_a_figure_that_json_cannot_hold_is_null(
+    result: Recommendation, make_trial: MakeTrial, tmp_path: Path
+) -> None:
+    """An infinite rate does not make the document invalid."""
+    endless = result.model_copy(update={"trials": (make_trial(0, error=float("inf")),)})
+    read = json.loads(document(endless, tmp_path).text(), parse_constant=pytest.fail)
+    assert read["trials"][0]["error"] is None

@@ -1,0 +1,78 @@
+"""Where a search stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.report.standing import Standing
+from autotune.run.engine import Outcome
+from autotune.trial import Stage, Trial
+
+MakeTrial = Callable[..., Trial]
+ALONE = Configuration(per_replica_batch=128)
+PAIR = Configuration(
+    strategy="mirrored", replicas_per_worker=2, per_replica_batch=64, reduction="one_device"
+)
+
+
+def test_nothing_is_known_at_first() -> None:
+    """Without trials there is no best and no yardstick."""
+    standing = Standing(())
+    assert standing.yardstick is None
+    assert standing.best(distributed=False) is None
+    assert standing.rows(final=False) == []
+
+
+def test_finals_are_compared_with_finals(trials: tuple[Trial, ...]) -> None:
+    """A finalist's lucky figure from the exploration does not count."""
+    best = Standing(trials).best(distributed=True)
+    assert best
+    assert best.final
+    assert best.rate.value == pytest.approx((1400 * 1450) ** 0.5)
+    assert best.share
+    assert best.share.low < 1.4 < best.share.high
+
+
+def test_exploration_is_compared_with_exploration(trials: tuple[Trial, ...]) -> None:
+    """Before the finals a ratio is of two explored figures, and its interval counts both."""
+    row = next(r for r in Standing(trials).rows(final=False) if r.configuration == PAIR)
+    assert row.share
+    assert row.share.value == pytest.approx(1.5)
+    wider = row.share.high / row.share.value > row.rate.high / row.rate.value
+    assert wider
+
+
+def test_the_best_single_device_is_once_itself(trials: tuple[Trial, ...]) -> None:
+    """Compared with itself, the yardstick is exactly 1."""
+    row = Standing(trials).best(distributed=False)
+    assert row
+    assert row.share
+    assert (row.share.low, row.share.value, row.share.high) == (1, 1, 1)
+
+
+def test_finals_are_not_compared_before_the_yardstick_ran_in_them(make_trial: MakeTrial) -> None:
+    """The first run of a round has nothing to be compared with."""
+    final = make_trial(2, PAIR, stage=Stage.FINAL, round=0)
+    standing = Standing((make_trial(0), make_trial(1, PAIR), final))
+    assert standing.share_of(final) is None
+    assert not standing.in_finals
+
+
+def test_a_few_lucky_finals_do_not_make_a_yardstick(make_trial: MakeTrial) -> None:
+    """Who dropped out of the finals early is not the best single device."""
+    other = Configuration(per_replica_batch=32)
+    rounds = [make_trial(i, stage=Stage.FINAL, round=i) for i in range(3)]
+    lucky = make_trial(3, other, stage=Stage.FINAL, round=0, examples_per_second=5000.0)
+    assert Standing((*rounds, lucky)).final_yardstick == ALONE
+
+
+def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
+    """It has a figure and keeps its outcome, and is never the yardstick."""
+    pruned = make_trial(0, outcome=Outcome.PRUNED)
+    standing = Standing((pruned,))
+    assert standing.rows(final=False)[0].outcome is Outcome.PRUNED
+    assert standing.yardstick is None
+    assert standing.rows(final=False)[0].share is None

@@ -1,0 +1,87 @@
+"""Short words for configurations, rates and times."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration, axes
+from autotune.measure import Interval
+from autotune.report import words
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, "one device, batch 32"),
+        (
+            {"steps_per_execution": 8, "cache": "memory"},
+            "one device, batch 32, 8 steps/call, cached in memory",
+        ),
+        ({"strategy": "mirrored", "replicas_per_worker": 2}, "Mirrored x2, batch 2x32"),
+        (
+            {"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": "data"},
+            "MultiWorkerMirrored x2, batch 2x32, shard data",
+        ),
+        (
+            {"strategy": "multi_worker_mirrored", "workers": 2, "replicas_per_worker": 4},
+            "MultiWorkerMirrored x2 x4, batch 8x32",
+        ),
+        ({"arguments": (("image_size", 96),)}, "one device, batch 32, image_size=96"),
+        ({"prefetch": 0, "xla": True}, "one device, batch 32, prefetch 0, XLA"),
+    ],
+)
+def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:
+    """What is away from its default is named, and the batch always."""
+    assert words.in_short(Configuration().but(**fields)) == expected
+
+
+def test_every_axis_is_named() -> None:
+    """An axis that is away from its default shows, whichever it is."""
+    others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
+    for name in axes():
+        changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
+        assert words.in_short(changed) != words.in_short(Configuration())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "clock", "roughly"),
+    [
+        (0, "0:00", "0 s"),
+        (65.4, "1:05", "1 min 5 s"),
+        (3723, "1:02:03", "1 h 2 min"),
+        (90_000, "25:00:00", "1 d 1 h"),
+    ],
+)
+def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
+    """A clock shows seconds; an estimate has two units."""
+    assert (words.clock(seconds), words.roughly(seconds)) == (clock, roughly)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(12345.6, "12,346"), (100, "100"), (3.214, "3.21")]
+)
+def test_rates(value: float, expected: str) -> None:
+    """Small rates keep three digits."""
+    assert words.rate(value) == expected
+
+
+def test_intervals() -> None:
+    """A figure comes with its uncertainty, and one without any says so."""
+    interval = Interval(low=90, value=100, high=120)
+    assert words.rate_with_error(interval) == "100 ±20%"
+    assert words.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
+    assert words.share(Interval(low=1, value=1, high=1)) == "1.00"
+    assert words.share(None) == "-"
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [(264, "264 B"), (2048, "2 KiB"), (25 * 2**30, "25 GiB")]
+)
+def test_sizes(count: int, expected: str) -> None:
+    """Bytes get a unit that keeps them short."""
+    assert words.size(count) == expected
+
+
+def test_a_reason_becomes_a_sentence() -> None:
+    """Line breaks go, a capital and a stop come."""
+    assert words.sentence("too few\n  cores") == "Too few cores."

@@ -1,0 +1,101 @@
+"""How a factory is named, so that any process can call it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from autotune.errors import FactoryNotFound
+from autotune.workload import Factory, factory_from_callable, factory_from_text
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that holds a package and a file."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "file.py").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "root"),
+    [
+        ("package.part:make", "package.part", "."),
+        ("file:make", "file", "."),
+        ("file.py:make", "file", "."),
+        ("json.decoder:make", "json.decoder", None),
+    ],
+)
+def test_a_text_names_a_module_or_a_file(text: str, module: str, root: str | None) -> None:
+    """Modules of the working folder and files need it on the path, installed ones do not."""
+    assert factory_from_text(text) == Factory(name="make", module=module, root=root)
+
+
+def test_a_file_elsewhere_brings_its_folder(here: Path) -> None:
+    """The folder is relative to the working folder, so that the program can be moved with it."""
+    (here / "package" / "deep.py").touch()
+    assert factory_from_text("package/deep.py:make").root == "package"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("make", "does not name a factory"),
+        (":make", "does not name a factory"),
+        ("file.py:", "does not name a factory"),
+        ("none.py:make", "no file none.py"),
+        ("no_such_package.part:make", "no module no_such_package"),
+    ],
+)
+def test_what_names_nothing_is_an_error(text: str, words: str) -> None:
+    """The error says what is wrong with the text."""
+    with pytest.raises(FactoryNotFound, match=words):
+        factory_from_text(text)
+
+
+def test_a_file_must_have_a_name_that_python_can_import(here: Path) -> None:
+    """The error says so, and what to do."""
+    (here / "my-file.py").touch()
+    with pytest.raises(FactoryNotFound, match="not a Python name"):
+        factory_from_text("my-file.py:make")
+
+
+def test_an_importable_function_is_shipped_by_name() -> None:
+    """Nothing of it is copied."""
+    factory = factory_from_callable(pytest.approx, {"rel": 2})
+    where = pytest.approx.__module__
+    assert factory == Factory(name="approx", module=where, arguments=(("rel", 2),))
+
+
+def test_a_lambda_is_shipped_by_value() -> None:
+    """With its text, for the program handed over."""
+    factory = factory_from_callable(lambda: 7)
+    assert cloudpickle.loads(factory.pickled)() == 7
+    assert factory.source is not None
+    assert factory.source.expression == "lambda: 7"
+
+
+def test_what_cannot_be_pickled_is_an_error() -> None:
+    """The error names the remedy."""
+    lock = threading.Lock()
+    with pytest.raises(FactoryNotFound, match="module of its own"):
+        factory_from_callable(lambda: lock)
+
+
+def test_a_factory_survives_a_file() -> None:
+    """Written as JSON and read again it is the same, pickled function included."""
+    factory = factory_from_callable(lambda: 7, {"units": 64, "name": "a"})
+    assert Factory.model_validate_json(factory.model_dump_json()) == factory
+
+
+def test_the_identity_follows_the_text_and_the_arguments() -> None:
+    """Equal for equal functions, different for different arguments."""
+    one, other = factory_from_callable(json.dumps), factory_from_callable(json.dumps, {"indent": 2})
+    assert one.identity == factory_from_callable(json.dumps).identity != other.identity
+    assert one.short_name == "json:dumps"
