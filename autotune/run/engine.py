@@ -8,20 +8,22 @@ that every engine passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 
 __all__ = [
+    "NOTHING",
     "Engine",
     "Limits",
     "Outcome",
@@ -125,6 +127,9 @@ class RunResult:
     """The last lines of what it printed, where that explains the outcome."""
 
 
+NOTHING: Mapping[str, Scalar] = MappingProxyType({})
+
+
 class Engine(Protocol):
     """Runs trials. Used by one thread at a time; a context manager that owns its processes."""
 
@@ -136,11 +141,18 @@ class Engine(Protocol):
         """
         ...
 
-    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
         """Call the factories in a process of their own and report what they give.
 
         Args:
             workload: The factories.
+            offered: Values for parameters that a factory may declare: one of each own axis.
             seconds: Longest time that the model or the first examples may take.
 
         Raises:

@@ -102,7 +102,7 @@ class ForkServer:
         send(self._channel, {"pid": pid})
 
     def _become_child(self, order: Mapping[str, Any], server: int) -> NoReturn:
-        from autotune.run import child  # noqa: PLC0415 - imported already, see main
+        from autotune.run.child import process  # noqa: PLC0415 - imported already, see main
 
         try:
             signal.set_wakeup_fd(-1)
@@ -110,7 +110,7 @@ class ForkServer:
             for each in (self._selector, self._channel, self._wake, self._woken):
                 each.close()
         finally:
-            child.enter(order, server)
+            process.enter(order, server)
 
     def _report_exits(self) -> None:
         for pid in [pid for pid in self._children if _has_exited(pid)]:
@@ -152,7 +152,7 @@ def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
 def _import_everything() -> None:
     import tensorflow  # noqa: F401, ICN001, PLC0415 - its import takes seconds: after the socket
 
-    from autotune.run import child  # noqa: F401, PLC0415 - so that no child has to
+    from autotune.run.child import process  # noqa: F401, PLC0415 - so that no child has to
 
     # Pages that the collector does not touch stay shared with the children.
     gc.collect()

@@ -14,12 +14,13 @@ from typing import Self
 from autotune.cluster import Role, tf_config
 from autotune.machine import Machine, free_ports
 from autotune.run import memory, preflight, reasons
-from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.run.engine import NOTHING, RunResult, TrialRequest, Watch
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
 from autotune.run.gang import Gang
 from autotune.run.memory import MemoryGauge
 from autotune.run.trial import Trial
+from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
 
@@ -45,11 +46,17 @@ class LocalEngine:
             self._machine = preflight.machine(self._ready_server(), self._look_folder())
         return self._machine
 
-    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
         """Call the factories in a process of their own and report what they give."""
         folder = self._look_folder()
         _write_pickles(folder, workload)
-        return preflight.inspect(self._ready_server(), folder, workload, seconds)
+        return preflight.inspect(self._ready_server(), folder, workload, offered, seconds)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""

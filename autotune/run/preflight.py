@@ -18,6 +18,7 @@ from autotune.run import steps
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
 from autotune.run.look import Blocked, Look, NoAnswer
+from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 E = TypeVar("E", bound=Exception)
@@ -53,7 +54,11 @@ def machine(server: ForkClient, folder: TrialFolder) -> Machine:
 
 
 def inspect(
-    server: ForkClient, folder: TrialFolder, workload: Workload, seconds: float
+    server: ForkClient,
+    folder: TrialFolder,
+    workload: Workload,
+    offered: Mapping[str, Scalar],
+    seconds: float,
 ) -> WorkloadFacts:
     """Call the factories and return what they give.
 
@@ -62,6 +67,7 @@ def inspect(
     """
     request = {
         "seconds": seconds,
+        "offered": dict(offered),
         "model": _order(workload.model),
         "dataset": _order(workload.dataset),
         "callbacks": _order(workload.callbacks) if workload.callbacks else None,

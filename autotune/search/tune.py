@@ -78,7 +78,9 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     space = request.space
     space = load_space(space, machine) if isinstance(space, str) else space
     observer(Preparing("Calling the model and the dataset factory"))
-    facts = engine.inspect(request.workload)
+    facts = engine.inspect(
+        request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
+    )
     found = candidates(space, machine, facts, request.options.constraints)
     subject = Subject(workload=request.workload, facts=facts, machine=machine)
     card = plan(subject, space, found, request.options)

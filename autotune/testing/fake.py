@@ -11,7 +11,8 @@ from typing import Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import NOTHING, Outcome, RunResult, TrialRequest, Watch
+from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 
@@ -71,9 +72,15 @@ class FakeEngine:
         """Return the machine that it claims to be."""
         return self._machine
 
-    def inspect(self, workload: Workload, *, seconds: float = 60.0) -> WorkloadFacts:
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
         """Return the same facts of any workload."""
-        del workload, seconds
+        del workload, offered, seconds
         return self._facts
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from autotune.value import Value
-from autotune.workload.facts import WorkloadFacts
 from autotune.workload.factory import Factory
+from autotune.workload.facts import WorkloadFacts
 
 
 class Workload(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from autotune.run.bounded import within
+from autotune.run.child.bounded import within
 
 
 def test_work_that_ends_is_done() -> None:

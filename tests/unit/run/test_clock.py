@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autotune.run.clock import SHORTEST_WINDOW, Clock
+from autotune.run.child.clock import SHORTEST_WINDOW, Clock
 
 
 class Report:

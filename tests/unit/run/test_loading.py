@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from autotune.run.complaint import Complaint
-from autotune.run.loading import fill, parameters
+from autotune.run.child.complaint import Complaint
+from autotune.run.child.loading import fill, parameters
 
 OFFERED = {"input_context": "context", "batch_size": 32}
 
@@ -42,7 +42,7 @@ def test_parameters_are_filled_by_name(
 @pytest.mark.parametrize(
     ("function", "fixed", "words"),
     [
-        (demanding, {}, "--dataset-arg units=VALUE"),
+        (demanding, {}, "--data-arg units=VALUE"),
         (positional, {}, "'path'"),
         (plain, {"units": 3}, "declares no parameters"),
         (optional, {"unit": 3}, "declares folder, input_context"),

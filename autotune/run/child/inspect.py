@@ -13,14 +13,15 @@ from typing import Any
 import cloudpickle
 import keras
 
-from autotune.run import events, loading, steps
-from autotune.run.complaint import Complaint, failed
-from autotune.run.dataset_look import DatasetLook, offered
+from autotune.run import events, steps
+from autotune.run.child import loading
+from autotune.run.child.complaint import Complaint, failed
+from autotune.run.child.dataset_look import DatasetLook, offered
+from autotune.run.child.loading import Call
+from autotune.run.child.model_look import ModelLook
 from autotune.run.events import EventWriter
 from autotune.run.failure import describe
 from autotune.run.folder import TrialFolder
-from autotune.run.loading import Call
-from autotune.run.model_look import ModelLook
 from autotune.run.reasons import explain
 
 Announce = Callable[[str], None]
@@ -54,8 +55,9 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     announce(steps.IMPORTING)
     dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
-    dataset_values = _values(dataset_fn, "dataset", request, offered())
-    model_values = _values(model_fn, "model", request, {})
+    own = request["offered"]
+    dataset_values = _values(dataset_fn, "dataset", request, offered() | own)
+    model_values = _values(model_fn, "model", request, own)
     if request["callbacks"]:
         _check_callbacks(request, folder)
 

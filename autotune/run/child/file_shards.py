@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from autotune.run.bounded import within
+from autotune.run.child.bounded import within
 
 MOST = 16
 """Workers that are tried."""

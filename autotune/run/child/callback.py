@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from autotune.run.clock import Clock
+from autotune.run.child.clock import Clock
 
 
 class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

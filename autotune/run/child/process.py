@@ -22,9 +22,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autotune.run import devices, events, inspect
-from autotune.run.callback import ClockCallback
-from autotune.run.clock import Clock
+from autotune.run import events
+from autotune.run.child import devices, inspect
+from autotune.run.child.callback import ClockCallback
+from autotune.run.child.clock import Clock
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.run.complaint import failed
+from autotune.run.child.complaint import failed
 from autotune.run.failure import describe
 from autotune.run.reasons import explain
 

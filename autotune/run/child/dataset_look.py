@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from autotune.run.bounded import Progress, within
-from autotune.run.complaint import failed, too_small
+from autotune.run.child.bounded import Progress, within
+from autotune.run.child.complaint import failed, too_small
+from autotune.run.child.file_shards import file_shards
 from autotune.run.failure import describe
-from autotune.run.file_shards import file_shards
 from autotune.run.reasons import explain
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autotune.run.complaint import failed, not_found
+from autotune.run.child.complaint import failed, not_found
 from autotune.run.failure import describe
 
 Call = Callable[..., Any]
@@ -68,11 +68,16 @@ def fill(
         if each.default is each.empty and each.kind not in _VARIABLE and name not in values:
             raise failed(
                 f"{role}_fn needs a value for its parameter {name!r}, and nobody gives one.",
-                f"Give one with --{role}-arg {name}=VALUE, or give the parameter a default.",
+                f"Give one with {_OPTIONS[role]} {name}=VALUE, or give the parameter a default.",
             )
     return values
 
 
+_OPTIONS = {
+    "model": "--model-arg",
+    "dataset": "--data-arg",
+    "callbacks": "functools.partial and",
+}
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _NAMELESS = (*_VARIABLE, inspect.Parameter.POSITIONAL_ONLY)
 
@@ -144,7 +149,7 @@ def _check_fixed(function: Call, role: str, fixed: Mapping[str, Any]) -> None:
         names = ", ".join(declared) or "no parameters"
         raise failed(
             f"{role}_fn has no parameter {unknown[0]!r}.",
-            f"It declares {names}; change --{role}-arg, or the function.",
+            f"It declares {names}; change {_OPTIONS[role]}, or the function.",
         )
 
 

@@ -1,0 +1,59 @@
+"""The installed command in real processes, in a project folder as a user has one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMAND = Path(sys.executable).with_name("autotune")
+DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
+
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a blank in its name, an example, and factories that are wrong."""
+    folder = tmp_path_factory.mktemp("my project")
+    (folder / "examples").mkdir()
+    shutil.copy(EXAMPLES / "digits.py", folder / "examples")
+    shutil.copy(Path(__file__).with_name("wrong.py"), folder)
+    (folder / "axis.yaml").write_text("strategies: [one_device]\naxes: {image_size: [96, 128]}\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The installed command."""
+    return COMMAND
+
+
+@pytest.fixture(scope="session")
+def run(project: Path) -> Run:
+    """Runs the command in the project."""
+
+    def run(*arguments: str | Path, timeout: float = 120) -> Done:
+        return subprocess.run(
+            [COMMAND, *arguments],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def search(run: Run) -> Done:
+    """One search, which many tests look at."""
+    copies = ("--config", "copy.json", "--script", "copy.py")
+    return run("tune", *DIGITS, "--space", "quick", "--budget", "40s", "--json", *copies)

@@ -1,0 +1,77 @@
+"""Ctrl-C, and going on afterwards."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.real
+
+DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def interrupted(project: Path, command: Path) -> Iterator[tuple[Done, list[psutil.Process]]]:
+    """A search that got Ctrl-C during its second trial, and the processes that it had then."""
+    call = [command, "tune", *DIGITS, "--space", "quick", "--out", "stopped"]
+    with subprocess.Popen(
+        call, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        seen = ""
+        while " measured " not in seen:
+            line = process.stderr.readline()
+            assert line, f"it ended by itself: {seen}"
+            seen += line
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    yield subprocess.CompletedProcess(call, process.returncode, stdout, seen + stderr), family
+    for each in family:
+        if each.is_running():
+            each.kill()
+
+
+def test_it_says_that_it_was_interrupted(
+    interrupted: tuple[Done, list[psutil.Process]], project: Path
+) -> None:
+    """The exit code is 130; what was found is printed and saved."""
+    done, _ = interrupted
+    assert done.returncode == 130
+    assert "Interrupted" in done.stdout
+    assert "--resume" in done.stdout
+    assert "Traceback" not in done.stderr
+    names = {each.name for each in (project / "stopped").iterdir()}
+    assert {"config.yaml", "train.py", "trials.csv", "trials.jsonl", "study.db"} <= names
+
+
+def test_nothing_is_left_running(interrupted: tuple[Done, list[psutil.Process]]) -> None:
+    """All processes that belonged to the search are gone."""
+    _, family = interrupted
+    assert family
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+
+def test_resume_keeps_the_trials(
+    interrupted: tuple[Done, list[psutil.Process]], run: Run, project: Path
+) -> None:
+    """The lines of the first search stay, and more come behind them."""
+    done, _ = interrupted
+    assert done.returncode == 130
+    lines = project / "stopped/trials.jsonl"
+    before = lines.read_text().splitlines()
+    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "30s")
+    resumed = run("tune", *DIGITS, *call)
+    assert resumed.returncode == 0, resumed.stderr
+    after = lines.read_text().splitlines()
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+    assert "Train with it:" in resumed.stdout

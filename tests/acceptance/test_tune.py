@@ -1,0 +1,87 @@
+"""A search from start to end, as a user sees it. Nothing here depends on how fast anything was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import optuna
+import pytest
+
+pytestmark = pytest.mark.real
+
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def out(project: Path, search: Done) -> Path:
+    """The folder that the search wrote."""
+    assert search.returncode == 0, search.stderr
+    return project / "autotune-out"
+
+
+def test_stdout_is_one_json_document(search: Done, out: Path) -> None:
+    """It tells the verdict, and names files that exist."""
+    read = json.loads(search.stdout)
+    assert read["verdict"] in ("distribute", "one device", "undecided")
+    assert read["summary"]
+    assert read["reasons"]
+    assert out.is_dir()
+    assert all((out.parent / path).is_file() for path in read["files"].values())
+
+
+def test_stderr_tells_what_happened(search: Done, out: Path) -> None:
+    """The card, and a line for each trial."""
+    assert "per_replica_batch" in search.stderr
+    assert search.stderr.count("measured") >= 2
+    assert out.is_dir()
+
+
+def test_every_trial_is_in_every_file(search: Done, out: Path) -> None:
+    """Document, CSV, JSON lines and study agree."""
+    count = len(json.loads(search.stdout)["trials"])
+    with (out / "trials.csv").open() as lines:
+        assert len(list(csv.DictReader(lines))) == count
+    assert len((out / "trials.jsonl").read_text().splitlines()) == count
+    study = optuna.load_study(study_name=None, storage=f"sqlite:///{out / 'study.db'}")
+    assert len(study.trials) == count
+
+
+def test_the_program_trains(out: Path) -> None:
+    """train.py, or launch.py where several workers are recommended, runs in the project."""
+    program = next(path for path in (out / "launch.py", out / "train.py") if path.exists())
+    steps = str(
+        json.loads((out.parent / "copy.json").read_text())["configuration"]["steps_per_execution"]
+    )
+    done = subprocess.run(
+        [sys.executable, program, "--epochs", "1", "--steps-per-epoch", steps],
+        cwd=out.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "loss" in done.stdout
+
+
+@pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.json"])
+def test_script_renders_the_same_program(run: Run, out: Path, config: str) -> None:
+    """Byte for byte, from the folder's configuration and from the copy in another format."""
+    assert run("script", config).stdout == (out / "train.py").read_text()
+    assert (out.parent / "copy.py").read_bytes() == (out / "train.py").read_bytes()
+
+
+def test_another_workload_cannot_resume_the_study(run: Run, out: Path) -> None:
+    """The message says what differs, and the study stays as it was."""
+    before = (out / "trials.csv").read_text()
+    model, dataset = "examples/digits.py:model_fn", "examples/digits.py:dataset_fn"
+    done = run("tune", model, dataset, "--space", "quick", "--model-arg", "filters=8", "--resume")
+    assert done.returncode == 2
+    assert "another workload" in done.stderr
+    assert (out / "trials.csv").read_text() == before
