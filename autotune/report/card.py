@@ -31,7 +31,7 @@ def _facts(facts: WorkloadFacts) -> str:
     known = (
         "examples, not counted," if facts.examples is None else counted(facts.examples, "example")
     )
-    parts = [f"{known} of {size(facts.example_bytes)}", f"a model of {facts.weights:,} numbers"]
+    parts = [f"{known} of {size(facts.example_bytes)}", f"a model of {facts.weights:,} weights"]
     return "; ".join([*parts, *filter(None, [facts.optimizer, facts.loss])])
 
 

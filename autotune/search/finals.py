@@ -22,6 +22,8 @@ from autotune.trial import Stage, Trial
 
 CHALLENGERS = 2
 """Distributed finalists at most."""
+DEFAULT_ROUNDS = 2
+"""Rounds in which the default takes part, to say what tuning gained; it decides nothing."""
 MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
@@ -62,7 +64,7 @@ def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
     needed = [*finalists.one_device[:1], *finalists.challengers]
     rounds = ROUNDS if finalists.challengers else EARLY
-    extra = EARLY * _cost(history, finalists.default)
+    extra = DEFAULT_ROUNDS * _cost(history, finalists.default)
     return rounds * sum(_cost(history, c) for c in needed) + extra
 
 
@@ -152,7 +154,9 @@ class Finals:
         return [c for c in self._alive if c in self._finalists.challengers]
 
     def _drop(self, rounds: int) -> None:
-        """Let go of finalists that cannot win any more."""
+        """Let go of finalists that cannot win any more, and of the default once it is known."""
+        if rounds >= DEFAULT_ROUNDS and self._finalists.default not in self._finalists.one_device:
+            self._alive = [c for c in self._alive if c != self._finalists.default]
         if rounds < EARLY:
             return
         stay = {self.yardstick, *(c for c in self._rivals() if not self._beaten(c))}

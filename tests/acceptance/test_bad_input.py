@@ -3,48 +3,57 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.real
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-MODEL, DATASET = "wrong.py:model_fn", "wrong.py:dataset_fn"
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+Calls = Mapping[str, Future[Done]]
+
+GOOD = ("wrong.py:model_fn", "wrong.py:dataset_fn")
+WRONG = {
+    "no such file": (("nosuch.py:model_fn", GOOD[1]), "nosuch.py"),
+    "no such module": (("nosuch.module:model_fn", GOOD[1]), "nosuch.module"),
+    "no such function": (("wrong.py:nosuch", GOOD[1]), "nosuch"),
+    "uncompiled model": (("wrong.py:uncompiled", GOOD[1]), "compile"),
+    "model factory raises": (("wrong.py:raises", GOOD[1]), "the vocabulary is missing"),
+    "empty dataset": ((GOOD[0], "wrong.py:empty"), "empty"),
+    "unknown axis": ((*GOOD, "--space", "axis.yaml"), "image_size"),
+    "out under a file": ((*GOOD, "--out", "wrong.py/out"), "wrong.py/out"),
+}
+DRY_RUN = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn", "--dry-run")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("nosuch.py:model_fn", DATASET), "nosuch.py"),
-        (("nosuch.module:model_fn", DATASET), "nosuch"),
-        (("wrong.py:nosuch", DATASET), "nosuch"),
-        (("wrong.py:uncompiled", DATASET), "compile"),
-        (("wrong.py:raises", DATASET), "the vocabulary is missing"),
-        ((MODEL, "wrong.py:empty"), "example"),
-        ((MODEL, DATASET, "--space", "axis.yaml"), "image_size"),
-        ((MODEL, DATASET, "--out", "wrong.py/out"), "wrong.py/out"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_a_wrong_call_names_cause_and_next_step(
-    run: Run, arguments: tuple[str, ...], message: str
-) -> None:
+@pytest.fixture(scope="module")
+def calls(run: Run) -> Iterator[Calls]:
+    """All calls of this file, two at a time, because each waits for TensorFlow's import."""
+    every = {name: arguments for name, (arguments, _) in WRONG.items()}
+    every["dry run"] = (*DRY_RUN, "--space", "quick", "--out", "never")
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(run, "tune", *each) for name, each in every.items()}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_names_cause_and_next_step(calls: Calls, name: str) -> None:
     """Exit code 2, nothing on stdout, the cause and the next step at the end of stderr."""
-    done = run("tune", *arguments)
+    done = calls[name].result()
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
-    assert message in done.stderr
     assert "Traceback" not in done.stderr
     cause, next_step = done.stderr.strip().splitlines()[-2:]
     assert cause.startswith("Error: ")
+    assert WRONG[name][1] in cause
     assert next_step.endswith(".")
 
 
-def test_dry_run_prints_the_card(run: Run, project: Path) -> None:
+def test_dry_run_prints_the_card(calls: Calls, project: Path) -> None:
     """Size, axes, rules and time are on stdout, and no folder appears."""
-    done = run("tune", MODEL, DATASET, "--space", "quick", "--dry-run", "--out", "never")
+    done = calls["dry run"].result()
     assert done.returncode == 0, done.stderr
     for word in ("configurations", "per_replica_batch", "at most 3 min"):
         assert word in done.stdout
