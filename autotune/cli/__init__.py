@@ -4,6 +4,6 @@ What needs seconds to import (TensorFlow is in the trials only, but optuna and s
 imported by the command that needs it, so that `autotune --help` answers at once.
 """
 
-from autotune.cli.app import app, main
+from autotune.cli.commands import app, main
 
 __all__ = ["app", "main"]

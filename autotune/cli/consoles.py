@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typer
 from rich.console import Console, RenderableType
 
 
@@ -13,6 +14,11 @@ def answers() -> Console:
 def notices() -> Console:
     """Return the console for progress, notices and errors."""
     return Console(stderr=True, highlight=False)
+
+
+def put(text: str) -> None:
+    """Print a text as a file would hold it: in UTF-8, whatever the terminal's encoding."""
+    typer.echo(text.encode(), nl=False)
 
 
 def show(answer: RenderableType) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.consoles import notices, show
+from autotune.cli.consoles import notices, put, show
 from autotune.cli.engine import start_engine
 
 
@@ -21,7 +21,7 @@ def machine(
     with start_engine() as engine:
         found = engine.machine()
     if json:
-        typer.echo(found.model_dump_json(indent=2))
+        put(found.model_dump_json(indent=2) + "\n")
     else:
         # The tables need scipy by way of the measurements, which takes a second.
         from autotune.report import machine_table  # noqa: PLC0415

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.consoles import notices
+from autotune.cli.consoles import notices, put
 from autotune.cli.text import write_text
 
 
@@ -36,8 +36,7 @@ def script(
     if out:
         write_text(out, program.train)
     else:
-        # As bytes, so that it is what tune wrote whatever the terminal's encoding.
-        typer.echo(program.train.encode(), nl=False)
+        put(program.train)
     if program.launch:
         workers = saved.configuration.workers
         notices().print(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from autotune.cli.consoles import notices, show
+from autotune.cli.consoles import notices, put, show
 from autotune.cli.copies import Copies
 from autotune.cli.engine import start_engine
 from autotune.errors import Interrupted
@@ -49,7 +49,7 @@ class Session:
             with _report() as report:
                 plan = dry_run(self._request(), engine, report)
         if self.as_json:
-            typer.echo(plan.model_dump_json(indent=2))
+            put(plan.model_dump_json(indent=2) + "\n")
         else:
             show(card(plan))
 
@@ -80,7 +80,7 @@ class Session:
         from autotune.report import document, result_text  # noqa: PLC0415
 
         if self.as_json:
-            typer.echo(document(result, self.out).text(), nl=False)
+            put(document(result, self.out).text())
         else:
             show(result_text(result, self.out))
         self.copies.write(result)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.consoles import notices, show
+from autotune.cli.consoles import notices, put, show
 from autotune.cli.engine import start_engine
 
 
@@ -32,4 +32,4 @@ def spaces(
     notices().print("Looking at the machine")
     with start_engine() as engine:
         machine = engine.machine()
-    typer.echo(space_text(load_space(name, machine), machine), nl=False)
+    put(space_text(load_space(name, machine), machine))

@@ -12,7 +12,9 @@ WARM_UP_SECONDS = 0.6
 """Floor: the first windows still hold tracing, allocation, and tf.data's own tuning."""
 BLOCK_SECONDS = 0.4
 BLOCK_WINDOWS = 3
-"""A block is the shortest stretch that is at least this long in both measures."""
+"""A block is the shortest stretch that is at least this long in both measures, ..."""
+LONG_SECONDS = 1.0
+"""... or this long, however few its windows: a long window has averaged over its stalls itself."""
 AGREEMENT = 0.10
 """Two adjacent blocks agree when their median rates differ by less than this share."""
 
@@ -51,7 +53,8 @@ def _block_end(windows: Sequence[Window], start: int) -> int | None:
     elapsed = 0.0
     for index in range(start, len(windows)):
         elapsed += windows[index].seconds
-        if index + 1 - start >= BLOCK_WINDOWS and elapsed >= BLOCK_SECONDS:
+        several = index + 1 - start >= BLOCK_WINDOWS and elapsed >= BLOCK_SECONDS
+        if several or elapsed >= LONG_SECONDS:
             return index + 1
     return None
 

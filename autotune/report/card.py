@@ -28,11 +28,11 @@ def _head(plan: Plan) -> Text:
 
 
 def _facts(facts: WorkloadFacts) -> str:
-    known = (
-        "examples, not counted," if facts.examples is None else counted(facts.examples, "example")
-    )
-    parts = [f"{known} of {size(facts.example_bytes)}", f"a model of {facts.weights:,} weights"]
-    return "; ".join([*parts, *filter(None, [facts.optimizer, facts.loss])])
+    each = size(facts.example_bytes)
+    many = facts.examples
+    examples = f"{counted(many, 'example')} of {each}" if many else f"uncounted examples of {each}"
+    parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
+    return "; ".join(filter(None, parts))
 
 
 def _strategies(plan: Plan) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from autotune.search.options import Options
@@ -35,25 +36,24 @@ class Budget:
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
         if self._options.seconds is None:
-            return float("inf")
+            return math.inf
         return self._options.seconds - self.elapsed
 
-    def allows(self, trials: int, *, cost: float, share: float, reserve: float) -> bool:
-        """Return whether another exploring trial fits.
+    def most(self, trials: int, *, share: float, reserve: float) -> float:
+        """Return the seconds that another exploring trial may take; below zero: none.
 
         Args:
-            trials: Exploring trials made so far.
-            cost: Seconds that one is expected to take.
+            trials: Exploring trials made so far. The first one may take any time.
             share: Of what exploring may take in all, how much may be spent by now.
             reserve: Seconds that the finals will need.
         """
-        most = self._options.max_trials
         if trials == 0:
-            return True
-        if most is not None and trials >= max(1, round(most * share)):
-            return False
+            return math.inf
+        count = self._options.max_trials
+        if count is not None and trials >= max(1, round(count * share)):
+            return -math.inf
         if self._options.seconds is None:
-            return True
+            return math.inf
         whole = self._options.seconds - self._prepared
         spent = self.elapsed - self._prepared
-        return spent + cost <= share * (whole - min(reserve, MAX_FINALS_SHARE * whole))
+        return share * (whole - min(reserve, MAX_FINALS_SHARE * whole)) - spent

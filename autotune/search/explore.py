@@ -12,7 +12,6 @@ from autotune.search.additive import Additive
 from autotune.search.budget import Budget
 from autotune.search.dominance import Dominance
 from autotune.search.history import History
-from autotune.search.plan import expected_seconds
 from autotune.search.proposals import Proposer
 from autotune.search.runner import Runner
 from autotune.trial import Stage
@@ -63,9 +62,10 @@ class Explorer:
             if reason:
                 self._runner.skip(configuration, self._stage, reason)
                 continue
-            if not (self._affords(configuration) and keep_going()):
+            if not keep_going():
                 return
-            self._try(configuration)
+            if self._affords(configuration):
+                self._try(configuration)
         keep_going()
 
     def repeat(self, configuration: Configuration) -> None:
@@ -83,14 +83,12 @@ class Explorer:
         known: set[int] = set()
         for turn in itertools.count():
             self._teach(proposer, pool, known)
-            untried = self._untried(pool)
+            untried = self._affordable(self._untried(pool))
             if not untried:
                 return
             rates = shown_rates(self.history)
             use_model = turn % 2 == 0 and bool(rates)
             chosen = Additive(rates).best(untried) if use_model else proposer.propose(untried)
-            if not self._affords(chosen):
-                return
             self._try(chosen)
 
     def _untried(self, pool: Sequence[Configuration]) -> list[Configuration]:
@@ -101,11 +99,13 @@ class Explorer:
         self._runner.run(configuration, self._stage, reference=self.history.reference())
 
     def _affords(self, configuration: Configuration) -> bool:
-        guess = expected_seconds(configuration.workers)
-        cost = self.history.cost(workers=configuration.workers, default=guess)
-        return self._budget.allows(
-            len(self.history), cost=cost, share=self._share, reserve=self._reserve()
-        )
+        return bool(self._affordable([configuration]))
+
+    def _affordable(self, configurations: Sequence[Configuration]) -> list[Configuration]:
+        """Return those whose trial still fits; one with slow steps may be too long."""
+        costs = self.history.costs
+        most = self._budget.most(len(self.history), share=self._share, reserve=self._reserve())
+        return [c for c in configurations if costs.seconds(c) <= most]
 
     def _teach(self, proposer: Proposer, pool: Sequence[Configuration], known: set[int]) -> None:
         mine = set(pool)

@@ -15,7 +15,6 @@ from autotune.measure import Interval, Noise, mean_rate, paired_ratio
 from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
 from autotune.search.history import History
-from autotune.search.plan import expected_seconds
 from autotune.search.runner import Runner
 from autotune.search.verdict import EARLY, ROUNDS, Decision, Rates, best_of, decide, shared
 from autotune.trial import Stage, Trial
@@ -64,8 +63,8 @@ def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
     needed = [*finalists.one_device[:1], *finalists.challengers]
     rounds = ROUNDS if finalists.challengers else EARLY
-    extra = DEFAULT_ROUNDS * _cost(history, finalists.default)
-    return rounds * sum(_cost(history, c) for c in needed) + extra
+    costs = history.costs
+    return rounds * costs.total(needed) + DEFAULT_ROUNDS * costs.seconds(finalists.default)
 
 
 class Finals:
@@ -138,8 +137,7 @@ class Finals:
         return configuration == self.yardstick
 
     def _affords(self) -> bool:
-        cost = sum(_cost(self._runner.history, c) for c in self._alive)
-        return self._budget.left >= cost
+        return self._budget.left >= self._runner.history.costs.total(self._alive)
 
     def _decided(self, rounds: int) -> bool:
         if rounds < EARLY:
@@ -167,8 +165,3 @@ class Finals:
         if len(mine) < EARLY:
             return False
         return paired_ratio(mine, theirs, self._noise, confidence=OUT).high < 1
-
-
-def _cost(history: History, configuration: Configuration) -> float:
-    guess = expected_seconds(configuration.workers)
-    return history.cost(workers=configuration.workers, default=guess)

@@ -9,6 +9,7 @@ from statistics import fmean
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, certainly_slower, mean_rate, pooled_noise
 from autotune.measure.estimate import Reading
+from autotune.search.costs import Costs
 from autotune.trial import Stage, Trial
 
 
@@ -91,8 +92,7 @@ class History:
         reading = Reading(steps_per_second=rate, error=0.0, windows=0, seconds=0.0)
         return certainly_slower(rate, reading, reference, self.noise, looks=1) is not None
 
-    def cost(self, *, workers: int, default: float) -> float:
-        """Return the mean wall time of trials with so many workers, in seconds."""
-        known = [t.wall_seconds for t in self._trials if t.configuration.workers == workers]
-        known = [each for each in known if each > 0]
-        return fmean(known) if known else default
+    @property
+    def costs(self) -> Costs:
+        """What further trials are expected to take."""
+        return Costs(self._trials)

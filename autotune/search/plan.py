@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from autotune.config import axes, describe
 from autotune.machine import Machine
+from autotune.search.costs import Costs
 from autotune.search.options import Options
 from autotune.search.subject import Subject
 from autotune.space import Candidates, Limit, Space
 from autotune.strategies import strategy
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
-
-SECONDS_ALONE = 3.0
-SECONDS_PER_WORKER = 3.0
-"""Rough wall time of a trial of one process, and of each worker of a gang, on a small model."""
 
 
 class AxisPlan(Value):
@@ -61,13 +58,8 @@ def plan(subject: Subject, space: Space, found: Candidates, options: Options) ->
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.seconds,
-        exhaustive_seconds=sum(expected_seconds(c.workers) for c in found.configurations),
+        exhaustive_seconds=Costs(()).total(found.configurations),
     )
-
-
-def expected_seconds(workers: int) -> float:
-    """Return the rough wall time of a trial that nobody has made yet."""
-    return SECONDS_ALONE if workers == 1 else SECONDS_PER_WORKER * workers
 
 
 def _names(found: Candidates) -> list[str]:

@@ -11,12 +11,14 @@ from autotune.window import Window
 MEASURE_SECONDS = 0.8
 """Steady time that is enough: more would not help, because fresh runs differ by more."""
 MEASURE_WINDOWS = 5
+LONG_SECONDS = 1.6
+"""Steady time that is enough with fewer windows: slow steps make long ones."""
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
 SETTLE_WINDOWS = 12
-LOOKS = (5, 8, 12)
-"""Steady or not, a run is compared with one device after so many windows past the first second,
-and no more often, because every look may err."""
+LOOKS = (0.3, 1.5, 5.0)
+"""Steady or not, a run is compared with one device after so many seconds past the first, and no
+more often, because every look may err."""
 
 
 class MeasureWatch:
@@ -52,9 +54,11 @@ class MeasureWatch:
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
         warm = past_warm_up(windows)
-        if not self._reference or not self._noise or len(warm) not in self._looks:
+        elapsed = sum(window.seconds for window in warm)
+        due = [look for look in self._looks if look <= elapsed]
+        if not self._reference or not self._noise or not due:
             return None
-        self._looks.remove(len(warm))
+        self._looks = [look for look in self._looks if look > elapsed]
         reading = read(warm)
         rate = reading.steps_per_second * self._batch
         bound = certainly_slower(rate, reading, self._reference, self._noise, looks=len(LOOKS))
@@ -75,7 +79,9 @@ def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
 
 def enough(steady: Sequence[Window], seconds: float) -> bool:
     """Return whether the steady windows make a measurement."""
-    return len(steady) >= MEASURE_WINDOWS and sum(w.seconds for w in steady) >= seconds
+    elapsed = sum(window.seconds for window in steady)
+    few = len(steady) >= 2 and elapsed >= max(seconds, LONG_SECONDS)
+    return few or (len(steady) >= MEASURE_WINDOWS and elapsed >= seconds)
 
 
 def _unsteady(windows: Sequence[Window]) -> Stop | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,6 +115,18 @@ def test_spaces_of_a_name_that_is_none(run: Run) -> None:
     done = run("spaces", "nosuch")
     assert done.exit_code == 2
     assert "multi_worker" in done.stderr
+
+
+def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
+    """Where the encoding has no `±`, the result is printed all the same."""
+    code = "from autotune.cli import commands as cli; cli.app = lambda: print('12 ±4%'); cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout == b"12 ?4%\n"
 
 
 def test_machine_as_a_table_and_as_json(run: Run) -> None:

@@ -41,4 +41,6 @@ def test_a_search_without_a_time_limit_says_so(card_plan: Plan, draw: Draw) -> N
 def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
     """An unknown number of examples is not shown as one."""
     facts = card_plan.facts.model_copy(update={"examples": None})
-    assert "examples, not counted" in draw(card(card_plan.model_copy(update={"facts": facts})))
+    assert "uncounted examples of 400 B" in draw(
+        card(card_plan.model_copy(update={"facts": facts}))
+    )
