@@ -13,7 +13,9 @@ import pytest
 import yaml
 from typer.testing import Result
 
+from autotune.cli import session
 from autotune.config import describe
+from autotune.report import LiveReport, PlainReport
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 from autotune.version import VERSION
@@ -133,3 +135,17 @@ def test_machine_as_a_table_and_as_json(run: Run) -> None:
     """Both tell what the engine found."""
     assert "8 GiB" in run("machine").stdout
     assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "kind", "report"),
+    [(True, "xterm", LiveReport), (True, "dumb", PlainReport), (False, "xterm", PlainReport)],
+)
+def test_the_live_view_is_for_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, kind: str, report: type
+) -> None:
+    """A log gets lines, even where a CI job forces colours."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert isinstance(session._report(), report)
