@@ -9,7 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from autotune.durations import parse_seconds
+from autotune.errors import UsageError
 from autotune.run.engine import Engine
 from autotune.run.local import LocalEngine
 from autotune.search.events import Observer, nobody
@@ -87,36 +90,45 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """
-    constraints = Constraints(
-        global_batch=global_batch,
-        max_global_batch=max_global_batch,
-        strategies=None if strategies is None else tuple(strategies),
-        workers=None if workers is None else tuple(workers),
-    )
-    request = TuningRequest(
-        workload=Workload(
-            model=_factory(model_fn, model_args),
-            dataset=_factory(dataset_fn, dataset_args),
-            callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
-        ),
-        space=parse_space(dict(space), where="space") if isinstance(space, Mapping) else space,
-        options=Options(
-            seconds=None if budget is None else parse_seconds(budget),
-            max_trials=max_trials,
-            constraints=constraints,
-            margin=margin,
-            seed=seed,
-        ),
-        out=Path(out) if out is not None else _temporary(),
-        study=study,
-        storage=storage,
-        resume=resume,
-    )
+    try:
+        constraints = Constraints(
+            global_batch=global_batch,
+            max_global_batch=max_global_batch,
+            strategies=None if strategies is None else tuple(strategies),
+            workers=None if workers is None else tuple(workers),
+        )
+        request = TuningRequest(
+            workload=Workload(
+                model=_factory(model_fn, model_args),
+                dataset=_factory(dataset_fn, dataset_args),
+                callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
+            ),
+            space=parse_space(dict(space), where="space") if isinstance(space, Mapping) else space,
+            options=Options(
+                seconds=None if budget is None else parse_seconds(budget),
+                max_trials=max_trials,
+                constraints=constraints,
+                margin=margin,
+                seed=seed,
+            ),
+            out=Path(out) if out is not None else _temporary(),
+            study=study,
+            storage=storage,
+            resume=resume,
+        )
+    except ValidationError as exc:
+        raise _usage_error(exc) from exc
     with nullcontext(engine) if engine else LocalEngine() as running:
         # Optuna takes a second to import: time in which the engine's own process starts.
         from autotune.search.tune import tune  # noqa: PLC0415
 
         return tune(request, running, observer)
+
+
+def _usage_error(exc: ValidationError) -> UsageError:
+    first = exc.errors()[0]
+    place = " ".join(map(str, first["loc"]))
+    return UsageError(f"{place}: {first['msg']}, not {first['input']!r}.")
 
 
 def _factory(given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:

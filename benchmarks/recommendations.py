@@ -78,7 +78,7 @@ class Sweep:
     def compare(self) -> tuple[str, float, int]:
         """Return the share of the best as text, the sweep's seconds, and its size."""
         result = self._result
-        space = load_space(SPACE, result.machine)
+        space = load_space(SPACE)
         found = candidates(space, result.machine, result.facts, Constraints()).configurations
         began = self._engine.now()
         rates = {c: self.rate(c) for c in found}

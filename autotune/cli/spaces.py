@@ -24,12 +24,13 @@ def spaces(
     """List the ready-made search spaces, or show one with what applies on this machine."""
     # The tables need scipy by way of the measurements, which takes a second.
     from autotune.report import space_list, space_text  # noqa: PLC0415
-    from autotune.space import load_space, ready_made  # noqa: PLC0415
+    from autotune.space import AUTO, load_space, ready_made, space_for  # noqa: PLC0415
 
     if name is None:
         show(space_list(ready_made()))
         return
+    space = None if name == AUTO else load_space(name)
     notices().print("Looking at the machine")
     with start_engine() as engine:
         machine = engine.machine()
-    put(space_text(load_space(name, machine), machine))
+    put(space_text(space or space_for(machine), machine))

@@ -22,10 +22,6 @@ class Interval(Value):
         """Return it as text, three digits each."""
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
-    def inverse(self) -> Interval:
-        """Return the interval of one over the figure."""
-        return Interval(low=1 / self.high, value=1 / self.value, high=1 / self.low)
-
 
 def log_interval(logs: Sequence[float], *, confidence: float = 0.95) -> Interval:
     """Return Student's t interval of a geometric mean.

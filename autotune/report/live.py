@@ -62,8 +62,8 @@ class LiveReport:
             self._tables = Rendered(standing_tables(self._progress.standing))
         if isinstance(event, Planned):
             self._console.print(card(event.plan), Text(), sep="\n")
-            if event.resumed_trials:
-                self._say(f"Going on after {counted(event.resumed_trials, 'trial')}.")
+            if event.kept:
+                self._say(f"Going on after {counted(len(event.kept), 'trial')}.")
         elif isinstance(event, Notice):
             self._say(event.text)
 

@@ -26,14 +26,15 @@ class Costs:
     """
 
     def __init__(self, trials: Iterable[Trial]) -> None:
-        ran = [trial for trial in trials if trial.wall_seconds > 0]
+        # A trial that hung says what a hang takes.
+        ran = [trial for trial in trials if trial.examples_per_second]
         self._own: dict[Configuration, list[float]] = defaultdict(list)
         self._starts: dict[int, list[float]] = defaultdict(list)
         for trial in ran:
             running = sum(window.seconds for window in trial.windows)
             self._own[trial.configuration].append(trial.wall_seconds)
             self._starts[trial.configuration.workers].append(trial.wall_seconds - running)
-        rates = [trial.examples_per_second for trial in ran if trial.examples_per_second]
+        rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
 
     def seconds(self, configuration: Configuration) -> float:
@@ -45,7 +46,7 @@ class Costs:
         if not starts or not self._rate:
             return guessed_seconds(configuration)
         examples = configuration.global_batch * configuration.steps_per_execution
-        return fmean(starts) + max(STEADY_SECONDS, CALLS * examples / self._rate)
+        return median(starts) + max(STEADY_SECONDS, CALLS * examples / self._rate)
 
     def total(self, configurations: Sequence[Configuration]) -> float:
         """Return the expected wall time of one trial of each."""

@@ -13,6 +13,7 @@ FAILURES = 3
 """After so many failures of one strategy without a success, the rest of it is skipped."""
 _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
 _RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY}
+_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY}
 
 
 class Dominance:
@@ -40,6 +41,22 @@ class Dominance:
             if _larger(configuration, trial.configuration):
                 return f"a smaller batch ran out of memory in trial {trial.number}"
         return self._broken.get(configuration.strategy)
+
+
+def still_known(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials of earlier sessions whose outcome holds for a search that goes on.
+
+    A crash, a hang or an error may have been mended since, so what ended by one is tried again.
+    """
+    trials = list(trials)
+    lasting = [trial for trial in trials if trial.outcome in _LASTING]
+    dominance = Dominance(lasting)
+    return [
+        trial
+        for trial in trials
+        if trial.outcome in _LASTING
+        or (trial.outcome is Outcome.SKIPPED and dominance.why_not(trial.configuration))
+    ]
 
 
 def _hopeless(trials: Sequence[Trial]) -> str | None:

@@ -22,7 +22,6 @@ class Planned:
     """The search is known: its size, its axes, the rules that limited it."""
 
     plan: Plan
-    resumed_trials: int
     kept: tuple[Trial, ...] = ()
     """The trials of the study that is resumed."""
 

@@ -7,7 +7,7 @@ best of many noisy figures is too high.
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from autotune.config import Configuration
@@ -16,7 +16,15 @@ from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
 from autotune.search.history import History
 from autotune.search.runner import Runner
-from autotune.search.verdict import EARLY, ROUNDS, Decision, Rates, best_of, decide, shared
+from autotune.search.verdict import (
+    FEWEST,
+    LAST_LOOK,
+    LOOKS,
+    Decision,
+    best_of,
+    decide,
+    shared,
+)
 from autotune.trial import Stage, Trial
 
 CHALLENGERS = 2
@@ -26,7 +34,9 @@ DEFAULT_ROUNDS = 2
 MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
-"""Confidence with which a finalist must be slower to drop out."""
+"""Confidence with which a challenger must be slower to drop out."""
+FAILURES = 2
+"""A challenger that fails so often in the finals is out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +46,14 @@ class Finalists:
     one_device: tuple[Configuration, ...]
     """The best single-device configuration and, if it is as good, the second."""
     challengers: tuple[Configuration, ...]
-    default: Configuration
-    """What Keras does by itself, to say what tuning gained."""
+    default: Configuration | None
+    """What Keras does by itself, to say what tuning gained; None if it could not be measured."""
 
     @property
     def all(self) -> tuple[Configuration, ...]:
         """Each once."""
-        return tuple(dict.fromkeys([*self.one_device, *self.challengers, self.default]))
+        last = [self.default] if self.default else []
+        return tuple(dict.fromkeys([*self.one_device, *self.challengers, *last]))
 
 
 def choose_finalists(history: History, default: Configuration) -> Finalists:
@@ -55,16 +66,17 @@ def choose_finalists(history: History, default: Configuration) -> Finalists:
     return Finalists(
         one_device=(alone[0], *second),
         challengers=tuple(rivals[:CHALLENGERS]),
-        default=default,
+        default=default if history.rates(default) else None,
     )
 
 
 def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
-    needed = [*finalists.one_device[:1], *finalists.challengers]
-    rounds = ROUNDS if finalists.challengers else EARLY
     costs = history.costs
-    return rounds * costs.total(needed) + DEFAULT_ROUNDS * costs.seconds(finalists.default)
+    rounds = max(LOOKS) if finalists.challengers else FEWEST
+    needed = [*finalists.one_device[:1], *finalists.challengers]
+    default = costs.seconds(finalists.default) if finalists.default else 0.0
+    return rounds * costs.total(needed) + DEFAULT_ROUNDS * default
 
 
 class Finals:
@@ -83,35 +95,43 @@ class Finals:
     ) -> None:
         self._runner = runner
         self._budget = budget
-        self._finalists = finalists
         self._margin = margin
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self._rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        self._alive = list(finalists.all)
-
-    @property
-    def rates(self) -> Rates:
-        """Throughput of each finalist, by round."""
-        return self._rates
+        self._failures: Counter[Configuration] = Counter()
+        self._alone = finalists.one_device
+        self._default = finalists.default
+        self._rivals = finalists.challengers
+        self._beaten: set[Configuration] = set()
 
     def run(self) -> None:
         """Make rounds until they decide, or time or rounds run out."""
         for number in range(MAX_ROUNDS):
-            if not self._affords() or self._decided(number):
+            running = self._running(number)
+            if self._decided(number) or not self._affords(running):
                 return
-            for configuration in self._random.sample(self._alive, len(self._alive)):
+            for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
-            self._drop(number + 1)
+            if number + 1 == FEWEST:
+                # One yardstick from here on: rates of different rounds cannot be compared.
+                self._alone = (self.yardstick,)
+            self._drop()
 
-    def decision(self) -> Decision:
-        """Return what the rounds so far allow to say."""
-        rivals = self._finalists.challengers
-        return decide(self.yardstick, rivals, self._rates, self._noise, self._margin)
+    def decision(self, share: float = LAST_LOOK) -> Decision:
+        """Return what the rounds so far allow to say.
+
+        Args:
+            share: Of the false rate, what this look may spend.
+        """
+        rivals = [c for c in self._rivals if self._failures[c] < FAILURES]
+        if self._rivals and not rivals:
+            return Decision(verdict=Verdict.UNDECIDED)
+        return decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
 
     @property
     def yardstick(self) -> Configuration:
         """The best single-device finalist."""
-        return best_of(self._finalists.one_device, self._rates)
+        return best_of(self._alone, self._rates)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
@@ -127,41 +147,39 @@ class Finals:
     def _noise(self) -> Noise:
         return self._runner.history.noise
 
+    @property
+    def _contenders(self) -> list[Configuration]:
+        """Challengers that may still win."""
+        failed = {c for c, count in self._failures.items() if count >= FAILURES}
+        return [c for c in self._rivals if c not in self._beaten | failed]
+
+    def _running(self, number: int) -> list[Configuration]:
+        extra = [self._default] if self._default and number < DEFAULT_ROUNDS else []
+        return list(dict.fromkeys([*self._alone, *self._contenders, *extra]))
+
     def _note(self, trial: Trial, number: int) -> None:
         if trial.measured and trial.examples_per_second:
             self._rates[trial.configuration][number] = trial.examples_per_second
-        elif trial.configuration in self._alive and not self._is_needed(trial.configuration):
-            self._alive.remove(trial.configuration)
+        else:
+            self._failures[trial.configuration] += 1
 
-    def _is_needed(self, configuration: Configuration) -> bool:
-        return configuration == self.yardstick
-
-    def _affords(self) -> bool:
-        return self._budget.left >= self._runner.history.costs.total(self._alive)
+    def _affords(self, running: list[Configuration]) -> bool:
+        return self._budget.left >= self._runner.history.costs.total(running)
 
     def _decided(self, rounds: int) -> bool:
-        if rounds < EARLY:
+        if rounds < FEWEST:
             return False
-        verdict = self.decision().verdict
-        # Past `ROUNDS`, "distribute" is looked at once more, at the end: each look may err.
-        look = rounds <= ROUNDS and verdict is Verdict.DISTRIBUTE
-        settled = rounds >= ROUNDS and verdict is Verdict.ONE_DEVICE
-        return look or settled or not self._rivals()
+        look = LOOKS.get(rounds)
+        verdict = self.decision(look).verdict if look else self.decision().verdict
+        distribute = look is not None and verdict is Verdict.DISTRIBUTE
+        settled = rounds >= max(LOOKS) and verdict is Verdict.ONE_DEVICE
+        return distribute or settled or not self._contenders
 
-    def _rivals(self) -> list[Configuration]:
-        return [c for c in self._alive if c in self._finalists.challengers]
-
-    def _drop(self, rounds: int) -> None:
-        """Let go of finalists that cannot win any more, and of the default once it is known."""
-        if rounds >= DEFAULT_ROUNDS and self._finalists.default not in self._finalists.one_device:
-            self._alive = [c for c in self._alive if c != self._finalists.default]
-        if rounds < EARLY:
-            return
-        stay = {self.yardstick, *(c for c in self._rivals() if not self._beaten(c))}
-        self._alive = [c for c in self._alive if c in stay]
-
-    def _beaten(self, challenger: Configuration) -> bool:
-        mine, theirs = shared(challenger, self.yardstick, self._rates)
-        if len(mine) < EARLY:
-            return False
-        return paired_ratio(mine, theirs, self._noise, confidence=OUT).high < 1
+    def _drop(self) -> None:
+        """Let go of challengers that cannot win any more."""
+        for challenger in self._contenders:
+            mine, theirs = shared(challenger, self.yardstick, self._rates)
+            if len(mine) >= FEWEST:
+                ratio = paired_ratio(mine, theirs, self._noise, confidence=OUT)
+                if ratio.high < 1:
+                    self._beaten.add(challenger)

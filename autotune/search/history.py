@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
@@ -23,6 +24,7 @@ class History:
     def __init__(self, trials: Iterable[Trial]) -> None:
         self._trials: list[Trial] = []
         self._rates: dict[Configuration, tuple[float, ...]] = {}
+        self._repeats: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
         for trial in trials:
             self.add(trial)
@@ -34,10 +36,13 @@ class History:
     def add(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
         self._trials.append(trial)
-        if trial.stage is not Stage.FINAL and trial.measured and trial.examples_per_second:
+        if not (trial.measured and trial.examples_per_second):
+            return
+        self._repeats[trial.configuration].append(math.log(trial.examples_per_second))
+        self._noise = None
+        if trial.stage is not Stage.FINAL:
             known = self._rates.get(trial.configuration, ())
             self._rates[trial.configuration] = (*known, trial.examples_per_second)
-            self._noise = None
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -57,10 +62,13 @@ class History:
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
         if self._noise is None:
-            self._noise = pooled_noise(
-                [math.log(r) for r in rates] for rates in self._rates.values()
-            )
+            self._noise = pooled_noise(self._repeats.values())
         return self._noise
+
+    @property
+    def repeats(self) -> int:
+        """How many runs repeated an earlier one, so that noise could be learned from them."""
+        return sum(len(logs) - 1 for logs in self._repeats.values())
 
     def estimate(self, configuration: Configuration) -> Interval:
         """Return the throughput of a measured configuration."""

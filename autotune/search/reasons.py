@@ -6,33 +6,41 @@ from autotune.config import Configuration, axes, default_of
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
+from autotune.search.explore import shown_rates
 from autotune.search.history import History
 from autotune.search.search import Findings
 from autotune.strategies import strategy
-from autotune.trial import Trial
 
 
 def summary(findings: Findings, margin: float) -> str:
-    """Return the verdict as one sentence."""
-    decision = findings.decision
-    if findings.interrupted:
+    """Return the verdict as one sentence, or two if the search was interrupted."""
+    text = _verdict(findings, margin)
+    if not findings.interrupted:
+        return text
+    if findings.decision.gain is None:
         return "Interrupted before the finals: the best single device so far, not confirmed."
-    if decision.verdict is Verdict.DISTRIBUTE and decision.gain and decision.challenger:
-        return (
-            f"Distribute: {title(decision.challenger)} is {factor(decision.gain)} as fast as the "
-            "best single device."
-        )
+    return f"{text} Interrupted after {findings.decision.rounds} rounds of the finals."
+
+
+def _verdict(findings: Findings, margin: float) -> str:
+    decision = findings.decision
     if decision.verdict is Verdict.UNDECIDED:
         return _undecided(findings)
-    if decision.gain and decision.challenger:
-        return (
-            f"Stay on one device: the best distributed configuration, "
-            f"{title(decision.challenger)}, reaches {factor(decision.gain)} its throughput, "
-            f"so there is no gain of {margin:.0%} or more."
-        )
-    if any(c.distributed for c in findings.history.tried):
-        return "Stay on one device: every distributed configuration that ran was certainly slower."
-    return "Stay on one device: nothing here to distribute over."
+    if decision.gain is None or decision.challenger is None:
+        return _nothing_to_compare(findings)
+    gain, name = factor(decision.gain), title(decision.challenger)
+    if decision.verdict is Verdict.DISTRIBUTE:
+        return f"Distribute: {name} is {gain} as fast as the best single device."
+    return (
+        f"Stay on one device: the best distributed configuration, {name}, reaches {gain} its "
+        f"throughput, so there is no gain of {margin:.0%} or more."
+    )
+
+
+def _nothing_to_compare(findings: Findings) -> str:
+    if not findings.distributable:
+        return "Stay on one device: nothing here to distribute over."
+    return "Stay on one device: every distributed configuration that ran was certainly slower."
 
 
 def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
@@ -47,15 +55,18 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
         *_tuning(findings),
         *_failures(findings.history),
         *_batch(findings, user_batch),
+        *_twin(findings),
         _noise(findings.history),
     ]
     return tuple(found)
 
 
 def _noise(history: History) -> str:
+    if not history.repeats:
+        return "How much fresh runs differ here was not measured; 10% is assumed."
     return (
-        f"Two fresh runs of the same configuration differ by {history.noise.sd:.0%} here (standard "
-        "deviation); every interval counts it."
+        f"Fresh runs of one configuration scatter by {history.noise.sd:.0%} here (standard "
+        f"deviation, from {history.repeats} repeats and an expectation of 10%)."
     )
 
 
@@ -83,39 +94,52 @@ def differences(configuration: Configuration) -> str:
 
 
 def _undecided(findings: Findings) -> str:
-    gain = findings.decision.gain
-    if gain is None:
-        return "Undecided: the budget ended before the finals could compare; stay on one device."
+    decision = findings.decision
+    if decision.gain is None:
+        return f"Undecided: {_why_uncompared(findings)}; stay on one device."
+    if decision.gain.low > 1:
+        return (
+            f"Undecided after {decision.rounds} rounds: a gain is likely "
+            f"({factor(decision.gain)}), but not beyond doubt; give a larger budget."
+        )
     return (
-        f"Undecided after {findings.decision.rounds} rounds: distribution may gain at most "
-        f"{max(gain.high - 1, 0):.0%}; stay on one device, or give a larger budget."
+        f"Undecided after {decision.rounds} rounds: distribution may gain at most "
+        f"{max(decision.most - 1, 0):.0%}; stay on one device, or give a larger budget."
     )
+
+
+def _why_uncompared(findings: Findings) -> str:
+    tried = [t for t in findings.history.trials if t.configuration.distributed]
+    if not tried:
+        return "the budget ended before a distributed configuration was tried"
+    if not any(trial.examples_per_second for trial in tried):
+        return "no distributed configuration could be measured"
+    return "the finals could not compare"
 
 
 def _distributed(findings: Findings) -> list[str]:
     """The best of each distributed strategy against one device, as exploration saw it."""
     history, lines = findings.history, []
     reference = history.estimate(findings.yardstick).value
-    best: dict[str, tuple[float, Trial]] = {}
-    for trial in history.trials:
-        if trial.configuration.distributed and trial.examples_per_second:
-            name = trial.configuration.strategy
-            share = trial.examples_per_second / reference
-            if name not in best or share > best[name][0]:
-                best[name] = share, trial
-    for share, trial in best.values():
-        verb = "was stopped at" if trial.outcome is Outcome.PRUNED else "reached"
+    best: dict[str, tuple[float, Configuration]] = {}
+    for configuration, rate in shown_rates(history).items():
+        name = configuration.strategy
+        if configuration.distributed and rate > best.get(name, (0.0, None))[0]:
+            best[name] = rate, configuration
+    for rate, configuration in best.values():
         lines.append(
-            f"{title(trial.configuration)} {verb} {share:.0%} of one device in its best trial "
-            f"({differences(trial.configuration)})."
+            f"While exploring, {title(configuration)} reached {rate / reference:.0%} of one device "
+            f"({differences(configuration)})."
         )
     return lines
 
 
 def _tuning(findings: Findings) -> list[str]:
-    gain = findings.over_default
+    alone = [c for c in findings.history.tried if not c.distributed]
     if findings.recommended == findings.default:
-        return ["Keras's own settings were already the best."]
+        best = "Keras's own settings were the best of those tried on one device."
+        return [best] if len(alone) > 1 else ["Only Keras's own settings were tried."]
+    gain = findings.over_default
     if gain is None:
         return []
     chosen, default = differences(findings.recommended), differences(findings.default)
@@ -127,12 +151,16 @@ def _tuning(findings: Findings) -> list[str]:
 
 
 def _failures(history: History) -> list[str]:
+    """Failures with one cause are told once."""
     bad = (Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED, Outcome.UNSTEADY)
+    causes: dict[tuple[Outcome, str, str], list[int]] = {}
+    for t in history.trials:
+        if t.outcome in bad:
+            causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
     return [
-        f"Trial {t.number} ({title(t.configuration)}, {differences(t.configuration)}) "
-        f"{t.outcome}: {t.reason}"
-        for t in history.trials
-        if t.outcome in bad
+        f"{name} {outcome} in trial{'s' * (len(numbers) > 1)} "
+        f"{', '.join(map(str, numbers))}: {reason}"
+        for (outcome, name, reason), numbers in causes.items()
     ]
 
 
@@ -143,5 +171,15 @@ def _batch(findings: Findings, user_batch: int | None) -> list[str]:
     text = (
         f"The global batch is {batch} instead of {usual}, which trains differently: scale the "
         "learning rate and warm it up, or hold the batch fixed with --global-batch."
+    )
+    return [text]
+
+
+def _twin(findings: Findings) -> list[str]:
+    if findings.twin is None or findings.decision.verdict is not Verdict.DISTRIBUTE:
+        return []
+    text = (
+        f"One device was not measured at the global batch of {findings.twin.global_batch}; a part "
+        "of the gain may come from the larger batch."
     )
     return [text]

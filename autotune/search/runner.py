@@ -12,6 +12,7 @@ from autotune.measure import Noise, read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.budget import Budget
+from autotune.search.dominance import still_known
 from autotune.search.events import Observer, TrialEnded, TrialStarted
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
@@ -54,7 +55,7 @@ class Runner:
         self._folder = folder
         self._budget = budget
         self._observer = observer
-        self.history = History(study.trials)
+        self.history = History(still_known(study.trials))
 
     def run(
         self,
@@ -75,9 +76,16 @@ class Runner:
         number = len(self._study.trials)
         self._observer(TrialStarted(number, stage, configuration, self._budget.elapsed))
         watch = MeasureWatch(
-            configuration.global_batch, reference=reference, noise=self._noise(reference)
+            configuration.global_batch,
+            reference=reference,
+            noise=self._noise(reference),
+            left=lambda: self._budget.left,
         )
         result = self._engine.run(self._request(configuration, number), watch)
+        if result.outcome is Outcome.HUNG and self._budget.left <= 0:
+            # The limits were cut to the budget: it was slow, which is no hang.
+            reason = "the budget ended before its speed was known"
+            result = replace(result, outcome=Outcome.UNSTEADY, reason=reason)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
     def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:

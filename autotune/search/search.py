@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from autotune.config import Configuration
@@ -15,6 +16,7 @@ from autotune.search.finals import Finalists, Finals, choose_finalists, finals_s
 from autotune.search.history import History
 from autotune.search.options import Options
 from autotune.search.runner import Runner
+from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
 from autotune.search.yardstick import find_yardstick
 from autotune.space import Candidates
@@ -34,10 +36,14 @@ class Findings:
     decision: Decision
     yardstick: Configuration
     default: Configuration
+    twin: Configuration | None
+    """One device at the challenger's global batch, if it could run and was not measured."""
     examples_per_second: Interval | None
     """Throughput of the recommended configuration in the finals."""
     over_default: Interval | None
     history: History
+    distributable: int
+    """Distributed configurations that can run."""
     interrupted: bool
 
 
@@ -48,17 +54,24 @@ class Search:
         runner: Makes the trials.
         budget: Bounds them.
         candidates: The configurations that can run.
+        twins: One device at the global batch of each distributed one.
         options: Margin and seed.
     """
 
     def __init__(
-        self, runner: Runner, budget: Budget, candidates: Candidates, options: Options
+        self,
+        runner: Runner,
+        budget: Budget,
+        candidates: Candidates,
+        twins: Twins,
+        options: Options,
     ) -> None:
         self._runner = runner
         self._budget = budget
-        self._found = candidates
-        self._options = options
         self._alone = candidates.one_device
+        self._distributed = candidates.distributed
+        self._twins = twins
+        self._options = options
         self._default = default_in(self._alone)
         self._finals: Finals | None = None
 
@@ -80,14 +93,15 @@ class Search:
         return self._findings(interrupted=interrupted)
 
     def _explore(self) -> None:
-        alone, distributed = self._alone, self._found.distributed
-        share = YARDSTICK_SHARE if distributed else 1.0
-        find_yardstick(self._explorer(Stage.YARDSTICK, share), alone)
+        share = YARDSTICK_SHARE if self._distributed else 1.0
+        find_yardstick(self._explorer(Stage.YARDSTICK, share, self._reserve), self._alone)
         yardstick = self._runner.history.yardstick
-        if distributed and yardstick:
-            rest = self._explorer(Stage.EXPLORE, 1.0)
-            rest.try_all(transfers(yardstick, distributed))
-            rest.propose_from(distributed)
+        if self._distributed and yardstick:
+            rest = self._explorer(Stage.EXPLORE, 1.0, self._reserve)
+            rest.try_all(transfers(yardstick, self._distributed))
+            rest.propose_from(self._distributed)
+            level = self._explorer(Stage.YARDSTICK, 1.0, self._finals_reserve)
+            level.try_all(self._unknown_twins())
 
     def _decide(self) -> None:
         self._finals = Finals(
@@ -99,42 +113,66 @@ class Search:
         )
         self._finals.run()
 
-    def _explorer(self, stage: Stage, share: float) -> Explorer:
+    def _explorer(self, stage: Stage, share: float, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
             self._runner,
             self._budget,
             stage,
             share=share,
-            reserve=self._reserve,
+            reserve=reserve,
             seed=self._options.seed,
         )
 
-    def _reserve(self) -> float:
+    def _finals_reserve(self) -> float:
         if self._runner.history.yardstick is None:
             return GUESSED_RESERVE
         return finals_seconds(self._runner.history, self._finalists())
 
+    def _reserve(self) -> float:
+        return self._finals_reserve() + self._runner.history.costs.total(self._unknown_twins())
+
+    def _unknown_twins(self) -> list[Configuration]:
+        """One device at the global batches of the challengers, where it has not been tried."""
+        if self._runner.history.yardstick is None:
+            return []
+        found = [self._twins.get(each) for each in self._finalists().challengers]
+        return [twin for twin in found if twin and twin not in self._runner.history.tried]
+
     def _finalists(self) -> Finalists:
         return choose_finalists(self._runner.history, self._default)
 
+    def _decision(self) -> Decision:
+        if self._finals is None:
+            return Decision(verdict=Verdict.UNDECIDED)
+        decision = self._finals.decision()
+        ran = any(
+            trial.configuration.distributed and trial.examples_per_second
+            for trial in self._runner.history.trials
+        )
+        if self._distributed and not ran:
+            return Decision(verdict=Verdict.UNDECIDED)
+        return decision
+
     def _findings(self, *, interrupted: bool) -> Findings:
-        history = self._runner.history
+        history, finals = self._runner.history, self._finals
         best = history.yardstick
         if best is None:
             raise Interrupted("Stopped before anything was measured.")
-        finals = self._finals
+        decision = self._decision()
         yardstick = finals.yardstick if finals else best
-        decision = finals.decision() if finals else Decision(verdict=Verdict.UNDECIDED)
         recommended = yardstick
         if decision.verdict is Verdict.DISTRIBUTE and decision.challenger:
             recommended = decision.challenger
+        twin = self._twins.get(decision.challenger) if decision.challenger else None
         return Findings(
             recommended=recommended,
             decision=decision,
             yardstick=yardstick,
             default=self._default,
+            twin=twin if twin not in history.tried else None,
             examples_per_second=finals.throughput(recommended) if finals else None,
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
+            distributable=len(self._distributed),
             interrupted=interrupted,
         )

@@ -2,33 +2,61 @@
 
 A trial is written whole, after it ended, in one transaction: a search that dies leaves no half
 trial behind, and a crash can never be taken for a slow measurement. Writing takes up to a tenth of
-a second, so it happens while the next trial's processes start.
+a second, so it happens while the next trial's processes start. What cannot be written stays in
+memory and is tried again: a full disk or a locked database costs a search nothing else.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
-from optuna.exceptions import ExperimentalWarning, StorageInternalError
+from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, OptunaError
+from optuna.storages import RDBStorage
 from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration, axes
-from autotune.errors import OutputError, StudyMismatch
+from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.run.engine import Outcome
+from autotune.search.lock import Claim
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar
 
 RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""
+FACTORIES = "factories"
+"""Key of the part of an identity that an edit of the user's code changes."""
+LOCK_SECONDS = 1.0
+"""How long SQLite waits for another process; Optuna tries five times to save a trial."""
 
 Identity = Mapping[str, str]
 """What must be equal for two searches to share a study: what it is, and its fingerprint."""
+Tell = Callable[[str], None]
+"""Is given sentences that the user should know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which study to open."""
+
+    url: str
+    """An SQLAlchemy URL."""
+    name: str | None
+    """The study's name; None takes `base`, numbered where it exists already."""
+    base: str
+    resume: bool
+    """Go on with an existing study."""
+    identity: Identity
+    """What a study that is resumed must have been made for."""
 
 
 class Study:
@@ -37,13 +65,17 @@ class Study:
     Args:
         study: Where they are kept.
         pool: Every configuration that may be tried; fixes the domains that the study declares.
+        tell: Is told when trials cannot be saved.
     """
 
-    def __init__(self, study: optuna.Study, pool: Sequence[Configuration]) -> None:
+    def __init__(self, study: optuna.Study, pool: Sequence[Configuration], tell: Tell) -> None:
         self._study = study
         self._distributions = _distributions(pool)
+        self._tell = tell
+        self._told = False
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
-        self._written: Future[None] | None = None
+        self._saving: Future[None] | None = None
+        self._unsaved: deque[Trial] = deque()
         self._trials = [
             Trial.model_validate(each.user_attrs[RECORD])
             for each in study.trials
@@ -61,31 +93,43 @@ class Study:
         return tuple(self._trials)
 
     def append(self, trial: Trial) -> None:
-        """Save a trial that has ended, once the one before it is saved.
-
-        Raises:
-            OutputError: The trial before could not be saved.
-        """
-        self.flush()
-        self._written = self._writer.submit(self._write, trial)
+        """Take in a trial that has ended; it is saved in the background, in its turn."""
         self._trials.append(trial)
+        self._unsaved.append(trial)
+        if self._saving is None or self._saving.done():
+            error = self._wait()
+            self._saving = self._writer.submit(self._save)
+            if error is not None and not self._told:
+                self._told = True
+                self._tell(f"A trial could not be saved ({_root(error)}); it is tried again.")
 
     def flush(self) -> None:
-        """Wait until every trial is saved.
+        """Wait until every trial is saved; tell the user of those that cannot be."""
+        under_way = self._saving is not None and not self._saving.done()
+        error = self._wait()
+        # An attempt that failed only now would fail again.
+        if self._unsaved and not (under_way and error):
+            self._saving = self._writer.submit(self._save)
+            error = self._wait()
+        if self._unsaved and error:
+            self._tell(
+                f"{len(self._unsaved)} of {len(self._trials)} trials could not be saved in the "
+                f"study ({_root(error)}); --resume would go on without them."
+            )
 
-        Raises:
-            OutputError: The last one could not be.
-        """
-        pending, self._written = self._written, None
-        if pending is None:
-            return
-        try:
-            pending.result()
-        except (SQLAlchemyError, StorageInternalError) as exc:
-            raise OutputError(
-                f"A trial could not be saved: {str(exc).splitlines()[0]}.",
-                "Make room on the disk and go on with --resume.",
-            ) from exc
+    def _wait(self) -> BaseException | None:
+        """Return the error of the last attempt to save, once that is over."""
+        if self._saving is None:
+            return None
+        error = self._saving.exception()
+        # Only now: Ctrl-C while waiting must not let go of it.
+        self._saving = None
+        return error
+
+    def _save(self) -> None:
+        while self._unsaved:
+            self._write(self._unsaved[0])
+            self._unsaved.popleft()
 
     def _write(self, trial: Trial) -> None:
         shown = parameters(trial.configuration)
@@ -93,50 +137,39 @@ class Study:
         self._study.add_trial(_frozen(trial, params, self._distributions))
 
 
-def open_study(
-    url: str,
-    name: str | None,
-    identity: Identity,
-    pool: Sequence[Configuration],
-    *,
-    base: str,
-    resume: bool,
-) -> Study:
+def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell: Tell) -> Study:
     """Return a new study, or the one to go on with.
 
     Args:
-        url: An SQLAlchemy URL.
-        name: The study's name; None takes `base`, numbered where it exists already.
-        identity: What a study that is resumed must have been made for.
+        wanted: Which one.
         pool: Every configuration that may be tried.
-        base: The name of a study that has none.
-        resume: Go on with an existing study.
+        claim: Takes the study for this search, before its trials are read.
+        tell: Is told when trials cannot be saved.
 
     Raises:
+        UsageError: Another search is using the study.
         StudyMismatch: The study does not exist, exists already, or is of something else.
         OutputError: The database cannot be opened.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        storage = optuna.storages.RDBStorage(url)
+    with _storage_errors(wanted.url):
+        storage = _storage(wanted.url)
         names = optuna.get_all_study_names(storage)
-    except (SQLAlchemyError, ImportError, ValueError) as exc:
-        first = str(exc).splitlines()[0]
-        raise OutputError(f"The study's database {url} cannot be opened: {first}.") from exc
-    if resume:
-        return Study(_existing(storage, name or _latest(names, base), names, identity), pool)
-    if name in names:
-        raise StudyMismatch(
-            f"There is a study {name!r} already.", "Add --resume to go on with it, or rename it."
+        opened = _existing if wanted.resume else _new
+        return Study(opened(storage, names, wanted, claim), pool, tell)
+
+
+def check_name(name: str) -> None:
+    """Make sure that a study's name can be the name of a folder too.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
+        raise UsageError(
+            f"{name!r} cannot be the name of a study.",
+            "Use up to 100 letters, digits, '-', '_' and '.', the first of them no '.'.",
         )
-    study = optuna.create_study(
-        storage=storage, study_name=name or _free(names, base), direction="maximize"
-    )
-    study.set_user_attr(RECORD, dict(identity))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)
-        study.set_metric_names(["examples per second"])
-    return Study(study, pool)
 
 
 def parameters(configuration: Configuration) -> dict[str, Scalar]:
@@ -145,28 +178,83 @@ def parameters(configuration: Configuration) -> dict[str, Scalar]:
     return {name: getattr(configuration, name) for name in axes()} | own
 
 
+def _storage(url: str) -> RDBStorage:
+    waits = {"connect_args": {"timeout": LOCK_SECONDS}} if url.startswith("sqlite") else {}
+    try:
+        return RDBStorage(url, waits)
+    except SQLAlchemyError:  # another search may have made the tables in this moment
+        return RDBStorage(url, waits)
+
+
+@contextmanager
+def _storage_errors(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
+        raise OutputError(
+            f"The study's database {url} cannot be opened: {_root(exc)}.",
+            "Check that it can be written, or choose another --storage or --out.",
+        ) from exc
+
+
+def _root(error: BaseException) -> str:
+    """Return the first line of what an error goes back to."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
+
+
 def _existing(
-    storage: optuna.storages.BaseStorage, name: str, names: Sequence[str], identity: Identity
+    storage: RDBStorage, names: Sequence[str], wanted: Wanted, claim: Claim
 ) -> optuna.Study:
+    name = wanted.name or _latest(names, wanted.base)
     if name not in names:
         raise StudyMismatch(
             f"There is no study {name!r} to go on with.",
             f"The storage holds {', '.join(names) or 'none'}; leave --resume out to begin one.",
         )
+    claim(name)
     study = optuna.load_study(study_name=name, storage=storage)
     saved = study.user_attrs.get(RECORD, {})
-    for what, value in identity.items():
+    for what, value in wanted.identity.items():
         if saved.get(what) != value:
             raise StudyMismatch(
-                f"The study {name!r} was made for another {what}.",
+                f"The factories have changed since the study {name!r} was made."
+                if what == FACTORIES
+                else f"The study {name!r} was made for another {what}.",
                 "Leave --resume out to begin a new one beside it, or pass what it was made for.",
             )
     return study
 
 
+def _new(storage: RDBStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
+    study = _created(storage, names, wanted)
+    claim(study.study_name)
+    study.set_user_attr(RECORD, dict(wanted.identity))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        study.set_metric_names(["examples per second"])
+    return study
+
+
+def _created(storage: RDBStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
+    name = wanted.name or _free(names, wanted.base)
+    try:
+        return optuna.create_study(storage=storage, study_name=name, direction="maximize")
+    except DuplicatedStudyError as exc:
+        if wanted.name is None:  # another search took it in this moment
+            return _created(storage, [*names, name], wanted)
+        raise StudyMismatch(
+            f"There is a study {name!r} already.", "Add --resume to go on with it, or rename it."
+        ) from exc
+
+
 def _latest(names: Sequence[str], base: str) -> str:
-    mine = [name for name in names if name == base or name.startswith(f"{base}-")]
-    return max(mine, key=lambda name: (len(name), name), default=base)
+    """Return the study of a base name that was begun last."""
+    numbered = re.compile(rf"{re.escape(base)}(?:-([1-9]\d*))?")
+    found = {name: match for name in names if (match := numbered.fullmatch(name))}
+    return max(found, key=lambda name: int(found[name][1] or 1), default=base)
 
 
 def _free(names: Sequence[str], base: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 
 from autotune.errors import OutputError, UsageError
@@ -11,15 +12,25 @@ from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Engine
 from autotune.script import render
 from autotune.search.budget import Budget
-from autotune.search.events import Observer, Planned, Preparing, nobody
+from autotune.search.events import Notice, Observer, Planned, Preparing, nobody
+from autotune.search.lock import Claim, claims
 from autotune.search.plan import Plan, plan
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
-from autotune.search.study import Study, open_study
+from autotune.search.study import FACTORIES, Study, Wanted, check_name, open_study
 from autotune.search.subject import Subject
-from autotune.space import Candidates, Space, candidates, load_space
+from autotune.search.twins import Twins, twins
+from autotune.space import (
+    AUTO,
+    Candidates,
+    Space,
+    candidates,
+    check_arguments,
+    load_space,
+    space_for,
+)
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -32,6 +43,7 @@ class _Prepared:
     subject: Subject
     space: Space
     found: Candidates
+    twins: Twins
     plan: Plan
 
 
@@ -55,28 +67,32 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     began = engine.now()
     _check_output(request)
     prepared = _prepare(request, engine, observer)
-    study = _open(request, prepared)
-    ready = engine.now() - began
-    observer(Planned(prepared.plan, len(study.trials), tuple(study.trials)))
-    budget = Budget(request.options, engine.now, began)
-    folder = request.out / "trials" / study.name
-    runner = Runner(
-        engine, prepared.subject, study, folder=folder, budget=budget, observer=observer
-    )
-    try:
-        findings = Search(runner, budget, prepared.found, request.options).run()
-    finally:
-        study.flush()
-    result = _recommendation(request, prepared.subject, findings, study, budget.elapsed, ready)
-    result.save(request.out)
+    with claims(request.out) as claim:
+        study = _open(request, prepared, claim, observer)
+        ready = engine.now() - began
+        observer(Planned(prepared.plan, tuple(study.trials)))
+        budget = Budget(request.options, engine.now, began)
+        folder = request.out / "trials" / study.name
+        runner = Runner(
+            engine, prepared.subject, study, folder=folder, budget=budget, observer=observer
+        )
+        try:
+            findings = Search(runner, budget, prepared.found, prepared.twins, request.options).run()
+            result = _recommendation(
+                request, prepared.subject, findings, study, budget.elapsed, ready
+            )
+            result.save(request.out)
+        finally:
+            study.flush()
     return result
 
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
+    named = _named(request.space)
+    check_arguments(request.workload, named.own_axes if named else ())
     observer(Preparing("Looking at the machine"))
     machine = engine.machine()
-    space = request.space
-    space = load_space(space, machine) if isinstance(space, str) else space
+    space = named or space_for(machine)
     observer(Preparing("Calling the model and the dataset factory"))
     facts = engine.inspect(
         request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
@@ -84,24 +100,34 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     found = candidates(space, machine, facts, request.options.constraints)
     subject = Subject(workload=request.workload, facts=facts, machine=machine)
     card = plan(subject, space, found, request.options)
-    return _Prepared(subject=subject, space=space, found=found, plan=card)
+    level = twins(found, subject, request.options.constraints)
+    return _Prepared(subject=subject, space=space, found=found, twins=level, plan=card)
 
 
-def _open(request: TuningRequest, prepared: _Prepared) -> Study:
+def _named(space: str | Space) -> Space | None:
+    """Return the space that was asked for, or None where the machine decides."""
+    if isinstance(space, Space):
+        return space
+    return None if space == AUTO else load_space(space)
+
+
+def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:
     subject = prepared.subject
-    return open_study(
-        request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}",
-        request.study,
-        {
+    wanted = Wanted(
+        url=request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}",
+        name=request.study,
+        base=_plain(subject.workload.name),
+        resume=request.resume,
+        identity={
+            FACTORIES: subject.workload.identity,
             "workload": subject.workload.fingerprint(subject.facts),
             "machine": subject.machine.fingerprint,
             "space": prepared.space.model_dump_json(),
             "set of bounds": request.options.constraints.model_dump_json(),
         },
-        prepared.found.configurations,
-        base=_plain(subject.workload.name),
-        resume=request.resume,
     )
+    pool = (*prepared.found.configurations, *prepared.twins.values())
+    return open_study(wanted, pool, claim, lambda text: observer(Notice(text)))
 
 
 def _recommendation(
@@ -140,6 +166,8 @@ def _recommendation(
 
 def _check_output(request: TuningRequest) -> None:
     """Fail before the search, not after it."""
+    if request.study is not None:
+        check_name(request.study)
     try:
         request.out.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
@@ -154,4 +182,4 @@ def _check_output(request: TuningRequest) -> None:
 
 def _plain(name: str) -> str:
     """A study's name from a factory's: `digits` from `digits:model_fn`."""
-    return name.partition(":")[0].replace("/", "-") or "autotune"
+    return re.sub(r"\W*[^\w.-]\W*", "-", name.partition(":")[0]).strip("-.") or "autotune"

@@ -11,14 +11,15 @@ from autotune.measure import Interval, Noise, paired_ratio
 from autotune.recommendation import Verdict
 from autotune.value import Value
 
-ROUNDS = 6
-"""Rounds after which a gain is judged; six fresh interleaved pairs, as in `CONFIDENCE`."""
-CONFIDENCE = 0.98
-"""Two-sided, so that "distribute" is said in at most 1 % of cases with nothing to gain."""
-EARLY = 3
-"""Rounds after which a gain may be beyond doubt all the same, if it is very clear."""
-EARLY_CONFIDENCE = 0.998
-"""How clear: each further look may err, so the sum over all of them has to stay small."""
+FALSE_RATE = 0.01
+"""How often "distribute" may be said with nothing to gain, over all looks and challengers."""
+LOOKS = {3: 0.05, 4: 0.05, 5: 0.05, 6: 0.40}
+"""Share of that rate which may be spent on a look after so many rounds. Each look may err, so the
+first ones accept only a very clear gain."""
+LAST_LOOK = 0.45
+"""Share for the look when time or rounds have run out."""
+FEWEST = min(LOOKS)
+"""Rounds before anything is said."""
 
 Rates = Mapping[Configuration, Mapping[int, float]]
 """Throughput of each finalist, by round."""
@@ -29,13 +30,13 @@ class Decision(Value):
 
     verdict: Verdict
     challenger: Configuration | None = None
-    """The best distributed finalist; None if none was left to compare."""
+    """The best distributed finalist; None if none was compared."""
     gain: Interval | None = None
     """Its throughput as a multiple of the best single device's."""
-    sure_low: float | None = None
-    """Lower bound of the gain at the confidence that "distribute" needs after so many rounds."""
     rounds: int = 0
     """Rounds in which both were measured."""
+    most: float = 0.0
+    """Upper bound on the gain of any challenger, as a multiple of one device."""
 
 
 def decide(
@@ -44,36 +45,44 @@ def decide(
     rates: Rates,
     noise: Noise,
     margin: float,
+    share: float = LAST_LOOK,
 ) -> Decision:
     """Return the verdict that the finals allow so far.
 
+    "distribute" needs a gain above the margin that is surely above zero; "one device" needs every
+    challenger to gain less than the margin, with 97.5 % confidence each.
+
     Args:
         yardstick: The best single-device finalist.
-        challengers: The distributed finalists.
+        challengers: The distributed finalists, those that dropped out as beaten included.
         rates: What was measured in the finals.
         noise: Between-run noise.
         margin: A gain below this share is not worth the trouble.
+        share: Of the false rate, what this look may spend.
     """
-    compared = [_compare(yardstick, each, rates, noise) for each in challengers]
-    known = [each for each in compared if each.gain is not None]
-    if not challengers:
-        return Decision(verdict=Verdict.ONE_DEVICE)
+    gains = {c: _gain(c, yardstick, rates, noise) for c in challengers}
+    known = {c: gain for c, gain in gains.items() if gain is not None}
     if not known:
-        return Decision(verdict=Verdict.UNDECIDED)
-    best = max(known, key=lambda each: each.gain.value if each.gain else 0.0)
-    verdicts = [_verdict(each, margin) for each in known]
-    verdict = _verdict(best, margin)
-    if verdict is Verdict.ONE_DEVICE and Verdict.UNDECIDED in verdicts:
-        verdict = Verdict.UNDECIDED
-    return best.model_copy(update={"verdict": verdict})
+        return Decision(verdict=Verdict.UNDECIDED if challengers else Verdict.ONE_DEVICE)
+    best = max(known, key=lambda c: known[c].value)
+    confidence = 1 - 2 * FALSE_RATE * share / len(challengers)
+    sure = _gain(best, yardstick, rates, noise, confidence)
+    rounds = len(shared(best, yardstick, rates)[0])
+    verdict = Verdict.UNDECIDED
+    if rounds >= FEWEST and sure and sure.low > 1 and known[best].value > 1 + margin:
+        verdict = Verdict.DISTRIBUTE
+    elif len(known) == len(challengers) and all(g.high < 1 + margin for g in known.values()):
+        verdict = Verdict.ONE_DEVICE
+    most = max(gain.high for gain in known.values())
+    return Decision(verdict=verdict, challenger=best, gain=known[best], rounds=rounds, most=most)
 
 
 def best_of(finalists: Sequence[Configuration], rates: Rates) -> Configuration:
-    """Return the finalist with the highest throughput; the first one while nothing is known."""
-    known = [each for each in finalists if rates.get(each)]
-    if not known:
+    """Return the fastest finalist over the rounds that all finished; the first if there is none."""
+    rounds = set.intersection(*({*rates.get(each, {})} for each in finalists))
+    if not rounds:
         return finalists[0]
-    return max(known, key=lambda each: fmean(math.log(rate) for rate in rates[each].values()))
+    return max(finalists, key=lambda each: fmean(math.log(rates[each][r]) for r in rounds))
 
 
 def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float], list[float]]:
@@ -82,33 +91,12 @@ def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float
     return [rates[a][r] for r in rounds], [rates[b][r] for r in rounds]
 
 
-def _beyond_doubt(compared: Decision) -> bool:
-    """Whether the gain is surely above zero."""
-    return compared.rounds >= EARLY and compared.sure_low is not None and compared.sure_low > 1
-
-
-def _compare(
-    yardstick: Configuration, challenger: Configuration, rates: Rates, noise: Noise
-) -> Decision:
-    theirs, ours = shared(challenger, yardstick, rates)
-    if len(theirs) < 2:
-        return Decision(verdict=Verdict.UNDECIDED, challenger=challenger, rounds=len(theirs))
-    needed = CONFIDENCE if len(theirs) >= ROUNDS else EARLY_CONFIDENCE
-    return Decision(
-        verdict=Verdict.UNDECIDED,
-        challenger=challenger,
-        gain=paired_ratio(theirs, ours, noise),
-        sure_low=paired_ratio(theirs, ours, noise, confidence=needed).low,
-        rounds=len(theirs),
-    )
-
-
-def _verdict(compared: Decision, margin: float) -> Verdict:
-    gain = compared.gain
-    if gain is None:
-        return Verdict.UNDECIDED
-    if _beyond_doubt(compared) and gain.value > 1 + margin:
-        return Verdict.DISTRIBUTE
-    if gain.high < 1 + margin:
-        return Verdict.ONE_DEVICE
-    return Verdict.UNDECIDED
+def _gain(
+    challenger: Configuration,
+    yardstick: Configuration,
+    rates: Rates,
+    noise: Noise,
+    confidence: float = 0.95,
+) -> Interval | None:
+    mine, theirs = shared(challenger, yardstick, rates)
+    return paired_ratio(mine, theirs, noise, confidence=confidence) if len(mine) > 1 else None

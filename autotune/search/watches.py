@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from autotune.measure import Noise, certainly_slower, read, settled_from
 from autotune.run.engine import Outcome, Stop
@@ -13,12 +14,16 @@ MEASURE_SECONDS = 0.8
 MEASURE_WINDOWS = 5
 LONG_SECONDS = 1.6
 """Steady time that is enough with fewer windows: slow steps make long ones."""
+OVERTIME_SECONDS = 5.0
+"""A run that is nearly measured when the budget ends may take so much longer."""
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
 SETTLE_WINDOWS = 12
 LOOKS = (0.3, 1.5, 5.0)
 """Steady or not, a run is compared with one device after so many seconds past the first, and no
 more often, because every look may err."""
+LOOK_WINDOWS = 3
+"""Fewer windows than these say nothing of their own scatter; one may be a stall."""
 
 
 class MeasureWatch:
@@ -28,7 +33,7 @@ class MeasureWatch:
         global_batch: Examples per step.
         reference: Throughput of each run of the yardstick; empty: nothing is pruned.
         noise: Between-run noise.
-        seconds: Steady time to collect.
+        left: Tells how many seconds of the budget are left.
     """
 
     def __init__(
@@ -37,23 +42,27 @@ class MeasureWatch:
         *,
         reference: Sequence[float] = (),
         noise: Noise | None = None,
-        seconds: float = MEASURE_SECONDS,
+        left: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._batch = global_batch
         self._reference = tuple(reference)
         self._noise = noise
-        self._seconds = seconds
+        self._left = left
         self._looks = list(LOOKS)
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
         """Decide on all windows so far."""
         start = settled_from(windows)
-        if start is not None and enough(windows[start:], self._seconds):
+        if start is not None and enough(windows[start:]):
             return Stop(Outcome.MEASURED, "its speed is known")
+        if self._left() < -OVERTIME_SECONDS:
+            return Stop(Outcome.UNSTEADY, "the budget ended before its speed was known")
         return self._prune(windows) or (_unsteady(windows) if start is None else None)
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
         warm = past_warm_up(windows)
+        if len(warm) < LOOK_WINDOWS:
+            return None
         elapsed = sum(window.seconds for window in warm)
         due = [look for look in self._looks if look <= elapsed]
         if not self._reference or not self._noise or not due:
@@ -77,11 +86,11 @@ def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
     return ()
 
 
-def enough(steady: Sequence[Window], seconds: float) -> bool:
+def enough(steady: Sequence[Window]) -> bool:
     """Return whether the steady windows make a measurement."""
     elapsed = sum(window.seconds for window in steady)
-    few = len(steady) >= 2 and elapsed >= max(seconds, LONG_SECONDS)
-    return few or (len(steady) >= MEASURE_WINDOWS and elapsed >= seconds)
+    few = len(steady) >= 2 and elapsed >= LONG_SECONDS
+    return few or (len(steady) >= MEASURE_WINDOWS and elapsed >= MEASURE_SECONDS)
 
 
 def _unsteady(windows: Sequence[Window]) -> Stop | None:

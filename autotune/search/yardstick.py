@@ -23,25 +23,37 @@ def find_yardstick(explorer: Explorer, pool: Sequence[Configuration]) -> None:
     Raises:
         NothingMeasured: The first few all failed.
     """
+    earlier = len(explorer.history.trials)
     default, *rest = one_factor_at_a_time(pool)
-    explorer.try_all([default], keep_going=lambda: _hope(explorer))
+    explorer.try_all([default], keep_going=lambda: _hope(explorer, earlier))
     explorer.repeat(default)
-    explorer.try_all(rest, keep_going=lambda: _hope(explorer))
+    explorer.try_all(rest, keep_going=lambda: _hope(explorer, earlier))
     explorer.propose_from(pool)
     if explorer.history.yardstick is None:
-        raise _nothing(explorer)
+        raise _nothing(explorer, earlier)
 
 
-def _hope(explorer: Explorer) -> bool:
+def _hope(explorer: Explorer, earlier: int) -> bool:
+    """Return True unless the first trials of this session all failed.
+
+    Args:
+        explorer: Made them.
+        earlier: How many trials are those of earlier sessions.
+    """
     trials = explorer.history.trials
-    ran = [t for t in trials if t.outcome is not Outcome.SKIPPED]
-    if len(ran) >= HOPELESS and not any(t.measured for t in ran):
-        raise _nothing(explorer)
+    ran = [t for t in trials[earlier:] if t.outcome is not Outcome.SKIPPED]
+    if len(ran) >= HOPELESS and not any(t.measured for t in trials):
+        raise _nothing(explorer, earlier)
     return True
 
 
-def _nothing(explorer: Explorer) -> NothingMeasured:
-    failed = [t for t in explorer.history.trials if t.stage is Stage.YARDSTICK and not t.measured]
+def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
+    trials = explorer.history.trials
+    failed = [
+        t
+        for t in (*trials[earlier:], *trials[:earlier])
+        if t.stage is Stage.YARDSTICK and not t.measured
+    ]
     if not failed:
         return NothingMeasured(
             "The budget ended before one configuration was measured.", "Give a larger --budget."

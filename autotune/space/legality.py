@@ -23,7 +23,8 @@ def why_illegal(
 ) -> str | None:
     """Return the rule that a configuration breaks, as a sentence, or None if it can run."""
     return (
-        _batch(configuration, facts, constraints or Constraints())
+        _division(configuration, constraints or Constraints())
+        or _batch(configuration, facts, constraints or Constraints())
         or _epoch(configuration, facts)
         or _cache(configuration, machine, facts)
         or _hardware(configuration, machine)
@@ -32,10 +33,33 @@ def why_illegal(
     )
 
 
+def why_illegal_structure(
+    configuration: Configuration, machine: Machine, facts: WorkloadFacts, constraints: Constraints
+) -> str | None:
+    """Return the rule that a way of distributing breaks, or None if something with it can run.
+
+    Args:
+        configuration: All that does not say how it is distributed must be at its default, which
+            breaks no rule of any strategy. A batch that the constraints fix is divided already.
+        machine: Where it would run.
+        facts: Of the workload.
+        constraints: What the user holds fixed.
+    """
+    return (
+        _division(configuration, constraints)
+        or _replicas(configuration)
+        or strategy(configuration.strategy).why_illegal(configuration, machine, facts)
+    )
+
+
+def _division(configuration: Configuration, bounds: Constraints) -> str | None:
+    if bounds.global_batch and configuration.global_batch != bounds.global_batch:
+        return f"a global batch of {bounds.global_batch} does not divide by the replicas"
+    return None
+
+
 def _batch(configuration: Configuration, facts: WorkloadFacts, bounds: Constraints) -> str | None:
     batch = configuration.global_batch
-    if bounds.global_batch and batch != bounds.global_batch:
-        return f"a global batch of {bounds.global_batch} does not divide by the replicas"
     if bounds.max_global_batch and batch > bounds.max_global_batch:
         return f"the global batch would be above the bound of {bounds.max_global_batch}"
     if facts.examples is not None and batch > facts.examples:

@@ -13,7 +13,7 @@ from autotune.machine import Machine
 from autotune.space.schema import MachineKind, Space, parse_space
 
 AUTO = "auto"
-"""The name that stands for whichever ready-made space fits the machine."""
+"""Instead of a name, it stands for whichever ready-made space fits the machine."""
 
 
 @cache
@@ -27,14 +27,14 @@ def ready_made() -> dict[str, Space]:
     }
 
 
-def load_space(name: str, machine: Machine) -> Space:
-    """Return a space by the name of a ready-made one, by `auto`, or by the path of a YAML file.
+def load_space(name: str) -> Space:
+    """Return a space by the name of a ready-made one, or by the path of a YAML file.
+
+    It needs no machine, so a wrong name is known at once. `auto` does: see `space_for`.
 
     Raises:
         SpaceError: There is none, or it is not valid.
     """
-    if name == AUTO:
-        return space_for(machine)
     if name in ready_made():
         return ready_made()[name]
     path = Path(name)

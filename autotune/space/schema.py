@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe
 from autotune.errors import SpaceError
+from autotune.space.reserved import why_reserved
 from autotune.strategies import strategies
 from autotune.value import Scalar, Value
 
@@ -95,6 +96,9 @@ def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
         raise ValueError(f"axis {name!r} has {len(values)} values, more than {MAX_VALUES}")
     if len({(type(v), v) for v in values}) < len(values):
         raise ValueError(f"axis {name!r} names a value twice")
+    reserved = why_reserved(name)
+    if reserved:
+        raise ValueError(f"axis {name!r} cannot be your own: {reserved}")
     if name in axes():
         for value in values:
             _check_value(name, value)

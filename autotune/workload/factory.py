@@ -6,6 +6,7 @@ is a pickled function, for what cannot be imported: a lambda, a local function, 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -47,9 +48,14 @@ class Factory(Value):
 
     @property
     def identity(self) -> str:
-        """Text that is equal for the same function with the same arguments."""
-        body = self.source.text if self.source else ""
-        return f"{self.short_name} {self.arguments!r} {body}"
+        """Text that is equal for the same code with the same arguments.
+
+        Of an imported function, the code is the file that holds it, unless that is installed.
+        """
+        own = ((self.module, self.root),) if self.root is not None else ()
+        body, needed = (self.source.text, self.source.roots) if self.source else ("", ())
+        files = " ".join(_digest(module, root) for module, root in (*own, *needed))
+        return f"{self.short_name} {self.arguments!r} {body} {files}"
 
 
 def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) -> Factory:
@@ -89,6 +95,17 @@ def factory_from_callable(
     return Factory(
         name=name, pickled=pickled, source=source_of(function), arguments=_pairs(arguments)
     )
+
+
+def _digest(module: str, root: str) -> str:
+    """Return a fingerprint of the file that importing a module would read, if there is one."""
+    stem = Path(root, *module.split("."))
+    for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
+        try:
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            continue
+    return ""
 
 
 def _pairs(arguments: Mapping[str, Scalar] | None) -> tuple[tuple[str, Scalar], ...]:

@@ -22,7 +22,16 @@ class Workload(Value):
         """A short name for people."""
         return self.model.short_name
 
+    @property
+    def identity(self) -> str:
+        """Equal for the same factories, with the same code and arguments. Twelve hex digits."""
+        callbacks = self.callbacks.identity if self.callbacks else ""
+        return _digest(self.model.identity, self.dataset.identity, callbacks)
+
     def fingerprint(self, facts: WorkloadFacts) -> str:
-        """Equal for the same factories, arguments, model size and examples. Twelve hex digits."""
-        parts = [self.model.identity, self.dataset.identity, facts.model_dump_json()]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+        """Equal for the same factories, model size and examples. Twelve hex digits."""
+        return _digest(self.identity, facts.model_dump_json())
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

@@ -39,7 +39,7 @@ def fail(report: LiveReport, error: type[BaseException]) -> None:
 def progress(card_plan: Plan, trials: tuple[Trial, ...]) -> Progress:
     """A search in its finals, a minute and five seconds old."""
     progress = Progress(now=lambda: 0.0)
-    progress.take(Planned(card_plan, 0))
+    progress.take(Planned(card_plan))
     for trial in trials:
         progress.take(TrialEnded(trial, 60.0))
     last = trials[-1]
@@ -112,11 +112,13 @@ def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> 
     assert not report._live.is_started
 
 
-def test_the_card_and_notices_stay_above_the_view(card_plan: Plan) -> None:
+def test_the_card_and_notices_stay_above_the_view(
+    card_plan: Plan, trials: tuple[Trial, ...]
+) -> None:
     """What must not be lost is printed for good."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Planned(card_plan, 3))
+        report(Planned(card_plan, trials[:3]))
         report(Notice("A finalist [1] failed"))
     for text in ("per_replica_batch", "Going on after 3 trials", "A finalist [1] failed"):
         assert text in output(console)

@@ -57,7 +57,7 @@ def test_other_events_take_a_line(event: Preparing | Notice) -> None:
 def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTrial) -> None:
     """The trials of the study are counted, and later ones are compared with them."""
     kept = (make_trial(0, examples_per_second=2000.0),)
-    shown = lines(Planned(card_plan, 1, kept), TrialEnded(make_trial(1), 1.0))
+    shown = lines(Planned(card_plan, kept), TrialEnded(make_trial(1), 1.0))
     assert any("Going on after 1 trial" in line for line in shown)
     assert " 0.71 " in shown[-2]
 

@@ -79,3 +79,44 @@ def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:
     """There is nothing to recommend yet."""
     with pytest.raises(Interrupted):
         tuner(speed(), engine=InterruptedEngine(at=0))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
+def test_resume_tries_again_what_was_mended(tuner: Tuner, outcome: Outcome) -> None:
+    """Failures of an earlier session neither end a search nor rule anything out."""
+    broken = Ending(outcome=outcome, reason="no room in /dev/shm")
+    with pytest.raises(NothingMeasured):
+        tuner(lambda _: broken)
+    result = tuner(speed(), resume=True)
+    before, after = result.trials[:3], result.trials[3:]
+    assert all(trial.outcome is outcome for trial in before)
+    measured = {trial.configuration for trial in after if trial.measured}
+    assert {trial.configuration for trial in before} <= measured
+
+
+def test_resume_tries_again_a_strategy_that_was_left(tuner: Tuner) -> None:
+    """What was skipped for its failures is run too."""
+
+    def truth(c: Configuration) -> float | Ending:
+        ending = Ending(outcome=Outcome.FAILED, reason="it is broken")
+        return ending if c.strategy == "mirrored" else 100.0
+
+    first = tuner(truth, options={"seconds": 600.0})
+    result = tuner(lambda _: 100.0, options={"seconds": 600.0}, resume=True)
+    later = result.trials[len(first.trials) :]
+    assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
+
+
+def test_resume_knows_what_ran_out_of_memory(tuner: Tuner) -> None:
+    """Neither it nor what needs more memory is run again."""
+
+    def truth(c: Configuration) -> float | Ending:
+        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason="the ceiling was passed")
+        return full if c.per_replica_batch > 32 else 100.0
+
+    first = tuner(truth, options={"seconds": 600.0})
+    full = {t.configuration for t in first.trials if t.outcome is Outcome.OUT_OF_MEMORY}
+    engine = FakeEngine(speed())
+    tuner(speed(), engine=engine, options={"seconds": 600.0}, resume=True)
+    assert full
+    assert not full & {request.configuration for request in engine.requests}

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import wait
 from pathlib import Path
 
 import optuna
 import pytest
-from optuna.trial import TrialState
+from optuna.exceptions import StorageInternalError
+from optuna.trial import FrozenTrial, TrialState
 
-from autotune.errors import OutputError, StudyMismatch
+from autotune.config import Configuration
+from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.search.events import Notice
+from autotune.search.study import RECORD, Study
 from autotune.testing import FAKE_FACTS, FakeEngine
+from autotune.trial import Stage, Trial
+from autotune.workload import Workload
 
 from .conftest import SPACE, Tuner, speed
+
+SHORT = {"seconds": None, "max_trials": 3}
 
 
 def test_every_trial_is_in_the_study(tuner: Tuner, tmp_path: Path) -> None:
@@ -83,3 +97,208 @@ def test_an_output_folder_that_cannot_be_made_is_an_error(tuner: Tuner, tmp_path
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="cannot be made"):
         tuner(speed(), out=tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", "", "two words", "n" * 101])
+def test_a_study_must_have_a_plain_name(tuner: Tuner, tmp_path: Path, name: str) -> None:
+    """It names a folder too; nothing is written before it is refused."""
+    with pytest.raises(UsageError, match="cannot be the name"):
+        tuner(speed(), study=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("factory", "study"),
+    [("main.<locals>.<lambda>", "main-locals-lambda"), ("package.part:make", "package.part")],
+)
+def test_a_study_without_a_name_gets_a_plain_one(
+    tuner: Tuner, workload: Workload, factory: str, study: str
+) -> None:
+    """Whatever the factory is called."""
+    module, _, name = factory.rpartition(":")
+    model = workload.model.model_copy(update={"module": module, "name": name})
+    given = workload.model_copy(update={"model": model})
+    assert tuner(speed(), options=SHORT, workload=given).study == study
+
+
+def test_resume_takes_the_highest_number(tuner: Tuner) -> None:
+    """A study whose name only begins alike is another one."""
+    for name in ("digits", "digits-2", "digits-10", "digits-experiment"):
+        tuner(speed(), options=SHORT, study=name)
+    assert tuner(speed(), options=SHORT, resume=True).study == "digits-10"
+
+
+def test_a_database_that_cannot_be_written_is_an_error(tuner: Tuner, tmp_path: Path) -> None:
+    """The message says so, and what to do."""
+    tuner(speed(), options=SHORT)
+    url = f"sqlite:///file:{tmp_path / 'out' / 'study.db'}?mode=ro&uri=true"
+    with pytest.raises(OutputError, match="readonly") as caught:
+        tuner(speed(), storage=url)
+    assert "--storage" in caught.value.next_step
+
+
+def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: Path) -> None:
+    """Whoever mended a factory learns why the study cannot go on."""
+    code = tmp_path / "digits.py"
+    code.write_text("def model_fn(): ...")
+    model = workload.model.model_copy(update={"root": str(tmp_path)})
+    given = workload.model_copy(update={"model": model})
+    tuner(speed(), options=SHORT, workload=given)
+    code.write_text("def model_fn(): return 1")
+    with pytest.raises(StudyMismatch, match="factories have changed") as caught:
+        tuner(speed(), options=SHORT, workload=given, resume=True)
+    assert "Leave --resume out" in caught.value.next_step
+
+
+class Interleaved(FakeEngine):
+    """During its first trial, another search begins."""
+
+    def __init__(self, tuner: Tuner, *, resume: bool) -> None:
+        super().__init__(speed())
+        self.other = lambda: tuner(speed(), options=SHORT, resume=resume)
+        self.study = ""
+        self.refused: UsageError | None = None
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Begin the other search and note what came of it."""
+        if not self.requests:
+            try:
+                self.study = self.other().study
+            except UsageError as error:
+                self.refused = error
+        return super().run(request, watch)
+
+
+def test_two_searches_never_share_a_study(tuner: Tuner) -> None:
+    """The second one is refused, and may go on once the first has ended."""
+    engine = Interleaved(tuner, resume=True)
+    first = tuner(speed(), engine=engine, options=SHORT)
+    assert engine.refused
+    assert "Another search is using" in engine.refused.cause
+    assert tuner(speed(), options=SHORT, resume=True).trials[: len(first.trials)] == first.trials
+
+
+def test_a_new_search_beside_another_gets_a_study_of_its_own(tuner: Tuner) -> None:
+    """Both keep their trials."""
+    engine = Interleaved(tuner, resume=False)
+    assert tuner(speed(), engine=engine, options=SHORT).study == "digits"
+    assert engine.study == "digits-2"
+
+
+def test_a_name_taken_in_the_last_moment_is_left(
+    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two searches that begin together both find the first name free."""
+    tuner(speed(), options=SHORT)
+    monkeypatch.setattr(optuna, "get_all_study_names", lambda _: [])
+    assert tuner(speed(), options=SHORT).study == "digits-2"
+
+
+class Storage:
+    """Stands for the database: slow until it is let go, broken while it is told to be."""
+
+    study_name = "fake"
+
+    def __init__(self) -> None:
+        self.trials: list[FrozenTrial] = []
+        self.free = threading.Event()
+        self.error: Exception | None = None
+
+    def add_trial(self, trial: FrozenTrial) -> None:
+        """Save a trial, sooner or later."""
+        assert self.free.wait(10)
+        if self.error:
+            raise self.error
+        self.trials.append(trial)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The trials that it holds."""
+        return [trial.user_attrs[RECORD]["number"] for trial in self.trials]
+
+
+@pytest.fixture
+def storage() -> Iterator[Storage]:
+    """A fake that lets its thread end."""
+    fake = Storage()
+    yield fake
+    fake.free.set()
+
+
+def some_trial(number: int) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.YARDSTICK,
+        configuration=Configuration(),
+        outcome=Outcome.MEASURED,
+        reason="",
+        examples_per_second=1.0,
+    )
+
+
+def test_ctrl_c_while_saving_loses_nothing(storage: Storage) -> None:
+    """What had ended is kept, and saved when there is time."""
+    study = Study(storage, [], print)  # type: ignore[arg-type]
+    study.append(some_trial(0))
+    study.append(some_trial(1))
+    main = threading.main_thread().ident
+    assert main
+    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        study.flush()
+    storage.free.set()
+    study.flush()
+    assert [trial.number for trial in study.trials] == storage.numbers == [0, 1]
+
+
+def attempted(study: Study) -> None:
+    """Wait until the attempt to save is over."""
+    assert study._saving
+    wait([study._saving], timeout=10)
+
+
+def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
+    """In order, each once; the user is told once."""
+    told: list[str] = []
+    study = Study(storage, [], told.append)  # type: ignore[arg-type]
+    storage.free.set()
+    storage.error = StorageInternalError("database is locked")
+    for number in range(4):
+        study.append(some_trial(number))
+        attempted(study)
+    storage.error = None
+    study.append(some_trial(4))
+    study.flush()
+    assert storage.numbers == [0, 1, 2, 3, 4]
+    assert told == ["A trial could not be saved (database is locked); it is tried again."]
+
+
+def test_a_slow_database_holds_no_trial_up(storage: Storage) -> None:
+    """Trials go on while one is being saved."""
+    study = Study(storage, [], print)  # type: ignore[arg-type]
+    for number in range(3):
+        study.append(some_trial(number))
+    assert (len(study.trials), storage.numbers) == (3, [])
+    storage.free.set()
+    study.flush()
+    assert storage.numbers == [0, 1, 2]
+
+
+def test_a_search_that_cannot_save_still_answers(
+    tuner: Tuner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files hold every trial, and the user learns that the study does not."""
+
+    def full(*_: object) -> None:
+        raise StorageInternalError("database or disk is full")
+
+    monkeypatch.setattr(Study, "_write", full)
+    events: list[object] = []
+    result = tuner(speed(), options=SHORT, observer=events.append)
+    out = tmp_path / "out"
+    lines = (out / "trials.jsonl").read_text().splitlines()
+    assert len([json.loads(each) for each in lines]) == len(result.trials) >= 3
+    assert (out / "config.yaml").exists()
+    *_, last = (each.text for each in events if isinstance(each, Notice))
+    assert "disk is full" in last
+    assert "--resume" in last

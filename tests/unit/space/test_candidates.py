@@ -129,3 +129,28 @@ def test_an_endless_product_is_refused() -> None:
     axes = {"per_replica_batch": wide, "prefetch": wide, "private_threads": wide}
     with pytest.raises(SpaceError, match="combinations"):
         found(axes, strategies=["one_device"])
+
+
+def test_what_cannot_run_does_not_count_towards_the_size() -> None:
+    """Ways of distributing that the machine has no room for multiply nothing, but are reported."""
+    wide = list(range(1, 61))
+    space = found({"workers": wide, "per_replica_batch": wide, "prefetch": wide})
+    assert sum(c.workers == 2 for c in space.configurations) == 60 * 60
+    assert all(f"too few for {count} workers" in rules(space) for count in wide[2:])
+    # Mirrored without replicas, and all numbers of workers but two.
+    assert sum(limit.configurations for limit in space.limits) == 60 * 60 * (1 + 59)
+
+
+def test_ways_of_distributing_alone_can_be_too_many() -> None:
+    """A space is refused before its structures are listed, if even these are endless."""
+    bounds = {"workers": tuple(range(1, 100_002))}
+    with pytest.raises(SpaceError, match="combinations"):
+        found({}, **bounds)
+
+
+def test_each_configuration_counts_for_one_rule() -> None:
+    """Those that can run and those that cannot add up to the whole."""
+    axes = {"replicas_per_worker": [2, 8], "per_replica_batch": [32, 6_000], "xla": [False, True]}
+    space = found(axes, strategies=["one_device", "mirrored"])
+    broken = sum(limit.configurations for limit in space.limits)
+    assert len(space.configurations) + broken == 2 * 2 + 2 * 2 * 2

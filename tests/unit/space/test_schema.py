@@ -69,7 +69,7 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
     """YAML 1.1 reads `off` as false; the space reads it as the user meant it."""
     path = tmp_path / "mine.yaml"
     path.write_text("strategies: [one_device]\naxes: {cache: [off, memory], xla: [off]}\n")
-    space = load_space(str(path), FAKE_MACHINE)
+    space = load_space(str(path))
     assert space.axes == {"cache": ("off", "memory"), "xla": (False,)}
 
 
@@ -77,7 +77,7 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
 def test_a_space_that_does_not_exist_is_an_error(name: str) -> None:
     """A wrong name lists the ready-made spaces; a wrong path says that it cannot be read."""
     with pytest.raises(SpaceError):
-        load_space(name, FAKE_MACHINE)
+        load_space(name)
 
 
 def test_broken_yaml_is_an_error(tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_broken_yaml_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("strategies: [one_device\n")
     with pytest.raises(SpaceError, match="line"):
-        load_space(str(path), FAKE_MACHINE)
+        load_space(str(path))

@@ -1,0 +1,61 @@
+"""The ready-made spaces on the machines that they are made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.config import axes, default_of
+from autotune.machine import Machine
+from autotune.space import Constraints, candidates, canonical, ready_made
+from autotune.space.ready_made import kind_of
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+
+MACHINES: dict[str, dict[str, Any]] = {
+    "cpu-2": {},
+    "cpu-16": {"cpus": 16},
+    "gpu-1": {"cpus": 16, "gpus": ("A",)},
+    "gpu-4": {"cpus": 64, "gpus": ("A",) * 4},
+    "gpu-8": {"cpus": 64, "gpus": ("A",) * 8},
+    "tpu-8": {"cpus": 64, "tpus": 8},
+}
+FACTS = FAKE_FACTS.model_copy(
+    update={
+        "dataset_takes": ("batch_size", "input_context", "num_parallel_calls"),
+        "file_shards": 8,
+    }
+)
+"""A workload that declares all it may, so that no axis is idle."""
+
+
+def machine(name: str) -> Machine:
+    return FAKE_MACHINE.model_copy(update=MACHINES[name])
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Each space on each machine of its kind; those for no kind on all."""
+    return [
+        (name, where)
+        for name, space in ready_made().items()
+        for where in MACHINES
+        if space.chosen_for in (None, kind_of(machine(where)))
+    ]
+
+
+@pytest.mark.parametrize(("name", "where"), pairs())
+def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> None:
+    """It is not too large, all that it holds is there once, and `auto` brings no idle strategy."""
+    space = ready_made()[name]
+    listed = candidates(space, machine(where), FACTS, Constraints()).configurations
+    assert len(set(listed)) == len(listed)
+    assert all(canonical(each) == each for each in listed)
+    assert space.chosen_for is None or {c.strategy for c in listed} == set(space.strategies)
+
+
+@pytest.mark.parametrize("name", ready_made())
+def test_it_leaves_the_numbers_alone(name: str) -> None:
+    """What changes the trained weights is for the user to ask for."""
+    for axis, declaration in axes().items():
+        if declaration.changes_numbers:
+            assert ready_made()[name].values(axis) == (default_of(axis),)
