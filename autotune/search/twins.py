@@ -10,8 +10,8 @@ from __future__ import annotations
 from autotune.config import Configuration
 from autotune.search.subject import Subject
 from autotune.space import Candidates, Constraints
-from autotune.space.part import canonical
 from autotune.space.legality import why_illegal
+from autotune.space.part import canonical
 
 Twins = dict[Configuration, Configuration]
 
