@@ -39,7 +39,7 @@ class TrialStarted:
 
 @dataclass(frozen=True)
 class TrialEnded:
-    """A trial ended and is saved."""
+    """A trial ended; it is saved while the next one starts."""
 
     trial: Trial
     elapsed: float

@@ -220,7 +220,8 @@ def _existing(
     for what, value in wanted.identity.items():
         if saved.get(what) != value:
             raise StudyMismatch(
-                f"The factories have changed since the study {name!r} was made."
+                f"The study {name!r} was made for another workload: the factories, their "
+                "arguments or their code differ."
                 if what == FACTORIES
                 else f"The study {name!r} was made for another {what}.",
                 "Leave --resume out to begin a new one beside it, or pass what it was made for.",
