@@ -9,10 +9,10 @@ DEMO   := autotune-out/demo
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
-	  --budget 80s --out $(DEMO)
+	  --space quick --budget 85s --out $(DEMO)
 	@echo
 	@echo "Training with it: the program that was timed, as it stands in $(DEMO)"
-	@if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
+	@export TF_CPP_MIN_LOG_LEVEL=2; if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
 	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
 
 test: $(READY)

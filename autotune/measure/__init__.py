@@ -5,7 +5,7 @@ log(rate) + between_i + within_i. The noise between fresh processes is several t
 within one, so it is estimated from repeats and enters every comparison.
 """
 
-from autotune.measure.compare import certainly_slower, paired_ratio
+from autotune.measure.compare import certainly_slower, paired_ratio, surely_below
 from autotune.measure.estimate import Reading, mean_rate, read
 from autotune.measure.interval import Interval
 from autotune.measure.noise import Noise, pooled_noise
@@ -21,4 +21,5 @@ __all__ = [
     "pooled_noise",
     "read",
     "settled_from",
+    "surely_below",
 ]

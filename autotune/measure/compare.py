@@ -64,5 +64,21 @@ def certainly_slower(
     """
     gap = math.log(rate) - fmean(math.log(each) for each in reference)
     error = math.sqrt(noise.sd**2 * (1 + 1 / len(reference)) + reading.error**2)
-    bound = gap + float(stdtrit(noise.degrees, 1 - FALSE_PRUNE_RATE / looks)) * error
+    bound = gap + _reach(error, noise, looks)
     return math.exp(bound) if bound < 0 else None
+
+
+def surely_below(gap: float, error: float, noise: Noise, *, looks: int) -> bool:
+    """Return whether a difference of logarithms is surely negative.
+
+    Args:
+        gap: The difference.
+        error: Its standard error.
+        noise: Between-run noise, from which the error follows.
+        looks: How often this is asked.
+    """
+    return gap + _reach(error, noise, looks) < 0
+
+
+def _reach(error: float, noise: Noise, looks: int) -> float:
+    return float(stdtrit(noise.degrees, 1 - FALSE_PRUNE_RATE / looks)) * error

@@ -123,9 +123,11 @@ class Finals:
         Args:
             share: Of the false rate, what this look may spend.
         """
-        rivals = [c for c in self._rivals if self._failures[c] < FAILURES]
-        if self._rivals and not rivals:
+        sound = [c for c in self._rivals if self._failures[c] < FAILURES]
+        if self._rivals and not sound:
             return Decision(verdict=Verdict.UNDECIDED)
+        # Who lost too early to be compared round by round has lost all the same.
+        rivals = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
         return decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
 
     @property
@@ -167,19 +169,28 @@ class Finals:
         return self._budget.left >= self._runner.history.costs.total(running)
 
     def _decided(self, rounds: int) -> bool:
+        if rounds > 0 and not self._contenders:
+            return rounds >= DEFAULT_ROUNDS or self._default in self._alone
         if rounds < FEWEST:
             return False
         look = LOOKS.get(rounds)
         verdict = self.decision(look).verdict if look else self.decision().verdict
         distribute = look is not None and verdict is Verdict.DISTRIBUTE
         settled = rounds >= max(LOOKS) and verdict is Verdict.ONE_DEVICE
-        return distribute or settled or not self._contenders
+        return distribute or settled
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
+        history, yardstick = self._runner.history, self.yardstick
         for challenger in self._contenders:
-            mine, theirs = shared(challenger, self.yardstick, self._rates)
-            if len(mine) >= FEWEST:
-                ratio = paired_ratio(mine, theirs, self._noise, confidence=OUT)
-                if ratio.high < 1:
-                    self._beaten.add(challenger)
+            mine, theirs = shared(challenger, yardstick, self._rates)
+            beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
+            # All runs together: those that made it a challenger speak rather in its favour.
+            if beaten or (mine and history.certainly_beats(yardstick, challenger)):
+                self._beaten.add(challenger)
+
+    def _ratio(self, mine: list[float], theirs: list[float]) -> Interval:
+        return paired_ratio(mine, theirs, self._noise, confidence=OUT)
+
+    def _rounds(self, challenger: Configuration) -> int:
+        return len(shared(challenger, self.yardstick, self._rates)[0])

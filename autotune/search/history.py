@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, certainly_slower, mean_rate, pooled_noise
-from autotune.measure.estimate import Reading
+from autotune.measure import Interval, Noise, mean_rate, pooled_noise, surely_below
 from autotune.search.costs import Costs
 from autotune.trial import Stage, Trial
+
+CHECKS = 3
+"""How often two configurations are compared by all their runs; each time may err."""
 
 
 class History:
@@ -90,15 +92,14 @@ class History:
 
     def not_surely_slower(self, configurations: Sequence[Configuration]) -> list[Configuration]:
         """Return those measured configurations that the yardstick does not certainly beat."""
-        reference = self.reference()
-        return [c for c in configurations if not self._surely_slower(c, reference)]
+        best = self.yardstick
+        return [c for c in configurations if best is None or not self.certainly_beats(best, c)]
 
-    def _surely_slower(self, configuration: Configuration, reference: Sequence[float]) -> bool:
-        rates = self.rates(configuration)
-        rate = math.exp(fmean(math.log(r) for r in rates))
-        # The windows' own error is small beside the noise between runs, which is counted.
-        reading = Reading(steps_per_second=rate, error=0.0, windows=0, seconds=0.0)
-        return certainly_slower(rate, reading, reference, self.noise, looks=1) is not None
+    def certainly_beats(self, winner: Configuration, loser: Configuration) -> bool:
+        """Return whether one configuration is certainly faster than another, by all their runs."""
+        mine, theirs = self._repeats[winner], self._repeats[loser]
+        error = self.noise.sd * math.sqrt(1 / len(mine) + 1 / len(theirs))
+        return surely_below(fmean(theirs) - fmean(mine), error, self.noise, looks=CHECKS)
 
     @property
     def costs(self) -> Costs:

@@ -111,6 +111,8 @@ def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None
     if policy == "off":
         remedy = "write source" if by_itself else "write data, or declare `input_context`"
         return f"With the shard policy 'off' every worker reads all examples; {remedy}."
+    if policy == "file" and not facts.file_shards:
+        return "The input does not come from files, so workers cannot divide it by file."
     if policy == "file" and facts.file_shards < workers:
         return (
             f"The input can be divided by file between {facts.file_shards} worker(s) at most, "
