@@ -110,7 +110,7 @@ def test_what_cannot_run_is_refused(
         ("auto", 0, "", None),
         ("auto", 1, "", "empty batches; write data"),
         ("auto", 2, "", None),
-        ("file", 0, "", r"between 0 worker\(s\) at most"),
+        ("file", 0, "", "does not come from files"),
         ("file", 1, "", "too few for 2"),
         ("file", 2, "", None),
         ("source", 0, "", "declares the parameter `input_context`"),
