@@ -30,7 +30,7 @@ from autotune.trial import Stage, Trial
 CHALLENGERS = 2
 """Distributed finalists at most."""
 DEFAULT_ROUNDS = 2
-"""Rounds in which the default takes part, to say what tuning gained; it decides nothing."""
+"""Rounds in which the default takes part, to say what tuning gained; it stays if it leads."""
 MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
@@ -112,9 +112,7 @@ class Finals:
                 return
             for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
-            if number + 1 == FEWEST:
-                # One yardstick from here on: rates of different rounds cannot be compared.
-                self._alone = (self.yardstick,)
+            self._settle_yardstick(number + 1)
             self._drop()
 
     def decision(self, share: float = LAST_LOOK) -> Decision:
@@ -178,6 +176,16 @@ class Finals:
         distribute = look is not None and verdict is Verdict.DISTRIBUTE
         settled = rounds >= max(LOOKS) and verdict is Verdict.ONE_DEVICE
         return distribute or settled
+
+    def _settle_yardstick(self, rounds: int) -> None:
+        if rounds == DEFAULT_ROUNDS and self._default:
+            alone = tuple(dict.fromkeys([*self._alone, self._default]))
+            if best_of(alone, self._rates) == self._default:
+                # Exploration was lucky with another one: the default is a rival to reckon with.
+                self._alone = alone
+        if rounds == FEWEST:
+            # One yardstick from here on: rates of different rounds cannot be compared.
+            self._alone = (self.yardstick,)
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""

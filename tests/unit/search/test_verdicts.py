@@ -138,6 +138,21 @@ def test_the_finals_keep_one_yardstick(tuner: Tuner, sd: float) -> None:
     assert {t.round for t in finals if t.configuration in late and (t.round or 0) >= 3} == rounds
 
 
+def test_a_default_that_was_unlucky_before_becomes_the_yardstick(tuner: Tuner) -> None:
+    """The finals compare with the default too, and keep it if it leads."""
+    runs = Counter[Configuration]()
+
+    def truth(c: Configuration) -> float:
+        runs[c] += 1
+        if not c.distributed:
+            return 100.0 if c == ALONE and runs[c] > 2 else 60.0 - c.steps_per_execution
+        return 90.0
+
+    result = tuner(truth, noise=0.02, options={"seconds": 400.0})
+    assert result.config == ALONE
+    assert result.verdict is Verdict.ONE_DEVICE
+
+
 def _finals(draw: random.Random, sd: float, truth: float, rivals: list[Configuration]) -> bool:
     """Play the finals' looks on invented rates, and return whether "distribute" was said."""
     rates: dict[Configuration, dict[int, float]] = {each: {} for each in (ALONE, *rivals)}
