@@ -36,7 +36,7 @@ for command in (script, spaces, machine):
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
-        from autotune.version import VERSION  # noqa: PLC0415 - reads the installed metadata
+        from autotune.version import VERSION
 
         typer.echo(f"autotune {VERSION}")
         raise typer.Exit

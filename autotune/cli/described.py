@@ -15,7 +15,7 @@ class DescribedCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        from autotune.config import axes, describe  # noqa: PLC0415 - see above
+        from autotune.config import axes, describe
 
         meanings = {name: describe(name) for name in axes()}
         for option in self.params:

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def start_engine() -> Engine:
     """Return this machine's engine, which begins to import TensorFlow in the background."""
-    from autotune.run.local import LocalEngine  # noqa: PLC0415 - only where trials are run
+    from autotune.run.local import LocalEngine
 
     return LocalEngine()

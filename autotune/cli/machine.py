@@ -24,6 +24,6 @@ def machine(
         put(found.model_dump_json(indent=2) + "\n")
     else:
         # The tables need scipy by way of the measurements, which takes a second.
-        from autotune.report import machine_table  # noqa: PLC0415
+        from autotune.report import machine_table
 
         show(machine_table(found))

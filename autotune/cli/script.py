@@ -28,8 +28,8 @@ def script(
 ) -> None:
     """Render the training program of a saved configuration again."""
     # Rendering needs most of autotune, which would make every other command start slower.
-    from autotune.recommendation import load_configuration  # noqa: PLC0415
-    from autotune.script import render  # noqa: PLC0415
+    from autotune.recommendation import load_configuration
+    from autotune.script import render
 
     saved = load_configuration(config)
     program = render(saved.configuration, saved.workload, saved.facts, saved.machine)

@@ -43,8 +43,8 @@ class Session:
         """Print what would be searched, and run nothing."""
         with start_engine() as engine:
             # Imported while the engine's own process imports TensorFlow; the same below.
-            from autotune.report import card  # noqa: PLC0415
-            from autotune.search.tune import dry_run  # noqa: PLC0415
+            from autotune.report import card
+            from autotune.search.tune import dry_run
 
             with _report() as report:
                 plan = dry_run(self._request(), engine, report)
@@ -57,14 +57,14 @@ class Session:
         """Search, write all files, and print the result."""
         self.copies.check()
         with start_engine() as engine, _terminated_as_by_ctrl_c():
-            from autotune.search.tune import tune  # noqa: PLC0415
+            from autotune.search.tune import tune
 
             with _report() as report:
                 result = tune(self._request(), engine, report)
         self._hand_over(result)
 
     def _request(self) -> TuningRequest:
-        from autotune.search.tune import TuningRequest  # noqa: PLC0415
+        from autotune.search.tune import TuningRequest
 
         return TuningRequest(
             workload=self.workload,
@@ -77,7 +77,7 @@ class Session:
         )
 
     def _hand_over(self, result: Recommendation) -> None:
-        from autotune.report import document, result_text  # noqa: PLC0415
+        from autotune.report import document, result_text
 
         if self.as_json:
             put(document(result, self.out).text())
@@ -90,7 +90,7 @@ class Session:
 
 def _report() -> LiveReport | PlainReport:
     """The live view in a terminal, lines elsewhere."""
-    from autotune.report import LiveReport, PlainReport  # noqa: PLC0415
+    from autotune.report import LiveReport, PlainReport
 
     console = notices()
     # Not `console.is_terminal`, which colours forced in a CI job make true.

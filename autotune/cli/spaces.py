@@ -23,8 +23,8 @@ def spaces(
 ) -> None:
     """List the ready-made search spaces, or show one with what applies on this machine."""
     # The tables need scipy by way of the measurements, which takes a second.
-    from autotune.report import space_list, space_text  # noqa: PLC0415
-    from autotune.space import AUTO, load_space, ready_made, space_for  # noqa: PLC0415
+    from autotune.report import space_list, space_text
+    from autotune.space import AUTO, load_space, ready_made, space_for
 
     if name is None:
         show(space_list(ready_made()))

@@ -41,11 +41,11 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     Ctrl-C once ends the search and keeps what was found; --resume goes on with it.
     """
     # Here, so that the help answers before all of this is imported.
-    from autotune.cli.copies import Copies  # noqa: PLC0415
-    from autotune.cli.session import Session  # noqa: PLC0415
-    from autotune.search.options import Options  # noqa: PLC0415
-    from autotune.space import Constraints  # noqa: PLC0415
-    from autotune.workload import Workload, factory_from_text  # noqa: PLC0415
+    from autotune.cli.copies import Copies
+    from autotune.cli.session import Session
+    from autotune.search.options import Options
+    from autotune.space import Constraints
+    from autotune.workload import Workload, factory_from_text
 
     constraints = Constraints(
         global_batch=global_batch,

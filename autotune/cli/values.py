@@ -40,7 +40,7 @@ def scalar(text: str, option: str) -> Scalar:
     """
     if _EXPONENT.fullmatch(text):
         return float(text)
-    import yaml  # noqa: PLC0415 - only where a value has to be read
+    import yaml
 
     try:
         value = yaml.safe_load(text)

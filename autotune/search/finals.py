@@ -1,7 +1,7 @@
 """The finals: the best few measured again, in fresh processes that take turns.
 
-Only these runs decide. The measurements that selected the finalists are not reused, because the
-best of many noisy figures is too high.
+Only these runs can say "distribute". The measurements that selected the finalists are not reused
+for that, because the best of many noisy figures is too high; against a challenger they do count.
 """
 
 from __future__ import annotations
