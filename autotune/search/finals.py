@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio
@@ -31,6 +31,8 @@ CHALLENGERS = 2
 """Distributed finalists at most."""
 DEFAULT_ROUNDS = 2
 """Rounds in which the default takes part, to say what tuning gained; it stays if it leads."""
+ENOUGH_ROUNDS = 4
+"""Rounds that should fit, or there are too many finalists for the time."""
 MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
@@ -70,13 +72,39 @@ def choose_finalists(history: History, default: Configuration) -> Finalists:
     )
 
 
+def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
+    """Return as many of the finalists as can run often enough in the time that is left.
+
+    A decision between two is worth more than two looks at five: the second challenger goes first,
+    then the second single device, then the default.
+    """
+    smaller = [
+        finalists,
+        replace(finalists, challengers=finalists.challengers[:1]),
+        replace(
+            finalists, challengers=finalists.challengers[:1], one_device=finalists.one_device[:1]
+        ),
+    ]
+    smaller.append(replace(smaller[-1], default=None))
+    for each in smaller:
+        if _seconds(history, each, ENOUGH_ROUNDS) <= left:
+            return each
+    return smaller[-1]
+
+
 def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
-    costs = history.costs
     rounds = max(LOOKS) if finalists.challengers else FEWEST
-    needed = [*finalists.one_device[:1], *finalists.challengers]
+    return _seconds(history, replace(finalists, one_device=finalists.one_device[:1]), rounds)
+
+
+def _seconds(history: History, finalists: Finalists, rounds: int) -> float:
+    costs = history.costs
     default = costs.seconds(finalists.default) if finalists.default else 0.0
-    return rounds * costs.total(needed) + DEFAULT_ROUNDS * default
+    # A second single device leaves when the yardstick is settled.
+    second = costs.total(finalists.one_device[1:])
+    arms = [*finalists.one_device[:1], *finalists.challengers]
+    return rounds * costs.total(arms) + FEWEST * second + DEFAULT_ROUNDS * default
 
 
 class Finals:

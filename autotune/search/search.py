@@ -12,7 +12,13 @@ from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
 from autotune.search.design import default_in, transfers
 from autotune.search.explore import Explorer
-from autotune.search.finals import Finalists, Finals, choose_finalists, finals_seconds
+from autotune.search.finals import (
+    Finalists,
+    Finals,
+    choose_finalists,
+    finals_seconds,
+    fitting,
+)
 from autotune.search.history import History
 from autotune.search.options import Options
 from autotune.search.runner import Runner
@@ -104,10 +110,11 @@ class Search:
             level.try_all(self._unknown_twins())
 
     def _decide(self) -> None:
+        finalists = fitting(self._finalists(), self._runner.history, self._budget.left)
         self._finals = Finals(
             self._runner,
             self._budget,
-            self._finalists(),
+            finalists,
             margin=self._options.margin,
             seed=self._options.seed,
         )

@@ -138,6 +138,14 @@ def test_the_finals_keep_one_yardstick(tuner: Tuner, sd: float) -> None:
     assert {t.round for t in finals if t.configuration in late and (t.round or 0) >= 3} == rounds
 
 
+def test_little_time_means_few_finalists(tuner: Tuner) -> None:
+    """Rather a decision between two than two looks at five."""
+    trials = tuner(speed(distributed=1.5), options={"seconds": 60.0}).trials
+    finals = [t for t in trials if t.stage is Stage.FINAL]
+    assert len({t.configuration for t in finals}) <= 4
+    assert max(t.round or 0 for t in finals) >= 2
+
+
 def test_a_default_that_was_unlucky_before_becomes_the_yardstick(tuner: Tuner) -> None:
     """The finals compare with the default too, and keep it if it leads."""
     runs = Counter[Configuration]()
