@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from autotune.config import Configuration, axes
+from autotune.space.part import STRUCTURE
 
 FIRST = (
     "per_replica_batch",
@@ -15,7 +16,7 @@ FIRST = (
     "cache",
 )
 """Axes with the largest effects on one device, by experience; the others follow."""
-STRUCTURE = ("strategy", "workers", "replicas_per_worker", "reduction", "shard_policy")
+WAY = ("strategy", *STRUCTURE)
 """Axes that say how a training is distributed; the others say how it is fed and stepped."""
 
 
@@ -46,10 +47,10 @@ def transfers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[C
     """
     groups: dict[tuple[object, ...], list[Configuration]] = {}
     for c in pool:
-        groups.setdefault(tuple(getattr(c, axis) for axis in STRUCTURE), []).append(c)
+        groups.setdefault(tuple(getattr(c, axis) for axis in WAY), []).append(c)
     same_replica, same_global = [], []
     for group in _by_turns(groups.values()):
-        fed = {name: getattr(yardstick, name) for name in axes() if name not in STRUCTURE}
+        fed = {name: getattr(yardstick, name) for name in axes() if name not in WAY}
         target = group[0].model_copy(update={**fed, "arguments": yardstick.arguments})
         same_replica.append(nearest(target, group))
         share = max(yardstick.global_batch // target.replicas, 1)
