@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,11 @@ from pydantic import ValidationError
 from autotune.durations import parse_seconds
 from autotune.errors import UsageError
 from autotune.run.engine import Engine
+from autotune.run.exclusive import exclusive
 from autotune.run.local import LocalEngine
-from autotune.search.events import Observer, nobody
+from autotune.search.checks import check
+from autotune.search.events import Notice, Observer, nobody
+from autotune.search.host import NO_HOST, this_host
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
 from autotune.space import Constraints, Space
@@ -55,8 +58,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     """Find out whether to distribute a training, how, and with which settings.
 
     Times real, short training runs on this machine in fresh processes. TensorFlow is not imported
-    into the calling process. Ctrl-C ends the search early and returns what was found, with
-    `interrupted` set.
+    into the calling process. While another search is timing on this machine it waits, and tells
+    the observer. Ctrl-C ends the search early and returns what was found, with `interrupted` set.
 
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
@@ -83,7 +86,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         storage: SQLAlchemy URL of its database; None puts it into `out`.
         resume: Go on with a study that was interrupted.
         observer: Is told of each trial as it starts and ends.
-        engine: Runs the trials; None takes this machine.
+        engine: Runs the trials; None takes this machine, and only then are past measurements used
+            and kept, and other searches waited for.
 
     Raises:
         UsageError: The call, a factory or the space is wrong; nothing was run.
@@ -118,11 +122,19 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         )
     except ValidationError as exc:
         raise _usage_error(exc) from exc
-    with nullcontext(engine) if engine else LocalEngine() as running:
+    check(request)
+    with nullcontext(engine) if engine else _own_engine(request, observer) as running:
         # Optuna takes a second to import: time in which the engine's own process starts.
         from autotune.search.tune import tune  # noqa: PLC0415
 
-        return tune(request, running, observer)
+        return tune(request, running, observer, NO_HOST if engine else this_host())
+
+
+@contextmanager
+def _own_engine(request: TuningRequest, observer: Observer) -> Iterator[Engine]:
+    name = request.workload.name
+    with exclusive(name, lambda text: observer(Notice(text))), LocalEngine() as engine:
+        yield engine
 
 
 def _usage_error(exc: ValidationError) -> UsageError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 
 def answers() -> Console:
@@ -24,3 +25,8 @@ def put(text: str) -> None:
 def show(answer: RenderableType) -> None:
     """Print an answer for people."""
     answers().print(answer)
+
+
+def say(text: str) -> None:
+    """Print a notice in one line, however long, so that whoever searches a log finds it."""
+    notices().print(Text(text), soft_wrap=True)

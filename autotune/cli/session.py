@@ -14,7 +14,7 @@ import typer
 
 from autotune.cli.consoles import notices, put, show
 from autotune.cli.copies import Copies
-from autotune.cli.engine import start_engine
+from autotune.cli.engine import start_engine, timing_engine
 from autotune.errors import Interrupted
 from autotune.search.options import Options
 from autotune.workload import Workload
@@ -22,7 +22,7 @@ from autotune.workload import Workload
 if TYPE_CHECKING:
     from autotune.recommendation import Recommendation
     from autotune.report import LiveReport, PlainReport
-    from autotune.search.tune import TuningRequest
+    from autotune.search.request import TuningRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +55,21 @@ class Session:
 
     def search(self) -> None:
         """Search, write all files, and print the result."""
+        from autotune.search.checks import check
+
         self.copies.check()
-        with start_engine() as engine, _terminated_as_by_ctrl_c():
+        request = self._request()
+        check(request)
+        with _terminated_as_by_ctrl_c(), timing_engine(self.workload.name) as engine:
+            from autotune.search.host import this_host
             from autotune.search.tune import tune
 
             with _report() as report:
-                result = tune(self._request(), engine, report)
+                result = tune(request, engine, report, this_host())
         self._hand_over(result)
 
     def _request(self) -> TuningRequest:
-        from autotune.search.tune import TuningRequest
+        from autotune.search.request import TuningRequest
 
         return TuningRequest(
             workload=self.workload,

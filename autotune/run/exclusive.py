@@ -1,0 +1,152 @@
+"""Keeps the machine to one search at a time: two would spoil each other's timings.
+
+The lock is the kernel's, on a file that all users share, and falls when its process ends, however
+it ends. Containers that share no folder do not see each other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from autotune.errors import Interrupted
+from autotune.value import Value
+
+PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
+"""Folders that every user may write, whatever their TMPDIR; the first that has or takes the file
+counts."""
+NAME = "autotune.lock"
+POLL_SECONDS = 0.5
+REMIND_SECONDS = 60.0
+_LONGEST = 100
+_WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
+"""How to open the file, best first. Never O_CREAT on one that exists: in a sticky folder the kernel
+may refuse that for another user's file. It may appear between two attempts."""
+_SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+Tell = Callable[[str], None]
+"""Is given sentences that the user should know."""
+
+
+class Holder(Value):
+    """The search that holds the machine, as it wrote itself down."""
+
+    pid: int
+    since: float = Field(ge=0, le=1e11)
+    """Unix time in seconds."""
+    what: str
+
+    def __str__(self) -> str:
+        """Return it in a few words; another user may have written them."""
+        began = datetime.fromtimestamp(self.since, UTC).astimezone()
+        today = began.date() == datetime.now(UTC).astimezone().date()
+        shown = "".join(each for each in self.what if each.isprintable())[:_LONGEST]
+        return f"process {self.pid}, started {began:{'%H:%M' if today else '%d %b %H:%M'}}, {shown}"
+
+
+@contextmanager
+def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterator[None]:
+    """Wait until no other search is timing on this machine, then keep others waiting.
+
+    Where no lock can be had the search goes on without one, and the user is told.
+
+    Args:
+        what: Names this search to those that wait for it.
+        tell: Is told at once of whom it waits for, and again each minute.
+        places: Where the file may be.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed while waiting.
+    """
+    with ExitStack() as held:
+        file = next((each for each in map(_opened, places) if each is not None), None)
+        if file is None:
+            tell(
+                "Another search on this machine would go unnoticed, because no file can be locked "
+                f"in {' or '.join(map(str, places))}: run one at a time."
+            )
+        else:
+            held.callback(os.close, file)
+            _wait(file, tell)
+            held.callback(_release, file)
+            _sign(file, Holder(pid=os.getpid(), since=time.time(), what=what).model_dump_json())
+        yield
+
+
+def _opened(folder: Path) -> int | None:
+    """Return a descriptor of the lock file, or None where it cannot be had or locked."""
+    for way in _WAYS:
+        with suppress(OSError), ExitStack() as held:
+            file = os.open(folder / NAME, way | _SAFELY, 0o666)
+            held.callback(os.close, file)
+            if way & os.O_CREAT:
+                os.fchmod(file, 0o666)  # whatever the mask of whoever comes first
+            _check(file)
+            held.pop_all()
+            return file
+    return None
+
+
+def _check(file: int) -> None:
+    """Raise OSError unless the file is what it seems, so that writing to it harms nothing else."""
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise FileExistsError
+    fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
+
+
+def _wait(file: int, tell: Tell) -> None:
+    began, due = time.monotonic(), 0.0
+    try:
+        while not _locked(file):
+            waited = time.monotonic() - began
+            if waited >= due:
+                tell(_notice(file, waited))
+                due += REMIND_SECONDS
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt as exc:
+        raise Interrupted("Stopped while waiting for another search.") from exc
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _notice(file: int, waited: float) -> str:
+    holder = _holder(file)
+    who = f"Another search ({holder})" if holder else "Another search"
+    minutes = int(waited // 60)
+    wait = f"waiting for it, {minutes} min so far" if minutes else "waiting for it"
+    return f"{who} is timing on this machine; {wait}. Ctrl-C ends."
+
+
+def _holder(file: int) -> Holder | None:
+    try:
+        return Holder.model_validate_json(os.pread(file, 4096, 0))
+    except (OSError, ValidationError):
+        return None
+
+
+def _sign(file: int, text: str) -> None:
+    # A full disk, or a file that may only be read, costs those who wait a name.
+    with suppress(OSError):
+        os.ftruncate(file, 0)
+        os.pwrite(file, text.encode(), 0)
+
+
+def _release(file: int) -> None:
+    _sign(file, "")
+    # A process that was forked meanwhile may keep the file open, and with it the lock.
+    fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,178 @@
+"""What other programs take of the cores that trials run on.
+
+Two looks at the kernel's counters, and the difference between them, so that looking costs a few
+milliseconds before the first trial and after the last, and nothing in between.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+NOTICEABLE = 0.1
+"""Share of the cores that others must take before it is worth a word."""
+SHORTEST_SECONDS = 0.5
+"""Over less time the kernel's ticks, of 10 ms or less, say too little."""
+_NAMEABLE = 0.05
+"""Cores that a program must have kept busy to be named."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """The counters of the cores that this process may use, in seconds of processor time."""
+
+    at: float
+    """The monotonic clock."""
+    cores: int
+    busy: float
+    """Used by all programs and by the kernel for them. Without interrupts: they are nobody's."""
+    stolen: float
+    """Withheld by the hypervisor while there was something to run."""
+    own: float
+    """Used by this process and all that descend from it, ended ones included."""
+    others: Mapping[str, float]
+    """Used by each process that does not descend from this one: `python (pid 77)`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """What others took between two looks."""
+
+    seconds: float
+    cores: int
+    """Cores that there are."""
+    busy: float
+    """Mean number of cores that other programs kept busy."""
+    stolen: float
+    """Mean number of cores that the hypervisor withheld."""
+    busiest: str | None = None
+    """The program that used most of it: `python (pid 77)`."""
+
+    @property
+    def noticeable(self) -> bool:
+        """Whether it can have disturbed timings."""
+        share = (self.busy + self.stolen) / self.cores
+        return self.seconds >= SHORTEST_SECONDS and share >= NOTICEABLE
+
+
+def look(statistics: Path = Path("/proc/stat")) -> Look:
+    """Return the counters as they are now; zeros where the kernel does not tell."""
+    cores = os.sched_getaffinity(0)
+    busy, stolen = _counted(statistics, {f"cpu{core}" for core in cores})
+    own, others = _divided(psutil.process_iter(["ppid", "name", "cpu_times"]))
+    return Look(
+        at=time.monotonic(), cores=len(cores), busy=busy, stolen=stolen, own=own, others=others
+    )
+
+
+def between(first: Look, last: Look) -> Load:
+    """Return what others took from one look to the next."""
+    seconds = max(last.at - first.at, 1e-9)
+    # Ticks are coarser than what processes are charged, so a little less than nothing is nothing.
+    busy = max((last.busy - first.busy) - (last.own - first.own), 0.0)
+    return Load(
+        seconds=seconds,
+        cores=last.cores,
+        busy=busy / seconds,
+        stolen=max(last.stolen - first.stolen, 0.0) / seconds,
+        busiest=_busiest(first.others, last.others, _NAMEABLE * seconds),
+    )
+
+
+def unseen() -> Look:
+    """Return counters that never move, for a machine that cannot be looked at."""
+    return Look(at=0.0, cores=1, busy=0.0, stolen=0.0, own=0.0, others={})
+
+
+class Meter:
+    """Tells what others took since it was made, or since it was last read.
+
+    Args:
+        look: Reads the counters.
+    """
+
+    def __init__(self, look: Callable[[], Look] = look) -> None:
+        self._look = look
+        self._last = look()
+
+    def read(self) -> Load:
+        """Return what others took, and begin anew."""
+        first, self._last = self._last, self._look()
+        return between(first, self._last)
+
+
+def warning(load: Load) -> str | None:
+    """Return what to say of it before a search, or None if it is not worth a word."""
+    if not load.noticeable:
+        return None
+    taken = _taken(load, "use", "withholds")
+    return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and the search less sure."
+
+
+def remark(load: Load) -> str | None:
+    """Return what to say of it after a search, or None if it is not worth a word."""
+    if not load.noticeable:
+        return None
+    taken = _taken(load, "used", "withheld")
+    return f"During the search, on average, {taken}: the timings are noisier for it."
+
+
+def _taken(load: Load, use: str, withhold: str) -> str:
+    parts = []
+    if load.busy >= _NAMEABLE:
+        most = f", {load.busiest} most" if load.busiest else ""
+        parts.append(f"other programs {use} {load.busy:.1f} of {load.cores} cores{most}")
+    if load.stolen >= _NAMEABLE:
+        parts.append(f"the hypervisor {withhold} {load.stolen:.1f} of {load.cores} cores")
+    return ", and ".join(parts)
+
+
+def _counted(statistics: Path, cores: set[str]) -> tuple[float, float]:
+    """Return the seconds that some cores were busy, and those that were stolen from them."""
+    busy = stolen = 0
+    try:
+        lines = statistics.read_text(encoding="ascii").splitlines()
+    except OSError:
+        lines = []
+    for name, *fields in map(str.split, lines):
+        if name in cores:
+            user, nice, system, _idle, _wait, _irq, _softirq, steal, *_guests = map(int, fields)
+            busy += user + nice + system
+            stolen += steal
+    return busy / _TICKS, stolen / _TICKS
+
+
+def _divided(processes: Iterable[psutil.Process]) -> tuple[float, dict[str, float]]:
+    """Return the processor time of this process's family, and of each process outside it."""
+    known = {each.pid: each.info for each in processes if each.info["cpu_times"] is not None}
+    family = _family({pid: info["ppid"] for pid, info in known.items()})
+    own, others = 0.0, {}
+    for pid, info in known.items():
+        times = info["cpu_times"]
+        if pid in family:
+            # Whoever has ended is in the account of who waited for it, in the family too.
+            own += times.user + times.system + times.children_user + times.children_system
+        else:
+            others[f"{info['name']} (pid {pid})"] = times.user + times.system
+    return own, others
+
+
+def _family(parents: Mapping[int, int]) -> set[int]:
+    """Return this process and all that descend from it."""
+    family = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    return family
+
+
+def _busiest(first: Mapping[str, float], last: Mapping[str, float], least: float) -> str | None:
+    """Return the program that used most, unless that is less than some seconds."""
+    used = {name: seconds - first.get(name, 0.0) for name, seconds in last.items()}
+    busiest = max(used, key=lambda name: used[name], default=None)
+    return busiest if busiest is not None and used[busiest] >= least else None

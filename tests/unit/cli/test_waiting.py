@@ -1,0 +1,62 @@
+"""Commands while another search is timing on this machine."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from autotune.cli.engine import timing_engine
+from autotune.run import exclusive as module
+from autotune.run.exclusive import exclusive
+from autotune.testing import FakeEngine
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _held(tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another search holds the machine, and the user soon loses patience."""
+    here = partial(exclusive, places=[tmp_path])
+    monkeypatch.setattr("autotune.cli.session.timing_engine", timing_engine)
+    monkeypatch.setattr("autotune.cli.engine.start_engine", lambda: engine)
+    monkeypatch.setattr("autotune.run.exclusive.exclusive", here)
+    monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
+    with here("theirs:model_fn", print):
+        yield
+
+
+def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
+    """At once, on stderr; Ctrl-C ends the wait with the exit code of an interruption."""
+    done = tune()
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert "theirs:model_fn) is timing on this machine; waiting for it." in first
+    assert second == "Error: Stopped while waiting for another search."
+    assert not engine.requests
+
+
+def test_a_scheduler_may_end_the_wait(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM is taken as Ctrl-C here too."""
+    monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGTERM))
+    assert tune().exit_code == 130
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--space", "nosuch"), ("--out", "mine.py/out"), ("--study", "a/b")]
+)
+def test_a_wrong_call_does_not_wait(tune: Run, wrong: tuple[str, str]) -> None:
+    """Nobody waits for a search of another's to learn of a typing error."""
+    done = tune(*wrong)
+    assert done.exit_code == 2
+    assert "Another search" not in done.stderr
+
+
+def test_a_dry_run_does_not_wait(tune: Run) -> None:
+    """It times nothing."""
+    assert tune("--dry-run").exit_code == 0

@@ -1,0 +1,125 @@
+"""A store that cannot be used costs a search nothing but a sentence."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from autotune.past import store
+from autotune.past.store import Past
+
+from .conftest import MACHINE, WORKLOAD, session
+
+Spoil = Callable[[Path], object]
+
+
+def nonsense(file: Path) -> None:
+    file.write_bytes(b"this is no database" * 100)
+
+
+def torn(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def other_tables(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("ALTER TABLE measured DROP COLUMN stage")
+
+
+def folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [nonsense, torn, other_tables, folder])
+def test_a_broken_store_is_told_once(past: Past, file: Path, told: list[str], spoil: Spoil) -> None:
+    """Reading gives nothing, writing does nothing, and the sentence says what to do."""
+    past.add(session())
+    spoil(file)
+    assert past.measurements(MACHINE, WORKLOAD) == ()
+    past.noise(MACHINE)
+    past.add(session("b"))
+    assert len(told) == 1
+    assert str(file) in told[0]
+    assert "delete the file" in told[0]
+    assert "\n" not in told[0]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, told: list[str]) -> None:
+    """Nothing is kept, and the search is over all the same."""
+    (tmp_path / "file").touch()
+    past = Past(tmp_path / "file" / "measurements.db", told.append)
+    assert past.measurements(MACHINE, WORKLOAD) == ()
+    past.add(session())
+    assert len(told) == 1
+
+
+def read_only(file: Path) -> Past:
+    """Return a store that may be read but not written, also by a user who may write anything."""
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON measured "
+            "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+    return Past(file)
+
+
+def test_a_store_that_cannot_be_written_is_still_read(past: Past, file: Path) -> None:
+    """A search is kept whole or not at all."""
+    past.add(session())
+    full = read_only(file)
+    full.add(session("b", ended=2.0))
+    assert {each.session for each in full.measurements(MACHINE, WORKLOAD)} == {"a"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+def test_a_read_only_file_is_still_read(past: Past, file: Path, told: list[str]) -> None:
+    """The user learns that this search is not kept."""
+    past.add(session())
+    file.chmod(0o444)
+    file.parent.chmod(0o555)
+    try:
+        assert past.measurements(MACHINE, WORKLOAD) == session().measured
+        past.add(session("b"))
+    finally:
+        file.parent.chmod(0o755)
+    assert len(told) == 1
+
+
+def test_a_locked_store_is_not_waited_for(
+    past: Past, file: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may hold it for long; a search has better things to do."""
+    past.add(session())
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.01)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert past.measurements(MACHINE, WORKLOAD) == ()
+        past.add(session("b"))
+    assert len(told) == 1
+    assert "locked" in told[0]
+
+
+def _write(file: Path, name: str, count: int, failed: object) -> None:
+    for number in range(count):
+        Past(file, lambda _: failed.set()).add(session(f"{name}{number}"))  # type: ignore[attr-defined]
+
+
+def test_two_processes_may_write_at_once(file: Path) -> None:
+    """Even the first time, when both make the tables; nothing is lost."""
+    fork = multiprocessing.get_context("fork")
+    failed = fork.Event()
+    writers = [fork.Process(target=_write, args=(file, name, 5, failed)) for name in "ab"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join(30)
+    assert not failed.is_set()
+    found = {each.session for each in Past(file).measurements(MACHINE, WORKLOAD)}
+    assert len(found) == 10

@@ -1,0 +1,207 @@
+"""One search at a time on a machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from autotune.errors import Interrupted
+from autotune.run import exclusive as module
+from autotune.run.exclusive import NAME, Holder, exclusive
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from autotune.run.exclusive import exclusive
+with exclusive("theirs:model_fn", print, [Path(sys.argv[1])]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+
+
+@pytest.fixture
+def told() -> list[str]:
+    """What the user was told."""
+    return []
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the machine."""
+    call = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def locked(file: Path) -> bool:
+    """Whether somebody holds the lock."""
+    with file.open() as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_a_free_machine_is_taken_at_once(tmp_path: Path, told: list[str]) -> None:
+    """Without a word, and let go of at the end, by an error too."""
+    with suppress(KeyError), exclusive("mine", told.append, [tmp_path]):
+        assert locked(tmp_path / NAME)
+        raise KeyError
+    assert not locked(tmp_path / NAME)
+    assert told == []
+
+
+def test_every_user_can_open_the_file(tmp_path: Path) -> None:
+    """Whatever the mask of whoever came first."""
+    before = os.umask(0o077)
+    try:
+        with exclusive("mine", print, [tmp_path]):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o666
+
+
+def test_the_second_waits_and_is_told_for_whom(
+    tmp_path: Path, other: subprocess.Popen[str]
+) -> None:
+    """The kernel drops the lock of a process that was killed; then the next one goes on."""
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        other.kill()
+
+    with exclusive("mine", tell, [tmp_path]):
+        assert other.wait() == -signal.SIGKILL
+    assert len(told) == 1
+    began = time.strftime("%H:%M")[:2]
+    assert told[0].startswith(f"Another search (process {other.pid}, started {began}")
+    assert "theirs:model_fn) is timing on this machine; waiting for it. Ctrl-C ends." in told[0]
+
+
+@pytest.mark.usefixtures("other")
+def test_who_waits_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and then, so that nobody takes it for dead; Ctrl-C ends it as an interruption."""
+    monkeypatch.setattr(module, "REMIND_SECONDS", 0.05)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted) as caught, exclusive("mine", tell, [tmp_path]):
+        pytest.fail("the machine was taken")
+    assert caught.value.exit_code == 130
+    assert Holder.model_validate_json((tmp_path / NAME).read_text()).what == "theirs:model_fn"
+
+
+def test_a_forked_process_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """A notebook may leave processes behind that hold all of its open files."""
+    with exclusive("mine", print, [tmp_path]):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+    try:
+        assert not locked(tmp_path / NAME)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", '{"pid": 1}', '{"pid": 1, "since": 1e300, "what": "x"}']
+)
+def test_a_holder_that_did_not_sign_is_waited_for(tmp_path: Path, text: str) -> None:
+    """Its name is a courtesy; the lock is what counts."""
+    (tmp_path / NAME).write_text(text)
+    told: list[str] = []
+    with (tmp_path / NAME).open() as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+
+        def tell(notice: str) -> None:
+            told.append(notice)
+            fcntl.flock(holder, fcntl.LOCK_UN)
+
+        with exclusive("mine", tell, [tmp_path]):
+            pass
+    assert told[0].startswith("Another search is timing on this machine")
+
+
+def test_what_another_user_wrote_cannot_steer_the_terminal() -> None:
+    """Only printable characters are shown, and not too many."""
+    shown = str(Holder(pid=1, since=0, what="\x1b[31m\n" + "x" * 1000))
+    assert shown.isprintable()
+    assert len(shown) < 200
+
+
+def symlink(file: Path, victim: Path) -> None:
+    file.symlink_to(victim)
+
+
+def hard_link(file: Path, victim: Path) -> None:
+    file.hardlink_to(victim)
+
+
+def pipe(file: Path, _: Path) -> None:
+    os.mkfifo(file)
+
+
+def folder(file: Path, _: Path) -> None:
+    file.mkdir()
+
+
+@pytest.mark.parametrize("trap", [symlink, hard_link, pipe, folder])
+def test_a_trap_is_left_alone(
+    tmp_path: Path, told: list[str], trap: Callable[[Path, Path], None]
+) -> None:
+    """In a folder that all may write, the name may stand for something else: the next place."""
+    victim, second = tmp_path / "victim", tmp_path / "second"
+    victim.write_text("dear")
+    victim.chmod(0o600)
+    second.mkdir()
+    trap(tmp_path / NAME, victim)
+    with exclusive("mine", told.append, [tmp_path, second]):
+        assert locked(second / NAME)
+    assert victim.read_text() == "dear"
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o600
+    assert told == []
+
+
+def test_a_file_that_may_only_be_read_is_locked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody learns who holds it, and that is all."""
+    (tmp_path / NAME).touch()
+    monkeypatch.setattr(module, "_WAYS", (os.O_RDONLY,))
+    with exclusive("mine", print, [tmp_path]):
+        assert locked(tmp_path / NAME)
+    assert (tmp_path / NAME).read_text() == ""
+
+
+def test_without_any_place_the_search_goes_on(tmp_path: Path, told: list[str]) -> None:
+    """The user is told to take care of it."""
+    with exclusive("mine", told.append, [tmp_path / "missing"]):
+        pass
+    assert len(told) == 1
+    assert "run one at a time" in told[0]

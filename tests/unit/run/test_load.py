@@ -1,0 +1,118 @@
+"""What other programs take of the cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.run.load import Load, Look, Meter, between, look, remark, unseen, warning
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def seen(at: float, **counters: Any) -> Look:
+    zeros = {"busy": 0.0, "stolen": 0.0, "own": 0.0, "others": {}}
+    return Look(at=at, cores=2, **{**zeros, **counters})
+
+
+def load(busy: float = 0.0, stolen: float = 0.0, **other: Any) -> Load:
+    return Load(**{"seconds": 10.0, "cores": 2, "busy": busy, "stolen": stolen, **other})
+
+
+def test_what_is_not_ours_is_others() -> None:
+    """Mean cores over the time between two looks; our own processes do not count."""
+    first = seen(0.0, busy=100.0, own=50.0, stolen=1.0)
+    last = seen(10.0, busy=120.0, own=57.0, stolen=3.0)
+    found = between(first, last)
+    assert (found.busy, found.stolen, found.seconds) == pytest.approx((1.3, 0.2, 10.0))
+
+
+def test_rounding_gives_nothing_below_zero() -> None:
+    """The kernel counts cores in ticks and processes more finely."""
+    assert between(seen(0.0), seen(10.0, own=0.1)).busy == 0
+
+
+def test_the_busiest_program_is_named() -> None:
+    """By what it used meanwhile, not by what it had used before."""
+    first = seen(0.0, others={"old (pid 1)": 900.0})
+    last = seen(10.0, others={"old (pid 1)": 901.0, "new (pid 2)": 5.0, "none (pid 3)": 0.0})
+    assert between(first, last).busiest == "new (pid 2)"
+    assert between(first, seen(10.0, others={"old (pid 1)": 900.1})).busiest is None
+
+
+def test_a_warning_says_how_much_and_who() -> None:
+    """In one sentence, with what it means."""
+    assert warning(load(1.3, busiest="python (pid 77)")) == (
+        "Other programs use 1.3 of 2 cores, python (pid 77) most: timings will be noisier and the "
+        "search less sure."
+    )
+
+
+def test_a_remark_speaks_of_the_past() -> None:
+    """It stands among the reasons of the verdict; stolen time is told apart."""
+    assert remark(load(1.3, stolen=0.4)) == (
+        "During the search, on average, other programs used 1.3 of 2 cores, and the hypervisor "
+        "withheld 0.4 of 2 cores: the timings are noisier for it."
+    )
+    assert warning(load(stolen=0.4)) == (
+        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and the search less sure."
+    )
+
+
+@pytest.mark.parametrize("quiet", [load(0.19), load(1.9, seconds=0.1), load(1.9, cores=64)])
+def test_little_is_not_worth_a_word(quiet: Load) -> None:
+    """A tenth of the cores disturbs; a moment says too little."""
+    assert warning(quiet) is None
+    assert remark(quiet) is None
+
+
+def test_a_meter_begins_anew_with_each_reading() -> None:
+    """The time before the search and the search itself are told apart."""
+    looks = iter([seen(0.0), seen(10.0, busy=20.0), seen(20.0, busy=21.0)])
+    meter = Meter(lambda: next(looks))
+    assert meter.read().busy == pytest.approx(2.0)
+    assert meter.read().busy == pytest.approx(0.1)
+
+
+def test_a_machine_that_cannot_be_looked_at_is_quiet() -> None:
+    """Such as one that is only played."""
+    assert warning(Meter(unseen).read()) is None
+
+
+def test_our_own_children_are_ours_even_when_they_have_ended() -> None:
+    """Of a grandchild that is gone, its parents' account tells."""
+    before = look()
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert look().own - before.own >= 0.3
+
+
+def test_others_are_not_ours() -> None:
+    """This process and its children are not among the others."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in look().others}
+        child.kill()
+    assert not others & {os.getpid(), child.pid}
+
+
+def test_only_cores_that_we_may_use_count(tmp_path: Path) -> None:
+    """In a container the kernel lists those of others too; waiting and interrupts are no use."""
+    core = min(os.sched_getaffinity(0))
+    tick = os.sysconf("SC_CLK_TCK")
+    line = f"{tick} {2 * tick} {3 * tick} 900 900 900 900 {4 * tick} 0 0"
+    (tmp_path / "stat").write_text(f"cpu {line}\ncpu{core} {line}\ncpu9999 {line}\nintr 1\n")
+    found = look(tmp_path / "stat")
+    assert (found.busy, found.stolen) == (6.0, 4.0)
+
+
+def test_a_kernel_that_does_not_tell_is_quiet(tmp_path: Path) -> None:
+    """There is nothing to say then."""
+    first = look(tmp_path / "missing")
+    time.sleep(0.01)
+    assert between(first, look(tmp_path / "missing")).busy == 0
