@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from autotune.space import Space
     from autotune.trial import Trial
     from autotune.tuning import autotune
+    from autotune.verification.answer import Answer
+    from autotune.verification.verification import Verification
+    from autotune.verification.verify import verify
 
 _HOMES = {
     "autotune.config": ("Configuration",),
@@ -63,10 +66,14 @@ _HOMES = {
     "autotune.space": ("Space",),
     "autotune.trial": ("Trial",),
     "autotune.tuning": ("autotune",),
+    "autotune.verification.answer": ("Answer",),
+    "autotune.verification.verification": ("Verification",),
+    "autotune.verification.verify": ("verify",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Answer",
     "AutotuneError",
     "Configuration",
     "ConfigurationError",
@@ -87,9 +94,11 @@ __all__ = [
     "Trial",
     "UsageError",
     "Verdict",
+    "Verification",
     "WorkloadError",
     "autotune",
     "load_configuration",
+    "verify",
 ]
 
 

@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 
 from autotune.cli.described import DescribedCommand
+from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES
+from autotune.cli.doctor import doctor
 from autotune.cli.guard import guarded
 from autotune.cli.machine import machine
 from autotune.cli.script import script
 from autotune.cli.spaces import spaces
 from autotune.cli.tune import tune
+from autotune.cli.verify import EXIT_CODES as VERIFY_CODES
+from autotune.cli.verify import verify
 
 EXIT_CODES = (
     "Exit codes: 0 a recommendation was made, 2 the call was wrong, 3 nothing could be measured, "
@@ -30,6 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(cls=DescribedCommand, epilog=EXIT_CODES)(guarded(tune))
+app.command(epilog=VERIFY_CODES)(guarded(verify))
+app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 for command in (script, spaces, machine):
     app.command()(guarded(command))
 

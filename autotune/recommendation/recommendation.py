@@ -8,7 +8,7 @@ from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.output import write_files
-from autotune.recommendation.saved import SavedConfiguration
+from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
 from autotune.trial import Trial
 from autotune.value import Value
@@ -29,10 +29,14 @@ class Recommendation(Value):
     speedup: Interval
     """Throughput of the recommended configuration as a multiple of the best single device's:
     exactly one if that is what is recommended."""
+    one_device: Configuration | None = None
+    """The best single-device configuration of the finals."""
     best_distributed: Configuration | None
     """The best distributed finalist, recommended or not."""
     distributed_speedup: Interval | None
     """Its throughput as a multiple of the best single device's."""
+    margin: float = USUAL_MARGIN
+    """A gain below this share is not worth the trouble of distribution."""
     over_default: Interval | None
     """Throughput of the recommended configuration as a multiple of what Keras does by itself."""
     script: str
@@ -61,6 +65,10 @@ class Recommendation(Value):
             global_batch=self.config.global_batch,
             examples_per_second=self.examples_per_second,
             speedup=self.speedup,
+            one_device=self.one_device,
+            best_distributed=self.best_distributed,
+            distributed_speedup=self.distributed_speedup,
+            margin=self.margin,
             workload=self.workload,
             facts=self.facts,
             machine=self.machine,

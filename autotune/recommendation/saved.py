@@ -20,6 +20,8 @@ from autotune.recommendation.verdict import Verdict
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
+USUAL_MARGIN = 0.03
+"""Unless the user says otherwise, a gain below this share is not worth the trouble."""
 HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
 
 
@@ -35,6 +37,14 @@ class SavedConfiguration(Value):
     examples_per_second: Interval | None = None
     speedup: Interval | None = None
     """As a multiple of the best single-device configuration."""
+    one_device: Configuration | None = None
+    """The best single-device configuration of the finals; None in a file of before."""
+    best_distributed: Configuration | None = None
+    """The best distributed finalist, recommended or not."""
+    distributed_speedup: Interval | None = None
+    """Its throughput as a multiple of the best single device's."""
+    margin: float = USUAL_MARGIN
+    """A gain below this share is not worth the trouble of distribution."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

@@ -5,6 +5,7 @@ imported by the processes that are timed.
 """
 
 from autotune.report.card import card
+from autotune.report.checkup import checkup_document, checkup_text
 from autotune.report.document import ResultDocument, document
 from autotune.report.files import written
 from autotune.report.live import LiveReport
@@ -12,16 +13,23 @@ from autotune.report.machine import machine_table
 from autotune.report.plain import PlainReport
 from autotune.report.result import result_text
 from autotune.report.spaces import space_list, space_text
+from autotune.report.turns import TurnsReport
+from autotune.report.verification import verification_document, verification_text
 
 __all__ = [
     "LiveReport",
     "PlainReport",
     "ResultDocument",
+    "TurnsReport",
     "card",
+    "checkup_document",
+    "checkup_text",
     "document",
     "machine_table",
     "result_text",
     "space_list",
     "space_text",
+    "verification_document",
+    "verification_text",
     "written",
 ]

@@ -30,6 +30,10 @@ def saved(workload: Workload) -> SavedConfiguration:
     )
 
 
+BEFORE = Path(__file__).with_name("before.yaml")
+"""As version 0.1.0 wrote it at first, without what a later check needs."""
+
+
 @pytest.mark.parametrize("suffix", [".yaml", ".json", ".toml"])
 def test_what_is_written_is_read_again(tmp_path: Path, workload: Workload, suffix: str) -> None:
     """All three formats hold everything."""
@@ -48,6 +52,27 @@ def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
     assert not read.workload.model.pickled
     before = render(saved(workload).configuration, workload, FAKE_FACTS, FAKE_MACHINE)
     assert render(read.configuration, read.workload, read.facts, read.machine) == before
+
+
+def test_what_a_later_check_needs_is_kept(tmp_path: Path, workload: Workload) -> None:
+    """The rivals of the finals and the margin come back."""
+    extra = {
+        "one_device": Configuration(per_replica_batch=64),
+        "best_distributed": Configuration(strategy="mirrored", replicas_per_worker=2),
+        "distributed_speedup": Interval(low=1.1, value=1.2, high=1.3),
+        "margin": 0.1,
+    }
+    path = tmp_path / "config.yaml"
+    save_configuration(saved(workload).model_copy(update=extra), path)
+    read = load_configuration(path)
+    assert {name: getattr(read, name) for name in extra} == extra
+
+
+def test_a_file_of_before_can_be_read(workload: Workload) -> None:
+    """What it does not hold is unknown, and the margin is the usual one."""
+    assert load_configuration(BEFORE) == saved(workload)
+    assert load_configuration(BEFORE).one_device is None
+    assert load_configuration(BEFORE).margin == 0.03
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""`autotune verify`: does a saved recommendation still hold?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autotune.cli.consoles import notices, put, show
+from autotune.cli.engine import timing_engine
+
+if TYPE_CHECKING:
+    from autotune.verification.verification import Verification
+
+FAILED = 1
+EXIT_CODES = (
+    "Exit codes: 0 it holds, or is not refuted; 1 it fails, or with --strict is not confirmed; "
+    "2 the call was wrong; 130 interrupted."
+)
+
+
+def verify(
+    *,
+    config: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG",
+            help="A configuration that `autotune tune` has saved.",
+            show_default=False,
+        ),
+    ],
+    seconds: Annotated[
+        float, typer.Option(min=1.0, help="Time for all of it; it ends sooner if it is clear.")
+    ] = 50.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail also if it is not confirmed.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the order within each pair.")] = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
+    ] = False,
+) -> None:
+    """Say whether a saved recommendation still holds on this machine and with today's code.
+
+    Runs what is recommended and its rival in turns, in fresh processes. Call it in the folder
+    where `autotune tune` ran, because the factories are looked up from there.
+    """
+    # Here, so that the help answers before all of this is imported; the same below.
+    from autotune.recommendation import load_configuration
+
+    saved = load_configuration(config)
+    with timing_engine(saved.workload.name) as engine:
+        from autotune.report import TurnsReport
+        from autotune.verification.verify import verify as check
+
+        report = TurnsReport(notices())
+        found = check(saved, seconds=seconds, seed=seed, observer=report, engine=engine)
+    _answer(found, as_json=json)
+    if _fails(found, strict=strict):
+        raise typer.Exit(FAILED)
+
+
+def _answer(found: Verification, *, as_json: bool) -> None:
+    from autotune.report import verification_document, verification_text
+
+    if as_json:
+        put(verification_document(found))
+    else:
+        show(verification_text(found))
+
+
+def _fails(found: Verification, *, strict: bool) -> bool:
+    from autotune.verification.answer import Answer
+
+    return found.answer is Answer.FAILS or (strict and found.answer is Answer.UNCLEAR)

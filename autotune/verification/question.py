@@ -1,0 +1,123 @@
+"""What a saved recommendation is compared with, and what the comparison has to show."""
+
+from __future__ import annotations
+
+from autotune.config import Configuration
+from autotune.recommendation import Verdict
+from autotune.space import canonical
+from autotune.value import Value
+from autotune.verification.answer import Answer
+from autotune.verification.case import Case
+from autotune.verification.default import default_for
+
+
+class Question(Value):
+    """Two configurations, and the bounds between which their ratio decides nothing.
+
+    The ratio is the throughput of what is recommended as a multiple of its rival's.
+    """
+
+    rival: Configuration
+    holds_above: float
+    fails_below: float
+    """Looked at first, because a gain below the margin is no reason to distribute."""
+    confirmable: bool = True
+    """Whether the rival is the best of its kind, so that beating it is enough."""
+    mine: str
+    """What is recommended, in words, with the verb of the sentence."""
+    theirs: str
+    """The rival, in words."""
+    if_holds: str = ""
+    """Consequence, to follow the ratio in a sentence."""
+    if_fails: str = ""
+
+    def consequence(self, answer: Answer) -> str:
+        """Return what follows from the ratio, as the end of a sentence."""
+        return {Answer.HOLDS: self.if_holds, Answer.FAILS: self.if_fails}.get(answer, "")
+
+
+def question_of(case: Case) -> Question | None:
+    """Return what to ask, or None where there is nothing to compare with."""
+    if case.saved.verdict is Verdict.DISTRIBUTE:
+        return _against_one_device(case)
+    rival = case.saved.best_distributed
+    if rival and case.why_illegal(rival) is None:
+        return _against_distribution(rival, case.saved.margin)
+    return _against_default(case)
+
+
+def notes_on_rival(case: Case) -> tuple[str, ...]:
+    """Return what the user should know of the rival, in sentences."""
+    saved = case.saved
+    if saved.verdict is Verdict.DISTRIBUTE:
+        kind, rival = "single device", saved.one_device
+        if rival is None:
+            return (_STAND_IN,)
+    else:
+        kind, rival = "distributed configuration", saved.best_distributed
+    rule = case.why_illegal(rival) if rival else None
+    return (f"The best {kind} of the search cannot run here: {rule}",) if rule else ()
+
+
+def _against_one_device(case: Case) -> Question | None:
+    saved = case.saved
+    rival = saved.one_device or _alone(saved.configuration)
+    if case.why_illegal(rival):
+        return None
+    known = saved.one_device is not None
+    return Question(
+        rival=rival,
+        holds_above=1.0,
+        fails_below=1 + saved.margin,
+        confirmable=known,
+        mine="the distributed training is",
+        theirs="the best single device" if known else "the same settings on one device",
+        if_fails=f", less than the gain of {saved.margin:.0%} that would be worth it",
+    )
+
+
+def _against_distribution(rival: Configuration, margin: float) -> Question:
+    bound = 1 / (1 + margin)
+    return Question(
+        rival=rival,
+        holds_above=bound,
+        fails_below=bound,
+        mine="one device is",
+        theirs="the best distributed configuration",
+        if_holds=f", so distribution gains less than {margin:.0%}",
+        if_fails=f", so distribution gains more than {margin:.0%}",
+    )
+
+
+def _against_default(case: Case) -> Question | None:
+    winner = case.saved.configuration
+    rival = default_for(case.facts, winner.arguments)
+    if rival == winner or case.why_illegal(rival):
+        return None
+    return Question(
+        rival=rival,
+        holds_above=1.0,
+        fails_below=1.0,
+        mine="the recommended settings are",
+        theirs="Keras's own",
+    )
+
+
+def _alone(configuration: Configuration) -> Configuration:
+    """Return the same settings on one device, at the same global batch."""
+    return canonical(
+        configuration.model_copy(
+            update={
+                "strategy": Configuration().strategy,
+                "workers": 1,
+                "replicas_per_worker": 1,
+                "per_replica_batch": configuration.global_batch,
+            }
+        )
+    )
+
+
+_STAND_IN = (
+    "The file does not hold the best single device of the search, so the same settings on one "
+    "device stand in for it; they can refute the recommendation, not confirm it: tune again."
+)

@@ -1,0 +1,155 @@
+"""Whether a saved recommendation still holds: what every face of autotune calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from autotune.durations import parse_seconds
+from autotune.errors import DatasetTooSmall, FactoryFailed
+from autotune.measure import Interval
+from autotune.measure.interval import around
+from autotune.recommendation import SavedConfiguration, Verdict, load_configuration
+from autotune.run.engine import Engine
+from autotune.run.exclusive import exclusive
+from autotune.run.local import LocalEngine
+from autotune.search.budget import Budget
+from autotune.search.events import Notice, Observer, Preparing, nobody
+from autotune.search.options import Options
+from autotune.verification.answer import Answer
+from autotune.verification.case import Case
+from autotune.verification.changes import changes
+from autotune.verification.contest import Contest, alone
+from autotune.verification.factories import callable_here, check_factories
+from autotune.verification.question import notes_on_rival, question_of
+from autotune.verification.sentences import sentence
+from autotune.verification.turns import turns
+from autotune.verification.verification import Comparison, Verification
+from autotune.workload import WorkloadFacts
+
+SECONDS = 50.0
+"""Wall time of a check, TensorFlow's import included."""
+
+
+def verify(
+    saved: str | Path | SavedConfiguration,
+    *,
+    seconds: str | float = SECONDS,
+    seed: int = 0,
+    observer: Observer = nobody,
+    engine: Engine | None = None,
+) -> Verification:
+    """Find out whether a saved recommendation still holds on this machine and with today's code.
+
+    Runs what is recommended and its rival in turns, in fresh processes: the best single device
+    where distribution is recommended, else the best distributed configuration of the search, else
+    Keras's own settings. While another search is timing on this machine it waits.
+
+    Args:
+        saved: A configuration that `autotune` saved, or the path of its file. Factories are looked
+            up from the working folder of the search.
+        seconds: Wall time, TensorFlow's import included; it ends sooner if the answer is clear.
+        seed: Of the order within each pair.
+        observer: Is told of each run as it starts and ends.
+        engine: Makes the runs; None takes this machine.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+        FactoryNotFound: A factory cannot be imported.
+        UsageError: `seconds` is no length of time.
+    """
+    known = saved if isinstance(saved, SavedConfiguration) else load_configuration(Path(saved))
+    options = Options(seconds=parse_seconds(seconds), seed=seed)
+    check_factories(known.workload)
+    with nullcontext(engine) if engine else _own_engine(known, observer) as running:
+        return _Check(known, running, observer).run(options)
+
+
+@contextmanager
+def _own_engine(saved: SavedConfiguration, observer: Observer) -> Iterator[Engine]:
+    name = saved.workload.name
+    with exclusive(name, lambda text: observer(Notice(text))), LocalEngine() as engine:
+        yield engine
+
+
+class _Check:
+    """One check of one recommendation."""
+
+    def __init__(self, saved: SavedConfiguration, engine: Engine, observer: Observer) -> None:
+        self._saved = saved
+        self._engine = engine
+        self._observer = observer
+        self._began = engine.now()
+
+    def run(self, options: Options) -> Verification:
+        self._observer(Preparing("Looking at the machine"))
+        machine = self._engine.machine()
+        try:
+            facts = self._facts()
+        except (FactoryFailed, DatasetTooSmall) as exc:
+            case = Case(saved=self._saved, machine=machine, facts=self._saved.facts)
+            return self._result(case, _refuted(str(exc)))
+        case = Case(saved=self._saved, machine=machine, facts=facts)
+        rule = case.why_illegal(self._saved.configuration)
+        if rule:
+            return self._result(case, _refuted(f"what is recommended cannot run here: {rule}"))
+        return self._result(case, self._compare(case, options))
+
+    def _facts(self) -> WorkloadFacts:
+        """Return what the factories give today; what they gave, where only their text is left."""
+        if not callable_here(self._saved.workload):
+            return self._saved.facts
+        self._observer(Preparing("Calling the model and the dataset factory"))
+        own = dict(self._saved.configuration.arguments)
+        return self._engine.inspect(self._saved.workload, offered=own)
+
+    def _compare(self, case: Case, options: Options) -> Comparison:
+        winner = self._saved.configuration
+        question = question_of(case)
+        arms = (winner, question.rival) if question else (winner,)
+        budget = Budget(options, self._engine.now, self._began)
+        with turns(
+            self._engine,
+            case.subject,
+            arms,
+            budget=budget,
+            seed=options.seed,
+            observer=self._observer,
+        ) as running:
+            if question:
+                return Contest(running, question).run()
+            advised = self._saved.verdict is Verdict.DISTRIBUTE
+            return alone(running, _NO_RIVAL[advised], enough=not advised)
+
+    def _result(self, case: Case, found: Comparison) -> Verification:
+        saved = self._saved
+        promised, rate = saved.examples_per_second, found.examples_per_second
+        return Verification(
+            **{name: getattr(found, name) for name in Comparison.model_fields},
+            verdict=saved.verdict,
+            configuration=saved.configuration,
+            margin=saved.margin,
+            promised=promised,
+            share_of_promise=_share(rate, promised) if rate and promised else None,
+            notes=(*(notes_on_rival(case) if found.trials else ()), *changes(case)),
+            machine=case.machine,
+            seconds=self._engine.now() - self._began,
+        )
+
+
+_NO_RIVAL = {
+    True: "what is recommended runs, but no single device was saved that can run here",
+    False: "what is recommended runs, and the search left nothing else that can run here",
+}
+
+
+def _refuted(ground: str) -> Comparison:
+    return Comparison(answer=Answer.FAILS, summary=sentence(Answer.FAILS, ground))
+
+
+def _share(measured: Interval, promised: Interval) -> Interval:
+    """Return the ratio of two independent figures."""
+    halves = [math.log(each.high / each.low) / 2 for each in (measured, promised)]
+    return around(math.log(measured.value / promised.value), math.hypot(*halves))

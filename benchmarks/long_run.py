@@ -1,0 +1,96 @@
+"""Trains with a program for some seconds and prints how many examples it took per second.
+
+    python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP SECONDS
+
+The line begins with MARK. Nothing of autotune is in this process, and nothing but one callback is
+in the training. The mean is over all of the time past the warm-up, ends of epochs included. In a
+gang worker 0 reports.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+ENDLESS = 1_000_000
+"""Epochs."""
+
+
+class MeanRate(keras.callbacks.Callback):
+    """Prints the mean rate between the end of the warm-up and the end of the time.
+
+    It lets Keras dispatch callbacks from threads of its own, as it does without this one.
+
+    Args:
+        mark: Begins the line.
+        global_batch: Examples of a step.
+        warm_up: Seconds past the first call, which compiles.
+        seconds: How long to measure.
+    """
+
+    async_safe = True
+
+    def __init__(self, mark: str, global_batch: int, warm_up: float, seconds: float) -> None:
+        super().__init__()
+        self._mark = mark
+        self._batch = global_batch
+        self._warm_up = warm_up
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._first: float | None = None
+        self._since: float | None = None
+        self._steps = 0
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count the steps of a call."""
+        del batch
+        with self._lock:
+            now = time.monotonic()
+            if self._since is not None:
+                self._steps += self.model.steps_per_execution
+                if now - self._since >= self._seconds:
+                    self._report(logs)
+            elif self._first is None:
+                self._first = _settled(logs)
+            elif now - self._first >= self._warm_up:
+                self._since = _settled(logs)
+
+    def _report(self, logs: Mapping[str, Any] | None) -> None:
+        seconds = _settled(logs) - (self._since or 0.0)
+        print(f"{self._mark}{self._steps * self._batch / seconds}", flush=True)
+        # Whoever started this ends it; a worker of a gang cannot leave before the others.
+        self._seconds = float("inf")
+
+
+def _settled(logs: Mapping[str, Any] | None) -> float:
+    """Return the time once the device has done all that it was given: a number of it is read."""
+    for value in (logs or {}).values():
+        float(value)
+        break
+    return time.monotonic()
+
+
+def _reports() -> bool:
+    """Whether this process speaks for all."""
+    config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+    return int(config.get("task", {}).get("index", 0)) == 0
+
+
+def main(mark: str, program: str, global_batch: str, warm_up: str, seconds: str) -> None:
+    """Train until somebody ends this process."""
+    clock = MeanRate(mark, int(global_batch), float(warm_up), float(seconds))
+    callbacks = [clock] if _reports() else []
+    train = runpy.run_path(program, run_name="train")["main"]
+    train(["--epochs", str(ENDLESS), "--verbose", "0"], callbacks=callbacks)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

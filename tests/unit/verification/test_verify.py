@@ -1,0 +1,309 @@
+"""Whether a saved recommendation still holds, on a machine whose truth is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from autotune import (
+    Answer,
+    ConfigurationError,
+    FactoryFailed,
+    FactoryNotFound,
+    Outcome,
+    UsageError,
+    Verdict,
+    verify,
+)
+from autotune.config import Configuration
+from autotune.recommendation import load_configuration
+from autotune.recommendation.saved import save_configuration
+from autotune.run.engine import TrialRequest
+from autotune.search.events import Event, TrialEnded
+from autotune.search.options import Options
+from autotune.search.request import TuningRequest
+from autotune.search.tune import tune
+from autotune.space.schema import parse_space
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, table
+from autotune.workload import Workload, factory_from_callable
+
+from .conftest import ALONE, PAIR, Check, Save
+
+BEFORE = Path(__file__).parents[1] / "recommendation" / "before.yaml"
+CRASH = Ending(outcome=Outcome.CRASHED, reason="The process was killed by SIGSEGV.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "pair", "answer"),
+    [
+        (Verdict.DISTRIBUTE, 1500.0, Answer.HOLDS),
+        (Verdict.DISTRIBUTE, 700.0, Answer.FAILS),
+        (Verdict.ONE_DEVICE, 700.0, Answer.HOLDS),
+        (Verdict.ONE_DEVICE, 1500.0, Answer.FAILS),
+        (Verdict.UNDECIDED, 700.0, Answer.HOLDS),
+        (Verdict.UNDECIDED, 1500.0, Answer.FAILS),
+    ],
+)
+def test_the_truth_decides(check: Check, verdict: Verdict, pair: float, answer: Answer) -> None:
+    """A clear difference confirms or refutes each verdict, before the time is spent."""
+    found = check(verdict, pair=pair)
+    assert found.answer is answer
+    assert found.seconds < 40
+    assert found.ratio is not None
+    truth = pair / 1000 if verdict is Verdict.DISTRIBUTE else 1000 / pair
+    assert found.ratio.value == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.DISTRIBUTE, Verdict.ONE_DEVICE])
+def test_a_small_difference_on_a_noisy_machine_is_unclear(check: Check, verdict: Verdict) -> None:
+    """All of the time is used, and the text says that nothing was refuted."""
+    found = check(verdict, pair=1030.0, noise=0.12)
+    assert found.answer is Answer.UNCLEAR
+    assert found.summary.startswith("Not refuted")
+    assert "give it more seconds" in found.summary
+    assert 40 < found.seconds <= 50
+
+
+def test_a_gain_that_is_not_worth_it_is_no_reason_to_distribute(check: Check) -> None:
+    """Surely above zero, and surely below the margin: the recommendation fails."""
+    found = check(Verdict.DISTRIBUTE, pair=1010.0, noise=0.001, seconds=400, margin=0.2)
+    assert found.answer is Answer.FAILS
+    assert "less than the gain of 20%" in found.summary
+
+
+@pytest.mark.parametrize(("margin", "answer"), [(0.02, Answer.FAILS), (0.6, Answer.HOLDS)])
+def test_the_saved_margin_decides_for_one_device(
+    check: Check, margin: float, answer: Answer
+) -> None:
+    """The same gain of distribution is too small for one user and not for another."""
+    assert check(Verdict.ONE_DEVICE, pair=1300.0, margin=margin).answer is answer
+
+
+def test_a_sound_recommendation_is_seldom_refuted(check: Check) -> None:
+    """With a gain just at the margin, where either answer would be wrong, both are rare."""
+    answers = Counter(
+        check(Verdict.ONE_DEVICE, pair=1030.0, noise=0.08, seed=seed).answer for seed in range(60)
+    )
+    assert answers[Answer.FAILS] <= 3
+    assert answers[Answer.UNCLEAR] >= 54
+
+
+def test_without_a_distributed_rival_the_defaults_are_one(save: Save) -> None:
+    """The question is then whether the tuned settings still beat what Keras does by itself."""
+    engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
+    found = verify(save(Verdict.ONE_DEVICE, best_distributed=None), engine=engine)
+    assert found.answer is Answer.HOLDS
+    assert found.rival == Configuration()
+    assert found.summary.endswith("as fast as Keras's own.")
+
+
+def test_with_no_rival_at_all_it_holds_if_it_runs(save: Save) -> None:
+    """Keras's own settings on one device, and nothing else that was found."""
+    saved = save(Verdict.ONE_DEVICE, configuration=Configuration(), best_distributed=None)
+    found = verify(saved, engine=FakeEngine(lambda _: 900.0, between=0.01))
+    assert (found.answer, found.rival, found.ratio) == (Answer.HOLDS, None, None)
+    assert found.share_of_promise is not None
+    assert found.share_of_promise.low < 0.9 < found.share_of_promise.high
+
+
+def test_what_cannot_run_here_fails_without_a_run(save: Save) -> None:
+    """The rule that it breaks is the reason."""
+    engine = FakeEngine(lambda _: 1000.0)
+    wide = PAIR.but(replicas_per_worker=8)
+    found = verify(save(Verdict.DISTRIBUTE, configuration=wide), engine=engine)
+    assert found.answer is Answer.FAILS
+    assert "too few for 8 replicas" in found.summary
+    assert engine.requests == []
+
+
+def test_a_program_that_crashes_fails(check: Check) -> None:
+    """A second crash is no accident; the reason is told, and no more time is spent."""
+    found = check(Verdict.DISTRIBUTE, pair=CRASH)
+    assert found.answer is Answer.FAILS
+    assert "killed by SIGSEGV" in found.summary
+    assert len(found.trials) == 4
+
+
+def test_one_accident_is_forgiven(save: Save) -> None:
+    """A program that runs again afterwards is compared as if nothing had been."""
+    endings = iter([CRASH])
+
+    def speed(configuration: Configuration) -> float | Ending:
+        return next(endings, 1500.0) if configuration == PAIR else 1000.0
+
+    found = verify(save(Verdict.DISTRIBUTE), engine=FakeEngine(speed, between=0.03))
+    assert found.answer is Answer.HOLDS
+    assert found.pairs < len(found.trials) / 2
+
+
+def test_a_rival_that_crashes_decides_nothing(check: Check) -> None:
+    """What is recommended was not refuted by it."""
+    found = check(Verdict.DISTRIBUTE, alone=CRASH)
+    assert found.answer is Answer.UNCLEAR
+    assert "its rival was not measured (crashed)" in found.summary
+    assert found.examples_per_second is not None
+
+
+def test_a_rival_that_cannot_run_here_is_named(save: Save) -> None:
+    """The defaults take its place, and a note says why."""
+    engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
+    wide = PAIR.but(replicas_per_worker=8)
+    found = verify(save(Verdict.ONE_DEVICE, best_distributed=wide), engine=engine)
+    assert found.rival == Configuration()
+    assert any("cannot run here" in note for note in found.notes)
+
+
+class Broken(FakeEngine):
+    """A machine on which a factory has an error."""
+
+    error: Exception
+
+    def inspect(self, *_: object, **__: object) -> None:  # type: ignore[override]
+        """Raise it."""
+        raise self.error
+
+
+def broken(error: Exception) -> Broken:
+    engine = Broken(lambda _: 1000.0)
+    engine.error = error
+    return engine
+
+
+def test_a_factory_that_raises_today_fails(save: Save) -> None:
+    """Its program would not train either."""
+    engine = broken(FactoryFailed("model_fn raised KeyError.", "Correct it."))
+    found = verify(save(Verdict.ONE_DEVICE), engine=engine)
+    assert found.answer is Answer.FAILS
+    assert "model_fn raised KeyError" in found.summary
+
+
+def test_a_factory_that_is_not_there_is_a_wrong_call(save: Save) -> None:
+    """Perhaps the folder is another one: nothing can be said."""
+    with pytest.raises(FactoryNotFound):
+        verify(save(Verdict.ONE_DEVICE), engine=broken(FactoryNotFound("No digits.", "Look.")))
+
+
+def test_another_machine_and_other_software_are_named(save: Save) -> None:
+    """One note for each, with what it was and what it is; none where all is as it was."""
+    speeds = table({ALONE: 1000.0, PAIR: 1500.0})
+    other = FAKE_MACHINE.model_copy(update={"cpus": 4, "keras": "9.9"})
+    engine = FakeEngine(speeds, machine=other)
+    notes = verify(save(Verdict.DISTRIBUTE), engine=engine).notes
+    assert notes == (
+        "Measured on another machine: CPU cores 2 then, 4 now.",
+        "Measured with other software: Keras 3.15.0 then, 9.9 now.",
+    )
+    assert verify(save(Verdict.DISTRIBUTE), engine=FakeEngine(speeds)).notes == ()
+
+
+def test_another_workload_is_named(save: Save) -> None:
+    """A dataset that has grown is told, and is what is trained on."""
+    grown = FAKE_FACTS.model_copy(update={"examples": 20_000})
+    engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1500.0}), facts=grown)
+    found = verify(save(Verdict.DISTRIBUTE), engine=engine)
+    assert found.notes == ("The workload has changed: examples 10,000 then, 20,000 now.",)
+    assert "EXAMPLES = 20000" in engine.requests[0].script
+
+
+def test_the_throughput_is_compared_with_the_promise(check: Check) -> None:
+    """Both uncertainties are in the interval of the share."""
+    found = check(Verdict.ONE_DEVICE, alone=800.0, pair=400.0)
+    share, today = found.share_of_promise, found.examples_per_second
+    assert share is not None
+    assert today is not None
+    assert share.low < 0.8 < share.high
+    assert share.high / share.low > today.high / today.low
+
+
+def test_a_file_of_before_can_be_refuted_and_not_confirmed() -> None:
+    """The same settings on one device stand in for the best single device."""
+    saved = load_configuration(BEFORE)
+    stand_in = Configuration(per_replica_batch=64, cache="memory")
+    for speed, answer in ((1500.0, Answer.UNCLEAR), (700.0, Answer.FAILS)):
+        speeds = table({saved.configuration: speed, stand_in: 1000.0})
+        found = verify(BEFORE, engine=FakeEngine(speeds, between=0.02))
+        assert (found.answer, found.rival) == (answer, stand_in)
+        assert "tune again" in found.notes[0]
+
+
+def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: Path) -> None:
+    """Its file holds all that is needed: on the same machine the recommendation holds."""
+
+    def speed(configuration: Configuration) -> float:
+        return 1000.0 * (1.6 if configuration.distributed else 1.0)
+
+    axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
+    space = parse_space({"strategies": ["one_device", "mirrored"], "axes": axes}, where="test")
+    out, options = tmp_path / "out", Options(margin=0.05)
+    request = TuningRequest(workload=workload, space=space, out=out, options=options)
+    result = tune(request, FakeEngine(speed, between=0.03))
+    saved = load_configuration(out / "config.yaml")
+    assert saved.one_device
+    assert not saved.one_device.distributed
+    assert saved.best_distributed == result.config
+    assert (saved.margin, saved.distributed_speedup) == (0.05, result.speedup)
+    found = verify(out / "config.yaml", engine=FakeEngine(speed, between=0.03, seed=1))
+    assert (found.answer, found.rival) == (Answer.HOLDS, saved.one_device)
+
+
+def test_the_order_within_a_pair_is_random(save: Save) -> None:
+    """Each comes first now and then, and the order follows the seed."""
+
+    def order(seed: int) -> list[TrialRequest]:
+        engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1010.0}), between=0.1)
+        verify(save(Verdict.ONE_DEVICE), engine=engine, seconds=100, seed=seed)
+        return [request.configuration for request in engine.requests[::2]]
+
+    assert {*order(0)} == {ALONE, PAIR}
+    assert order(0) == order(0)
+    assert len({tuple(order(seed)) for seed in range(4)}) > 1
+
+
+def test_too_little_time_runs_nothing(check: Check) -> None:
+    """A pair that cannot end in time is not begun, and the answer says what is missing."""
+    found = check(Verdict.DISTRIBUTE, seconds=2.0)
+    assert (found.answer, found.trials) == (Answer.UNCLEAR, ())
+    assert "no pair of runs" in found.summary
+
+
+def test_an_observer_is_told_of_each_run(save: Save) -> None:
+    """In the order in which they ended."""
+    events: list[Event] = []
+    engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1500.0}))
+    found = verify(save(Verdict.DISTRIBUTE), engine=engine, observer=events.append)
+    told = [event.trial for event in events if isinstance(event, TrialEnded)]
+    assert told == [*found.trials]
+    assert all(a.number < b.number for a, b in pairwise(told))
+
+
+def test_a_function_that_is_written_down_in_full_needs_no_module(
+    save: Save, tmp_path: Path, workload: Workload
+) -> None:
+    """Its program is all that there is to run, and it holds the text."""
+    written = factory_from_callable(lambda units=8: units)
+    own = workload.model_copy(update={"model": written})
+    path = tmp_path / "config.yaml"
+    save_configuration(save(Verdict.ONE_DEVICE, workload=own), path)
+    engine = FakeEngine(table({ALONE: 1000.0, PAIR: 500.0}))
+    assert verify(path, engine=engine).answer is Answer.HOLDS
+    assert "lambda units=8: units" in engine.requests[0].script
+
+
+def test_a_function_that_a_file_cannot_hold_is_a_wrong_call(save: Save, workload: Workload) -> None:
+    """The next step is to hand over what the search returned."""
+    missing = object()
+    torn = factory_from_callable(lambda: missing).model_copy(update={"pickled": b""})
+    own = workload.model_copy(update={"model": torn})
+    with pytest.raises(FactoryNotFound, match=r"a file cannot hold .*result\.saved"):
+        verify(save(Verdict.ONE_DEVICE, workload=own))
+
+
+def test_wrong_calls_are_named(save: Save) -> None:
+    """A file that is not there, and a time that is none."""
+    with pytest.raises(ConfigurationError, match=r"nosuch\.yaml"):
+        verify("nosuch.yaml")
+    with pytest.raises(UsageError):
+        verify(save(Verdict.ONE_DEVICE), seconds=0, engine=FakeEngine(lambda _: 1.0))
