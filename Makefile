@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
+PEERS  := .venv-peers
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-peers clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -26,6 +27,10 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
+# autotune against the alternatives, about an hour and a quarter; writes docs/benchmarks/peers.md.
+bench-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python benchmarks/peers/compare.py
+
 clean:
 	rm -rf $(VENV) autotune-out build *.egg-info
 
@@ -34,4 +39,10 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "autotune needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# The alternatives bring many packages along, so they stay out of $(VENV).
+$(PEERS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[examples,peers]'
 	@touch $@

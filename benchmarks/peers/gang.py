@@ -1,0 +1,90 @@
+"""A trial in fresh processes, as the hand-written loops and Ray's trials make it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Timer
+
+from job import ROOT, Job
+from mark import MARK
+
+from autotune.cluster import Role, tf_config
+from autotune.config import Configuration
+from autotune.machine import free_ports
+from autotune.strategies import strategy
+
+TIMED = Path(__file__).with_name("timed.py")
+TRIAL_SECONDS = 60.0
+"""A trial that takes longer is given up."""
+WINDOW_SECONDS = 2.0
+
+
+def measure(job: Job, configuration: Configuration) -> float | None:
+    """Run a trial with one window and log it; return examples per second, None if it failed."""
+    rate = next(rates(job, configuration), None)
+    if rate is not None or job.left > 0:
+        job.trial(configuration, rate)
+    return rate
+
+
+def rates(
+    job: Job, configuration: Configuration, *, windows: int = 1, seconds: float = WINDOW_SECONDS
+) -> Iterator[float]:
+    """Train in fresh processes and yield the examples per second of each window."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "train.py"
+        program.write_text(job.program(configuration), encoding="utf-8")
+        examples = configuration.global_batch * configuration.steps_per_execution
+        arguments = [str(program), str(examples), str(seconds), str(windows)]
+        workers = [_start(arguments, each) for each in _environments(job, configuration)]
+        watchdog = Timer(max(min(TRIAL_SECONDS, job.left), 0), _end, [workers])
+        watchdog.start()
+        try:
+            for line in workers[0].stdout or ():
+                if line.startswith(MARK):
+                    yield float(line.removeprefix(MARK))
+        finally:
+            watchdog.cancel()
+            _end(workers)
+
+
+def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(TIMED), *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _environments(job: Job, configuration: Configuration) -> Iterator[dict[str, str]]:
+    roles = strategy(configuration.strategy).roles(configuration, job.machine)
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(len(roles))]
+    for role in roles:
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", **_visible(role)}
+        if len(roles) > 1:
+            environment["TF_CONFIG"] = tf_config(roles, addresses, role)
+        yield environment
+
+
+def _visible(role: Role) -> dict[str, str]:
+    if role.gpus is None:
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, role.gpus))}
+
+
+def _end(workers: Sequence[subprocess.Popen[str]]) -> None:
+    """End all workers; not by SIGTERM, which TensorFlow ignores in a worker."""
+    for worker in workers:
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()

@@ -1,0 +1,54 @@
+"""What a contestant held for the best, from its own measurements, at each time."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import fmean
+
+from job import Entry
+
+from autotune.config import Configuration
+
+Incumbents = list[tuple[float, Configuration]]
+"""Seconds since the start, and what was best from then on."""
+
+
+def incumbents(log: Iterable[Entry]) -> Incumbents:
+    """Return each change of the incumbent; a recommendation is the last word."""
+    found: Incumbents = []
+    for seconds, configuration in _best(log):
+        if configuration is not None and (not found or found[-1][1] != configuration):
+            found.append((seconds, configuration))
+    return found
+
+
+def trials(log: Iterable[Entry]) -> int:
+    """Return how many trials were run, those without a figure included."""
+    return len({entry.number for entry in log if entry.what == "trial"})
+
+
+def best_alone(log: Iterable[Entry]) -> Configuration | None:
+    """Return the configuration on one device that the contestant measured as the fastest."""
+    alone = [entry for entry in log if not entry.configuration.distributed]
+    best = [found for _, found in _best(entry for entry in alone if entry.what == "trial")]
+    return best[-1] if best else None
+
+
+def _best(log: Iterable[Entry]) -> Iterator[tuple[float, Configuration | None]]:
+    rates: dict[int, tuple[Configuration, float]] = {}
+    for entry in log:
+        if entry.what == "recommendation":
+            yield entry.seconds, entry.configuration
+        elif entry.rate is not None:
+            rates[entry.number] = (entry.configuration, entry.rate)
+            yield entry.seconds, _fastest(rates.values())
+
+
+def _fastest(rates: Iterable[tuple[Configuration, float]]) -> Configuration:
+    """Return the configuration with the largest mean over its trials."""
+    logs: dict[Configuration, list[float]] = defaultdict(list)
+    for configuration, rate in rates:
+        logs[configuration].append(math.log(rate))
+    return max(logs, key=lambda each: fmean(logs[each]))

@@ -1,0 +1,37 @@
+"""autotune itself, by its public call."""
+
+from __future__ import annotations
+
+import sys
+
+from job import Job
+
+from autotune import autotune
+from autotune.search.events import Event, TrialEnded
+
+
+def main() -> None:
+    """Search within the limit, log each trial that ran, and what is recommended."""
+    job = Job.load(sys.argv[1])
+
+    def observer(event: Event) -> None:
+        if isinstance(event, TrialEnded) and event.trial.wall_seconds:
+            trial = event.trial
+            rate = trial.examples_per_second if trial.measured else None
+            job.trial(trial.configuration, rate, number=trial.number)
+
+    file = f"examples/{job.name}.py"
+    result = autotune(
+        f"{file}:model_fn",
+        f"{file}:dataset_fn",
+        space=job.space,
+        budget=job.left,
+        seed=job.seed,
+        out=job.folder / "search",
+        observer=observer,
+    )
+    job.recommend(result.config, note=result.verdict)
+
+
+if __name__ == "__main__":
+    main()
