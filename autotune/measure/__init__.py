@@ -8,14 +8,16 @@ within one, so it is estimated from repeats and enters every comparison.
 from autotune.measure.compare import certainly_slower, paired_ratio, surely_below
 from autotune.measure.estimate import Reading, mean_rate, read
 from autotune.measure.interval import Interval
-from autotune.measure.noise import Noise, pooled_noise
+from autotune.measure.noise import EXPECTED, Noise, expectation, pooled_noise
 from autotune.measure.steady import settled_from
 
 __all__ = [
+    "EXPECTED",
     "Interval",
     "Noise",
     "Reading",
     "certainly_slower",
+    "expectation",
     "mean_rate",
     "paired_ratio",
     "pooled_noise",

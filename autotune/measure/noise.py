@@ -8,12 +8,6 @@ from statistics import fmean
 
 from autotune.value import Value
 
-PRIOR_SD = 0.10
-"""Between-run standard deviation of log(rate) expected of a machine that nobody has measured;
-8 to 16 % were seen on two shared cores."""
-PRIOR_DEGREES = 4.0
-"""How many repeats the expectation is worth."""
-
 
 class Noise(Value):
     """Standard deviation of log(rate) between fresh runs, and how well it is known."""
@@ -23,16 +17,38 @@ class Noise(Value):
     """Degrees of freedom behind `sd`."""
 
 
-def pooled_noise(groups: Iterable[Sequence[float]]) -> Noise:
-    """Return the noise, estimated from repeats and drawn towards the prior while they are few.
+EXPECTED = Noise(sd=0.06, degrees=4.0)
+"""What is expected of a machine that nobody has measured, and how many repeats that is worth;
+3 to 16 % were seen on two shared cores."""
+MOST_DEGREES = 12.0
+"""Repeats that the past of a machine is worth at most: it may be busier today."""
+
+
+def expectation(past: Noise | None) -> Noise:
+    """Return the noise to expect before anything was repeated.
+
+    Args:
+        past: What the machine's earlier searches have shown, if there were any.
+    """
+    if past is None:
+        return EXPECTED
+    degrees = min(past.degrees, MOST_DEGREES)
+    total = degrees + EXPECTED.degrees
+    variance = (degrees * past.sd**2 + EXPECTED.degrees * EXPECTED.sd**2) / total
+    return Noise(sd=math.sqrt(variance), degrees=total)
+
+
+def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:
+    """Return the noise, estimated from repeats and drawn towards what was expected.
 
     A scaled inverse chi-squared prior on the variance, with the residuals of each group around
     its own mean added to it.
 
     Args:
         groups: For each configuration, log(rate) of its runs.
+        expected: The prior.
     """
-    squares, degrees = PRIOR_DEGREES * PRIOR_SD**2, PRIOR_DEGREES
+    squares, degrees = expected.degrees * expected.sd**2, expected.degrees
     for logs in groups:
         if len(logs) > 1:
             mean = fmean(logs)

@@ -25,9 +25,10 @@ def default_in(pool: Sequence[Configuration]) -> Configuration:
     return nearest(Configuration(), pool)
 
 
-def one_factor_at_a_time(pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return the default and, for each value of each axis, the default with only that changed."""
-    start = default_in(pool)
+def one_factor_at_a_time(
+    start: Configuration, pool: Sequence[Configuration]
+) -> list[Configuration]:
+    """Return a start and, for each value of each axis, the start with only that changed."""
     found = {start: None}
     for axis in (*FIRST, *(name for name in axes() if name not in FIRST)):
         for value in dict.fromkeys(getattr(c, axis) for c in pool):
@@ -57,6 +58,12 @@ def transfers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[C
         smaller = target.model_copy(update={"per_replica_batch": share})
         same_global.append(nearest(smaller, group))
     return list(dict.fromkeys([*same_replica, *same_global]))
+
+
+def openers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+    """Return for each strategy one configuration, fed and stepped as the best single device is."""
+    first = {each.strategy: each for each in reversed(transfers(yardstick, pool))}
+    return list(first.values())
 
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:

@@ -6,8 +6,10 @@ for that, because the best of many noisy figures is too high; against a challeng
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration
@@ -37,6 +39,8 @@ MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
 """Confidence with which a challenger must be slower to drop out."""
+SURE = 3.5
+"""Standard errors by which two rates have to differ before the finals can tell them apart."""
 FAILURES = 2
 """A challenger that fails so often in the finals is out."""
 
@@ -58,13 +62,24 @@ class Finalists:
         return tuple(dict.fromkeys([*self.one_device, *self.challengers, *last]))
 
 
-def choose_finalists(history: History, default: Configuration) -> Finalists:
-    """Return the finalists: who is not certainly slower than the best."""
-    alone = history.ranked(distributed=False)
+def choose_finalists(
+    history: History,
+    alone: Sequence[Configuration],
+    several: Sequence[Configuration],
+    default: Configuration,
+) -> Finalists:
+    """Return the finalists: who is not certainly slower than the best.
+
+    Args:
+        history: What was measured.
+        alone: Single-device configurations, the most promising first; at least one.
+        several: Distributed ones, likewise.
+        default: What Keras does by itself.
+    """
     best = history.estimate(alone[0])
     close = best.value / (1 + history.noise.sd)
     second = [c for c in alone[1:2] if history.estimate(c).value > close]
-    rivals = history.not_surely_slower(history.ranked(distributed=True))
+    rivals = history.not_surely_slower(several)
     return Finalists(
         one_device=(alone[0], *second),
         challengers=tuple(rivals[:CHALLENGERS]),
@@ -94,8 +109,17 @@ def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
 
 def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
-    rounds = max(LOOKS) if finalists.challengers else FEWEST
+    rounds = max((_rounds(history, finalists, c) for c in finalists.challengers), default=FEWEST)
     return _seconds(history, replace(finalists, one_device=finalists.one_device[:1]), rounds)
+
+
+def _rounds(history: History, finalists: Finalists, challenger: Configuration) -> int:
+    """Return how many rounds it should take to see on which side of the yardstick one lies."""
+    best = history.estimate(finalists.one_device[0]).value
+    gap = math.log(history.estimate(challenger).value / best)
+    noise = SURE * math.sqrt(2) * history.noise.sd
+    needed = math.ceil((noise / max(abs(gap), 1e-9)) ** 2)
+    return min(max(needed, FEWEST if gap > 0 else 1), max(LOOKS))
 
 
 def _seconds(history: History, finalists: Finalists, rounds: int) -> float:

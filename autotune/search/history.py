@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, mean_rate, pooled_noise, surely_below
+from autotune.measure import EXPECTED, Interval, Noise, mean_rate, pooled_noise, surely_below
 from autotune.search.costs import Costs
 from autotune.trial import Stage, Trial
 
@@ -21,9 +21,11 @@ class History:
 
     Args:
         trials: Oldest first; kept by whoever appends to them.
+        expected: The noise between runs, as far as it is known before.
     """
 
-    def __init__(self, trials: Iterable[Trial]) -> None:
+    def __init__(self, trials: Iterable[Trial], expected: Noise = EXPECTED) -> None:
+        self.expected = expected
         self._trials: list[Trial] = []
         self._rates: dict[Configuration, tuple[float, ...]] = {}
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
@@ -64,7 +66,7 @@ class History:
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
         if self._noise is None:
-            self._noise = pooled_noise(self._repeats.values())
+            self._noise = pooled_noise(self._repeats.values(), self.expected)
         return self._noise
 
     @property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from autotune.config import Configuration, axes, default_of
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
-from autotune.search.explore import shown_rates
 from autotune.search.history import History
 from autotune.search.search import Findings
+from autotune.search.seen import seen
 from autotune.strategies import strategy
 
 
@@ -63,10 +65,14 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
 
 def _noise(history: History) -> str:
     if not history.repeats:
-        return "How much fresh runs differ here was not measured; 10% is assumed."
+        return (
+            "How much fresh runs differ here was not measured; "
+            f"{history.expected.sd:.0%} is assumed."
+        )
     return (
         f"Fresh runs of one configuration scatter by {history.noise.sd:.0%} here (standard "
-        f"deviation, from {history.repeats} repeats and an expectation of 10%)."
+        f"deviation, from {history.repeats} repeats and an expectation of "
+        f"{history.expected.sd:.0%})."
     )
 
 
@@ -122,8 +128,8 @@ def _distributed(findings: Findings) -> list[str]:
     history, lines = findings.history, []
     reference = history.estimate(findings.yardstick).value
     best: dict[str, tuple[float, Configuration]] = {}
-    for configuration, rate in shown_rates(history).items():
-        name = configuration.strategy
+    for configuration, shown in seen(history).items():
+        name, rate = configuration.strategy, math.exp(shown.log_rate)
         if configuration.distributed and rate > best.get(name, (0.0, None))[0]:
             best[name] = rate, configuration
     for rate, configuration in best.values():

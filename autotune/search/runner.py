@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from autotune.config import Configuration
-from autotune.measure import Noise, read, settled_from
+from autotune.measure import EXPECTED, Noise, read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
 from autotune.search.events import Observer, TrialEnded, TrialStarted
+from autotune.search.exchange import exchange_request, exchange_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
-from autotune.search.study import Study
 from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch
 from autotune.strategies import strategy
@@ -25,6 +27,19 @@ from autotune.trial import Stage, Trial
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
+
+
+class Keeper(Protocol):
+    """Where trials are kept: a study, or a list."""
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """All trials, oldest first."""
+        ...
+
+    def append(self, trial: Trial) -> None:
+        """Take in a trial that has ended."""
+        ...
 
 
 class Runner:
@@ -37,25 +52,28 @@ class Runner:
         folder: Holds one folder for each.
         budget: Bounds how long a phase may take.
         observer: Is told of each.
+        expected: Between-run noise, as far as it is known before.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         engine: Engine,
         subject: Subject,
-        study: Study,
+        study: Keeper,
         *,
         folder: Path,
         budget: Budget,
         observer: Observer,
+        expected: Noise = EXPECTED,
     ) -> None:
         self._engine = engine
-        self._subject = subject
+        self.subject = subject
+        """What is tuned."""
         self._study = study
         self._folder = folder
         self._budget = budget
         self._observer = observer
-        self.history = History(still_known(study.trials))
+        self.history = History(still_known(study.trials), expected)
 
     def run(
         self,
@@ -88,6 +106,16 @@ class Runner:
             result = replace(result, outcome=Outcome.UNSTEADY, reason=reason)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
+    def exchange_seconds(self, configuration: Configuration) -> float | None:
+        """Measure how long the replicas of a configuration need to exchange their gradients.
+
+        Returns:
+            Seconds of a step that does nothing else; None if it could not be measured.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            request = exchange_request(configuration, self.subject, Path(folder) / "exchange")
+            return exchange_seconds(self._engine, request)
+
     def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:
         """Save that a configuration was not run, and why."""
         return self._keep(
@@ -110,7 +138,7 @@ class Runner:
         return self.history.noise if reference else None
 
     def _request(self, configuration: Configuration, number: int) -> TrialRequest:
-        subject = self._subject
+        subject = self.subject
         program = render(configuration, subject.workload, subject.facts, subject.machine)
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from autotune.config import Configuration
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
+from autotune.search.bounds import Bounds
 from autotune.search.budget import Budget
-from autotune.search.design import default_in, transfers
+from autotune.search.design import default_in, openers
+from autotune.search.exchange import MANY, families
 from autotune.search.explore import Explorer
 from autotune.search.finals import (
     Finalists,
@@ -21,15 +22,18 @@ from autotune.search.finals import (
 )
 from autotune.search.history import History
 from autotune.search.options import Options
+from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
+from autotune.search.start import NOTHING, Start
+from autotune.search.surrogate import Surrogate
 from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
 from autotune.search.yardstick import find_yardstick
 from autotune.space import Candidates
-from autotune.trial import Stage
 
-YARDSTICK_SHARE = 0.45
-"""Of the time before the finals, what the single device gets where there is something else."""
+ALONE_SHARE = 0.35
+"""Of the time before the finals, what only the single device gets where there is something else;
+afterwards it goes to whatever promises most."""
 GUESSED_RESERVE = 45.0
 """Seconds set aside for the finals while nobody knows who will be in them."""
 
@@ -62,6 +66,7 @@ class Search:
         candidates: The configurations that can run.
         twins: One device at the global batch of each distributed one.
         options: Margin and seed.
+        start: What earlier searches let expect.
     """
 
     def __init__(
@@ -71,6 +76,7 @@ class Search:
         candidates: Candidates,
         twins: Twins,
         options: Options,
+        start: Start = NOTHING,
     ) -> None:
         self._runner = runner
         self._budget = budget
@@ -79,6 +85,9 @@ class Search:
         self._twins = twins
         self._options = options
         self._default = default_in(self._alone)
+        every = dict.fromkeys([*candidates.configurations, *twins.values()])
+        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
+        self._outlook = Outlook(runner.history, Surrogate(list(every)), self._bounds, start.known)
         self._finals: Finals | None = None
 
     def run(self) -> Findings:
@@ -99,15 +108,22 @@ class Search:
         return self._findings(interrupted=interrupted)
 
     def _explore(self) -> None:
-        share = YARDSTICK_SHARE if self._distributed else 1.0
-        find_yardstick(self._explorer(Stage.YARDSTICK, share, self._reserve), self._alone)
+        explorer = Explorer(self._runner, self._budget, self._outlook, self._reserve)
+        share = ALONE_SHARE if self._distributed else 1.0
+        find_yardstick(explorer, self._default, self._alone, share=share)
         yardstick = self._runner.history.yardstick
         if self._distributed and yardstick:
-            rest = self._explorer(Stage.EXPLORE, 1.0, self._reserve)
-            rest.try_all(transfers(yardstick, self._distributed))
-            rest.propose_from(self._distributed)
-            level = self._explorer(Stage.YARDSTICK, 1.0, self._finals_reserve)
+            self._measure_exchanges()
+            explorer.try_all(openers(yardstick, self._distributed))
+            explorer.propose_from([*self._alone, *self._distributed])
+            level = Explorer(self._runner, self._budget, self._outlook, self._finals_reserve)
             level.try_all(self._unknown_twins())
+
+    def _measure_exchanges(self) -> None:
+        for each in families(self._distributed, least=MANY):
+            seconds = self._runner.exchange_seconds(each)
+            if seconds is not None:
+                self._bounds.note_exchange(each, seconds)
 
     def _decide(self) -> None:
         finalists = fitting(self._finalists(), self._runner.history, self._budget.left)
@@ -119,16 +135,6 @@ class Search:
             seed=self._options.seed,
         )
         self._finals.run()
-
-    def _explorer(self, stage: Stage, share: float, reserve: Callable[[], float]) -> Explorer:
-        return Explorer(
-            self._runner,
-            self._budget,
-            stage,
-            share=share,
-            reserve=reserve,
-            seed=self._options.seed,
-        )
 
     def _finals_reserve(self) -> float:
         if self._runner.history.yardstick is None:
@@ -146,7 +152,12 @@ class Search:
         return [twin for twin in found if twin and twin not in self._runner.history.tried]
 
     def _finalists(self) -> Finalists:
-        return choose_finalists(self._runner.history, self._default)
+        return choose_finalists(
+            self._runner.history,
+            self._outlook.ranked(distributed=False),
+            self._outlook.ranked(distributed=True),
+            self._default,
+        )
 
     def _decision(self) -> Decision:
         if self._finals is None:

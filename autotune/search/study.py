@@ -25,7 +25,7 @@ from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration, axes
-from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.errors import OutputError, StudyMismatch
 from autotune.run.engine import Outcome
 from autotune.search.lock import Claim
 from autotune.trial import Stage, Trial
@@ -157,19 +157,6 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
         return Study(opened(storage, names, wanted, claim), pool, tell)
-
-
-def check_name(name: str) -> None:
-    """Make sure that a study's name can be the name of a folder too.
-
-    Raises:
-        UsageError: It cannot.
-    """
-    if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a study.",
-            "Use up to 100 letters, digits, '-', '_' and '.', the first of them no '.'.",
-        )
 
 
 def parameters(configuration: Configuration) -> dict[str, Scalar]:

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 
-from autotune.errors import OutputError, UsageError
-from autotune.measure import Interval
+from autotune.measure import Interval, expectation
+from autotune.past.session import session_of
+from autotune.past.store import Past
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Engine
+from autotune.run.load import Meter, remark, warning
 from autotune.script import render
 from autotune.search.budget import Budget
+from autotune.search.checks import check, named_space
 from autotune.search.events import Notice, Observer, Planned, Preparing, nobody
+from autotune.search.host import NO_HOST, Host
 from autotune.search.lock import Claim, claims
 from autotune.search.plan import Plan, plan
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
-from autotune.search.study import FACTORIES, Study, Wanted, check_name, open_study
+from autotune.search.start import Start, start_from
+from autotune.search.study import FACTORIES, Study, Wanted, open_study
 from autotune.search.subject import Subject
 from autotune.search.twins import Twins, twins
-from autotune.space import (
-    AUTO,
-    Candidates,
-    Space,
-    candidates,
-    check_arguments,
-    load_space,
-    space_for,
-)
+from autotune.space import Candidates, Space, candidates, space_for
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -45,6 +41,9 @@ class _Prepared:
     found: Candidates
     twins: Twins
     plan: Plan
+    fingerprint: str
+    """Of the workload as it was then; its files may be edited while the search runs."""
+    start: Start
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -53,11 +52,19 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer).plan
+    return _prepare(request, engine, observer, Past(None)).plan
 
 
-def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Recommendation:
+def tune(
+    request: TuningRequest, engine: Engine, observer: Observer = nobody, host: Host = NO_HOST
+) -> Recommendation:
     """Search, decide, and write the files.
+
+    Args:
+        request: What to tune.
+        engine: Runs the trials.
+        observer: Is told of each.
+        host: Keeps past measurements, and tells how busy it is with other things.
 
     Raises:
         UsageError: The request is wrong; nothing was run.
@@ -65,31 +72,58 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         Interrupted: Stopped before anything was measured.
     """
     began = engine.now()
-    _check_output(request)
-    prepared = _prepare(request, engine, observer)
+    meter = Meter(host.look)
+    past = Past(host.measurements, lambda text: observer(Notice(text)))
+    check(request)
+    prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
         study = _open(request, prepared, claim, observer)
         ready = engine.now() - began
-        observer(Planned(prepared.plan, tuple(study.trials)))
+        kept = tuple(study.trials)
+        observer(Planned(prepared.plan, kept))
+        _warn(meter, observer)
         budget = Budget(request.options, engine.now, began)
         folder = request.out / "trials" / study.name
+        if str(prepared.start):
+            observer(Notice(str(prepared.start)))
         runner = Runner(
-            engine, prepared.subject, study, folder=folder, budget=budget, observer=observer
+            engine,
+            prepared.subject,
+            study,
+            folder=folder,
+            budget=budget,
+            observer=observer,
+            expected=expectation(prepared.start.noise),
+        )
+        search = Search(
+            runner, budget, prepared.found, prepared.twins, request.options, prepared.start
         )
         try:
-            findings = Search(runner, budget, prepared.found, prepared.twins, request.options).run()
+            findings = search.run()
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
+            result = _with_remark(result, meter)
             result.save(request.out)
         finally:
             study.flush()
+    past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))
     return result
 
 
-def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
-    named = _named(request.space)
-    check_arguments(request.workload, named.own_axes if named else ())
+def _warn(meter: Meter, observer: Observer) -> None:
+    text = warning(meter.read())
+    if text:
+        observer(Notice(text))
+
+
+def _with_remark(result: Recommendation, meter: Meter) -> Recommendation:
+    text = remark(meter.read())
+    return result.model_copy(update={"reasons": (*result.reasons, text)}) if text else result
+
+
+def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: Past) -> _Prepared:
+    named = named_space(request)
     observer(Preparing("Looking at the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
@@ -101,14 +135,16 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     subject = Subject(workload=request.workload, facts=facts, machine=machine)
     card = plan(subject, space, found, request.options)
     level = twins(found, subject, request.options.constraints)
-    return _Prepared(subject=subject, space=space, found=found, twins=level, plan=card)
-
-
-def _named(space: str | Space) -> Space | None:
-    """Return the space that was asked for, or None where the machine decides."""
-    if isinstance(space, Space):
-        return space
-    return None if space == AUTO else load_space(space)
+    fingerprint = request.workload.fingerprint(facts)
+    return _Prepared(
+        subject=subject,
+        space=space,
+        found=found,
+        twins=level,
+        plan=card,
+        fingerprint=fingerprint,
+        start=start_from(past, machine.fingerprint, fingerprint),
+    )
 
 
 def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:
@@ -120,7 +156,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         resume=request.resume,
         identity={
             FACTORIES: subject.workload.identity,
-            "workload": subject.workload.fingerprint(subject.facts),
+            "workload": prepared.fingerprint,
             "machine": subject.machine.fingerprint,
             "space": prepared.space.model_dump_json(),
             "set of bounds": request.options.constraints.model_dump_json(),
@@ -147,8 +183,10 @@ def _recommendation(
         reasons=reasons(findings, request.options.constraints.global_batch),
         examples_per_second=findings.examples_per_second,
         speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
+        one_device=findings.yardstick,
         best_distributed=decision.challenger,
         distributed_speedup=decision.gain,
+        margin=request.options.margin,
         over_default=findings.over_default,
         script=program.train,
         launch=program.launch,
@@ -162,22 +200,6 @@ def _recommendation(
         prepared_seconds=ready,
         interrupted=findings.interrupted,
     )
-
-
-def _check_output(request: TuningRequest) -> None:
-    """Fail before the search, not after it."""
-    if request.study is not None:
-        check_name(request.study)
-    try:
-        request.out.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise OutputError(
-            f"{request.out} cannot be made: {exc.strerror or exc}.", "Choose another --out."
-        ) from exc
-    if not os.access(request.out, os.W_OK | os.X_OK):
-        raise OutputError(f"{request.out} cannot be written.", "Choose another --out.")
-    if request.options.seconds is None and request.options.max_trials is None:
-        raise UsageError("The search has no end.", "Give a --budget or --max-trials.")
 
 
 def _plain(name: str) -> str:

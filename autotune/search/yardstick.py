@@ -15,36 +15,41 @@ HOPELESS = 3
 """So many failures before any success end the search: the cause is the workload, not a setting."""
 
 
-def find_yardstick(explorer: Explorer, pool: Sequence[Configuration]) -> None:
-    """Try single-device configurations until their share of the budget is spent.
+def find_yardstick(
+    explorer: Explorer, default: Configuration, pool: Sequence[Configuration], *, share: float
+) -> None:
+    """Try single-device configurations, the default first.
 
-    The default is run twice, because the search needs to know how much equal runs differ.
+    Args:
+        explorer: Makes the trials.
+        default: What Keras does by itself.
+        pool: All on one device.
+        share: Of what exploring may take in all, how much may be spent here.
 
     Raises:
-        NothingMeasured: The first few all failed.
+        NothingMeasured: The first few all failed, or the budget ended before one was measured.
     """
     earlier = len(explorer.history.trials)
-    default, *rest = one_factor_at_a_time(pool)
-    explorer.try_all([default], keep_going=lambda: _hope(explorer, earlier))
-    explorer.repeat(default)
-    explorer.try_all(rest, keep_going=lambda: _hope(explorer, earlier))
-    explorer.propose_from(pool)
+    explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
+    explorer.propose_from(pool, share=share)
     if explorer.history.yardstick is None:
         raise _nothing(explorer, earlier)
 
 
-def _hope(explorer: Explorer, earlier: int) -> bool:
-    """Return True unless the first trials of this session all failed.
+def _works(explorer: Explorer, earlier: int) -> bool:
+    """Return whether anything could be measured.
 
     Args:
-        explorer: Made them.
+        explorer: Made the trials.
         earlier: How many trials are those of earlier sessions.
     """
     trials = explorer.history.trials
+    if any(trial.measured for trial in trials):
+        return True
     ran = [t for t in trials[earlier:] if t.outcome is not Outcome.SKIPPED]
-    if len(ran) >= HOPELESS and not any(t.measured for t in trials):
+    if len(ran) >= HOPELESS:
         raise _nothing(explorer, earlier)
-    return True
+    return False
 
 
 def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:

@@ -39,7 +39,7 @@ def speed(*, distributed: float = 1.0) -> Speed:
     """Larger batches and more steps per call are faster; distribution multiplies by a factor."""
 
     def rate(configuration: Configuration) -> float:
-        base = 100 * configuration.global_batch**0.3
+        base = 10_000 * configuration.global_batch**0.3
         base *= configuration.steps_per_execution**0.1
         return base * (distributed if configuration.distributed else 1.0)
 

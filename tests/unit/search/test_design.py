@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from autotune.config import Configuration
-from autotune.search.additive import Additive
 from autotune.search.design import default_in, nearest, one_factor_at_a_time, transfers
-from autotune.search.proposals import Proposer
 from autotune.space import Constraints, candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -19,12 +15,12 @@ FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, Constraints())
 def test_the_default_comes_first() -> None:
     """The search begins with what Keras does by itself."""
     assert default_in(FOUND.one_device) == Configuration()
-    assert one_factor_at_a_time(FOUND.one_device)[0] == Configuration()
+    assert one_factor_at_a_time(Configuration(), FOUND.one_device)[0] == Configuration()
 
 
 def test_each_value_of_each_axis_is_seen_alone() -> None:
-    """The first trials after the default differ from it in one axis."""
-    rest = one_factor_at_a_time(FOUND.one_device)[1:]
+    """Until something works, the trials after the default differ from it in one axis."""
+    rest = one_factor_at_a_time(Configuration(), FOUND.one_device)[1:]
     assert rest == [Configuration(per_replica_batch=128), Configuration(steps_per_execution=8)]
 
 
@@ -41,26 +37,3 @@ def test_nearest_prefers_few_differences() -> None:
     far = Configuration(per_replica_batch=1024)
     near = Configuration(per_replica_batch=64, steps_per_execution=8)
     assert nearest(target, [near, far]) == far
-
-
-def test_the_additive_model_combines_effects() -> None:
-    """Two gains seen one at a time are expected to multiply."""
-    start = Configuration()
-    rates = {
-        start: 100.0,
-        start.but(per_replica_batch=128): 150.0,
-        start.but(steps_per_execution=8): 200.0,
-    }
-    best = Additive(rates).best(FOUND.one_device)
-    assert (best.per_replica_batch, best.steps_per_execution) == (128, 8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sampler_proposes_only_what_is_untried(seed: int) -> None:
-    """It never returns a configuration that it was not offered, and ends with the whole pool."""
-    untried = list(FOUND.configurations)
-    proposer = Proposer(FOUND.configurations, seed)
-    while untried:
-        chosen = proposer.propose(untried)
-        untried.remove(chosen)
-        proposer.learn(chosen, None if chosen.distributed else float(chosen.per_replica_batch))

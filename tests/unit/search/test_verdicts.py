@@ -153,7 +153,7 @@ def test_a_default_that_was_unlucky_before_becomes_the_yardstick(tuner: Tuner) -
     def truth(c: Configuration) -> float:
         runs[c] += 1
         if not c.distributed:
-            return 100.0 if c == ALONE and runs[c] > 2 else 60.0 - c.steps_per_execution
+            return 100.0 if c == ALONE and runs[c] > 1 else 60.0 - c.steps_per_execution
         return 90.0
 
     result = tuner(truth, noise=0.02, options={"seconds": 400.0})

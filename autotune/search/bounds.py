@@ -1,0 +1,116 @@
+"""Configurations that cannot win, and the proof.
+
+A replica's step cannot be faster than the same step on one device that has the whole machine to
+itself. So P replicas reach at most P times the throughput of one device with the same program, the
+same input settings and the same batch for a replica. A larger batch, or fewer steps for each call,
+does not make a step shorter: a step of b examples takes at least as long as one of fewer. And no
+step is shorter than the exchange of its gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from autotune.config import Configuration, axes
+from autotune.measure import surely_below
+from autotune.search.exchange import Family, family
+from autotune.search.history import History
+from autotune.search.seen import Seen, seen
+from autotune.strategies import strategy
+from autotune.workload import WorkloadFacts
+
+PROOF = "cannot win: "
+"""How the reason of a skipped configuration begins."""
+ASKED = 20
+"""How often a search asks: each time the noise may deceive it."""
+FREE = ("strategy", "workers", "replicas_per_worker", "shard_policy", "reduction")
+SIZES = ("per_replica_batch", "steps_per_execution")
+SAME = tuple(name for name in (*axes(), "arguments") if name not in FREE + SIZES)
+"""Axes on which a configuration and the single device that bounds it must agree."""
+
+
+class Bounds:
+    """Proves that configurations cannot win, from what one device has shown.
+
+    Args:
+        history: Everything measured so far.
+        facts: Of the workload, on which the kind of program depends.
+        margin: A gain below this share is not worth the trouble.
+    """
+
+    def __init__(self, history: History, facts: WorkloadFacts, margin: float) -> None:
+        self._history = history
+        self._facts = facts
+        self._goal = math.log1p(margin)
+        self._exchange: dict[Family, float] = {}
+
+    def why_not(self, configuration: Configuration) -> str | None:
+        """Return the proof that a configuration cannot win, as a sentence, or None."""
+        shown, best = seen(self._history), self._history.yardstick
+        if best is None or not configuration.distributed:
+            return None
+        return self._too_much_to_exchange(configuration, shown[best]) or self._too_slow_alone(
+            configuration, shown, shown[best]
+        )
+
+    def note_exchange(self, configuration: Configuration, seconds: float) -> None:
+        """Take in how long the replicas of a configuration need to exchange their gradients.
+
+        Args:
+            configuration: Any one of its family.
+            seconds: Of a step that does nothing else.
+        """
+        self._exchange[family(configuration)] = seconds
+
+    def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> str | None:
+        seconds = self._exchange.get(family(configuration))
+        if seconds is None:
+            return None
+        most = Seen(math.log(configuration.global_batch / seconds), self._history.noise.sd)
+        if not self._below(most, best):
+            return None
+        share = math.exp(most.log_rate - best.log_rate)
+        return (
+            f"{PROOF}its replicas need {seconds * 1000:.3g} ms to exchange the gradients of a "
+            f"step, so {configuration.global_batch} examples in a step make at most {share:.0%} "
+            "of the best single device"
+        )
+
+    def _too_slow_alone(
+        self, configuration: Configuration, shown: Mapping[Configuration, Seen], best: Seen
+    ) -> str | None:
+        for alone, rate in shown.items():
+            if not self._bounds(alone, configuration):
+                continue
+            most = rate.log_rate + math.log(configuration.global_batch / alone.global_batch)
+            if self._below(Seen(most, rate.sd), best):
+                share = math.exp(most - best.log_rate)
+                return _proof(alone, configuration, share)
+        return None
+
+    def _bounds(self, alone: Configuration, several: Configuration) -> bool:
+        """Whether a step on one device is a lower bound of a step on a replica."""
+        return (
+            not alone.distributed
+            and all(getattr(alone, name) == getattr(several, name) for name in SAME)
+            and alone.per_replica_batch <= several.per_replica_batch
+            and alone.steps_per_execution >= several.steps_per_execution
+            and self._program(alone) == self._program(several)
+        )
+
+    def _below(self, most: Seen, best: Seen) -> bool:
+        gap = most.log_rate - best.log_rate - self._goal
+        error = math.hypot(most.sd, best.sd)
+        return surely_below(gap, error, self._history.noise, looks=ASKED)
+
+    def _program(self, configuration: Configuration) -> str:
+        return strategy(configuration.strategy).training(configuration, self._facts)
+
+
+def _proof(alone: Configuration, several: Configuration, share: float) -> str:
+    return (
+        f"{PROOF}{several.replicas} replicas are at most {several.replicas} times as fast as "
+        f"one device with a batch of {alone.per_replica_batch}, which makes {share:.0%} of the "
+        "best single device"
+    )

@@ -1,0 +1,94 @@
+"""How long replicas take to exchange the gradients of a step, measured before they are trained.
+
+A step cannot be shorter than its exchange, so a family of configurations with the same replicas
+and the same reduction processes at most one global batch in that time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.measure import read, settled_from
+from autotune.run.engine import Engine, Outcome, TrialRequest
+from autotune.script import render
+from autotune.search.options import SCRIPT_SEED
+from autotune.search.subject import Subject
+from autotune.search.watches import MeasureWatch
+from autotune.strategies import strategy
+from autotune.workload import Workload, WorkloadFacts, factory_from_text
+
+MANY = 12
+"""Configurations of a family from which the exchange is measured: with fewer it costs more than
+it can save."""
+BYTES_PER_NUMBER = 4
+EXCHANGE_MODULE = "autotune.probes.exchange"
+
+Family = tuple[str, int, int, str]
+
+
+def family(configuration: Configuration) -> Family:
+    """Return what the time of an exchange depends on, beside the number of gradients."""
+    c = configuration
+    return c.strategy, c.workers, c.replicas_per_worker, c.reduction
+
+
+def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
+    """Return one configuration of each family, the one with the most steps for each call.
+
+    Args:
+        pool: Distributed configurations.
+        least: Smaller families than this are left out.
+    """
+    members: dict[Family, list[Configuration]] = defaultdict(list)
+    for configuration in pool:
+        members[family(configuration)].append(configuration)
+    return [
+        max(each, key=lambda c: c.steps_per_execution)
+        for each in members.values()
+        if len(each) >= least
+    ]
+
+
+def exchange_workload(gradient_bytes: int) -> Workload:
+    """Return the workload that only exchanges so many bytes of gradients."""
+    numbers = max(gradient_bytes // BYTES_PER_NUMBER, 1)
+    return Workload(
+        model=factory_from_text(f"{EXCHANGE_MODULE}:model_fn", {"numbers": numbers}),
+        dataset=factory_from_text(f"{EXCHANGE_MODULE}:dataset_fn", {}),
+    )
+
+
+def exchange_request(configuration: Configuration, subject: Subject, folder: Path) -> TrialRequest:
+    """Return the run that measures the exchange of a configuration's family."""
+    bare = Configuration(
+        strategy=configuration.strategy,
+        workers=configuration.workers,
+        replicas_per_worker=configuration.replicas_per_worker,
+        reduction=configuration.reduction,
+        steps_per_execution=configuration.steps_per_execution,
+        shard_policy="data" if configuration.workers > 1 else "auto",
+        per_replica_batch=1,
+        cache="memory",
+    )
+    workload = exchange_workload(subject.facts.gradient_bytes)
+    facts = WorkloadFacts(model_takes=("numbers",), examples=4096, repeatable=True)
+    return TrialRequest(
+        configuration=bare,
+        script=render(bare, workload, facts, subject.machine).train,
+        workload=workload,
+        roles=strategy(bare.strategy).roles(bare, subject.machine),
+        folder=folder,
+        seed=SCRIPT_SEED,
+    )
+
+
+def exchange_seconds(engine: Engine, request: TrialRequest) -> float | None:
+    """Return the seconds of a step that only exchanges, or None if it could not be measured."""
+    result = engine.run(request, MeasureWatch(request.configuration.global_batch))
+    start = settled_from(result.windows)
+    if result.outcome is not Outcome.MEASURED or start is None:
+        return None
+    return 1 / read(result.windows[start:]).steps_per_second

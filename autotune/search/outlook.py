@@ -1,0 +1,104 @@
+"""What the trials so far let expect of all configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+import numpy as np
+
+from autotune.config import Configuration
+from autotune.search.bounds import Bounds
+from autotune.search.dominance import Dominance
+from autotune.search.history import History
+from autotune.search.seen import Seen, seen, with_failures
+from autotune.search.surrogate import Matrix, Surrogate, expected_improvement
+
+WORTH = 0.001
+"""Expected improvement, as a share of the best throughput, for which a trial is still made."""
+
+
+OLD = 0.12
+"""Standard error of log(rate) of what an earlier search has measured."""
+
+
+class Outlook:
+    """Says what is worth trying, what cannot win, and what has done best.
+
+    Args:
+        history: Everything measured so far.
+        surrogate: Expects a throughput of every configuration.
+        bounds: Proves that some cannot win.
+        known: log(rate) of what earlier searches tried, relative to their best single device.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        surrogate: Surrogate,
+        bounds: Bounds,
+        known: Mapping[Configuration, float],
+    ) -> None:
+        self._history = history
+        self._surrogate = surrogate
+        self._bounds = bounds
+        self._known = {c: gap for c, gap in known.items() if c in surrogate}
+
+    def why_not(self, configuration: Configuration) -> str | None:
+        """Return why a configuration need not be run, as a sentence, or None if it should."""
+        failed = Dominance(self._history.trials).why_not(configuration)
+        return failed or self._bounds.why_not(configuration)
+
+    def ranked(self, *, distributed: bool) -> list[Configuration]:
+        """Return the measured configurations, the most promising first.
+
+        By what all runs together let expect, because the best of many noisy figures is luck.
+        """
+        mine = self._history.ranked(distributed=distributed)
+        if not mine:
+            return []
+        expected = self._surrogate.believe(self._shown(), mine).mean
+        return [mine[i] for i in np.argsort(-expected, kind="stable")]
+
+    def most_promising(self, untried: Sequence[Configuration]) -> Configuration | None:
+        """Return what is expected to gain most for its time, or None if nothing gains enough.
+
+        A single device has to beat the best single device, because the yardstick should be as
+        good as it can be; several replicas have to beat everything.
+        """
+        shown = self._shown()
+        if not shown:
+            return untried[0]
+        gains = self._gains(shown, untried)
+        if float(gains.max()) < WORTH:
+            return None
+        costs = self._history.costs
+        seconds = np.array([costs.seconds(each) for each in untried])
+        # What hardly promises anything is not made attractive by being cheap.
+        return untried[int(np.argmax(np.where(gains < WORTH, 0, gains) / seconds))]
+
+    def _gains(self, shown: dict[Configuration, Seen], untried: Sequence[Configuration]) -> Matrix:
+        alone = self._best(shown, self._history.ranked(distributed=False))
+        several = self._best(shown, self._history.ranked(distributed=True))
+        goals = [max(alone, several) if each.distributed else alone for each in untried]
+        return expected_improvement(self._surrogate.believe(shown, untried), np.array(goals))
+
+    def _best(self, shown: dict[Configuration, Seen], among: Sequence[Configuration]) -> float:
+        """Return the highest log(rate) that all runs together let expect of some."""
+        if not among:
+            return -np.inf
+        return float(self._surrogate.believe(shown, among).mean.max())
+
+    def _shown(self) -> dict[Configuration, Seen]:
+        today = seen(self._history)
+        return {**self._remembered(today), **with_failures(today, self._history)}
+
+    def _remembered(self, today: Mapping[Configuration, Seen]) -> dict[Configuration, Seen]:
+        """Return what earlier searches say, at today's level.
+
+        The level is that of the configurations that were run both then and today.
+        """
+        levels = [today[c].log_rate - gap for c, gap in self._known.items() if c in today]
+        if not levels:
+            return {}
+        return {c: Seen(fmean(levels) + gap, OLD) for c, gap in self._known.items()}

@@ -1,0 +1,205 @@
+"""What is expected of configurations that were not run: Gaussian processes on log(rate).
+
+Effects on throughput multiply nearly, so log(rate) is modelled as a sum: the level of a strategy,
+a term for each axis, one for each axis that depends on the strategy, one for each pair of axes, and
+one for all axes together. What was learned on one device about feeding and stepping thereby carries
+over to distributed configurations, and what does not carry over can be learned too. Values of
+ordered axes are the more alike the closer they are.
+
+How large such effects are differs from workload to workload, so several models stand side by side,
+and each counts as much as it has explained so far: a mixture weighted by marginal likelihood. The
+method is that of Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), algorithm
+2.1; expected improvement is that of Jones et al. (1998).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtr, softmax
+
+from autotune.config import Configuration
+from autotune.search.seen import Seen
+from autotune.search.study import parameters
+from autotune.value import Scalar
+
+LEVEL = 3.0
+"""Prior standard deviation of the level of all log rates, which is unknown."""
+STRATEGY = 0.4
+"""Of what a strategy changes, whatever the other axes are."""
+REACH = 2.0
+"""Doublings of a count over which its effect is alike."""
+
+Matrix = NDArray[np.float64]
+
+
+class Effects(NamedTuple):
+    """Prior standard deviations, in log(rate)."""
+
+    axis: float
+    """Of the effect of one axis."""
+    by_strategy: float
+    """Of what a strategy changes about it."""
+    pair: float
+    """Of the effect of two axes together."""
+    together: float
+    """Of what only this combination of all axes has."""
+
+
+MODELS = (
+    Effects(axis=0.08, by_strategy=0.03, pair=0.0, together=0.01),
+    Effects(axis=0.30, by_strategy=0.05, pair=0.0, together=0.02),
+    Effects(axis=0.30, by_strategy=0.15, pair=0.10, together=0.03),
+    Effects(axis=0.15, by_strategy=0.05, pair=0.10, together=0.10),
+)
+"""From workloads where little matters to those where everything depends on everything."""
+
+
+class Belief(NamedTuple):
+    """What is expected of some configurations, in their order."""
+
+    mean: Matrix
+    sd: Matrix
+
+
+class Surrogate:
+    """Expectations over a finite pool.
+
+    Args:
+        pool: All configurations that it will be asked about or told of.
+    """
+
+    def __init__(self, pool: Sequence[Configuration]) -> None:
+        self._row = {each: row for row, each in enumerate(pool)}
+        table = [parameters(each) for each in pool]
+        names = dict.fromkeys(name for row in table for name in row)
+        every = [_Axis([row.get(name, "") for row in table]) for name in names]
+        self._axes = [axis for axis in every if axis.varies]
+        self._strategy = _Axis([row["strategy"] for row in table])
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        """Return whether it can be asked about a configuration."""
+        return configuration in self._row
+
+    def believe(self, seen: Mapping[Configuration, Seen], about: Sequence[Configuration]) -> Belief:
+        """Return what the runs so far let expect.
+
+        Args:
+            seen: What was run, at least one.
+            about: Configurations of interest.
+        """
+        known, asked = self._rows(seen), self._rows(about)
+        logs = np.array([each.log_rate for each in seen.values()])
+        noise = np.array([each.sd**2 for each in seen.values()])
+        here, across = self._alike(known, known), self._alike(asked, known)
+        parts = [_posterior(model, here, across, logs, noise) for model in MODELS]
+        return _mixture([belief for belief, _ in parts], softmax([proof for _, proof in parts]))
+
+    def _rows(self, configurations: Iterable[Configuration]) -> list[int]:
+        return [self._row[each] for each in configurations]
+
+    def _alike(self, these: list[int], those: list[int]) -> _Alike:
+        shape = (len(these), len(those))
+        each = [axis.alike(these, those) for axis in self._axes] or [np.ones(shape)]
+        alone, squares = np.sum(each, axis=0), np.sum(np.square(each), axis=0)
+        return _Alike(
+            strategy=self._strategy.alike(these, those),
+            axes=alone,
+            # The sum of the products of all pairs.
+            pairs=(alone**2 - squares) / 2,
+            together=np.prod(each, axis=0),
+            width=len(each),
+        )
+
+
+def expected_improvement(belief: Belief, best: Matrix | float) -> Matrix:
+    """Return how much better than `best` each is expected to be, in log(rate)."""
+    z = (belief.mean - best) / belief.sd
+    density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    gains: Matrix = belief.sd * (z * ndtr(z) + density)
+    return gains
+
+
+class _Alike(NamedTuple):
+    """How alike some configurations and others are, in every way that a model uses."""
+
+    strategy: Matrix
+    axes: Matrix
+    pairs: Matrix
+    together: Matrix
+    width: int
+    """Number of axes, which is what `axes` is for a configuration and itself."""
+
+    def covariance(self, effects: Effects) -> Matrix:
+        """Return the prior covariance of the log rates."""
+        by_axis = effects.axis**2 + effects.by_strategy**2 * self.strategy
+        total: Matrix = (
+            LEVEL**2
+            + STRATEGY**2 * self.strategy
+            + by_axis * self.axes
+            + effects.pair**2 * self.pairs
+            + effects.together**2 * self.together
+        )
+        return total
+
+    def own(self, effects: Effects) -> float:
+        """Return the prior variance of any log rate."""
+        count = self.width
+        by_axis = effects.axis**2 + effects.by_strategy**2
+        pairs = effects.pair**2 * count * (count - 1) / 2
+        return LEVEL**2 + STRATEGY**2 + by_axis * count + pairs + effects.together**2
+
+
+def _posterior(
+    effects: Effects, here: _Alike, across: _Alike, logs: Matrix, noise: Matrix
+) -> tuple[Belief, float]:
+    """Return what one model expects, and the logarithm of its marginal likelihood."""
+    factor = cho_factor(here.covariance(effects) + np.diag(noise), lower=True)
+    residual = logs - logs.mean()
+    weights = cho_solve(factor, residual)
+    prior = across.covariance(effects)
+    explained = np.einsum("ij,ji->i", prior, cho_solve(factor, prior.T))
+    variance = np.maximum(across.own(effects) - explained, 1e-12)
+    proof = -0.5 * residual @ weights - np.log(np.diag(factor[0])).sum()
+    return Belief(logs.mean() + prior @ weights, np.sqrt(variance)), float(proof)
+
+
+def _mixture(beliefs: Sequence[Belief], weights: Matrix) -> Belief:
+    """Return the mean and the standard deviation of a mixture."""
+    means, sds = np.array([b.mean for b in beliefs]), np.array([b.sd for b in beliefs])
+    mean = weights @ means
+    variance = weights @ (sds**2 + means**2) - mean**2
+    return Belief(mean, np.sqrt(np.maximum(variance, 1e-12)))
+
+
+class _Axis:
+    """How alike the values of one axis are, for all pairs of rows."""
+
+    def __init__(self, values: Sequence[Scalar]) -> None:
+        found = list(dict.fromkeys(values))
+        self.varies = len(found) > 1
+        self._table = np.array([[_likeness(a, b) for b in found] for a in found])
+        place = {value: index for index, value in enumerate(found)}
+        self._index = np.array([place[value] for value in values])
+
+    def alike(self, these: list[int], those: list[int]) -> Matrix:
+        """Return it, from 0 to 1."""
+        alike: Matrix = self._table[np.ix_(self._index[these], self._index[those])]
+        return alike
+
+
+def _likeness(a: Scalar, b: Scalar) -> float:
+    if a == b and type(a) is type(b):
+        return 1.0
+    if _count(a) and _count(b):
+        return math.exp(-abs(math.log2(float(a) / float(b))) / REACH)
+    return 0.0
+
+
+def _count(value: Scalar) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,82 @@
+"""Which configurations are proved unable to win."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.run.engine import Outcome
+from autotune.search.bounds import PROOF, Bounds
+from autotune.search.history import History
+from autotune.testing import FAKE_FACTS
+from autotune.trial import Stage, Trial
+
+SMALL = Configuration(per_replica_batch=32)
+LARGE = Configuration(per_replica_batch=512)
+TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
+
+
+def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
+    trials = [
+        Trial(
+            number=number,
+            stage=Stage.YARDSTICK,
+            configuration=configuration,
+            outcome=Outcome.MEASURED,
+            reason="",
+            examples_per_second=rate,
+            wall_seconds=1.0,
+        )
+        for _ in range(4)
+        for number, (configuration, rate) in enumerate(rates.items())
+    ]
+    history = History([trial.model_copy(update=changes) for trial in trials])
+    return Bounds(history, FAKE_FACTS, margin=0.03)
+
+
+def test_twice_too_little_cannot_win() -> None:
+    """Two replicas with a batch at a tenth of the best are at most at a fifth of it."""
+    reason = bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(TWO.but(per_replica_batch=32))
+    assert reason is not None
+    assert reason.startswith(PROOF)
+    assert "20% of the best single device" in reason
+
+
+@pytest.mark.parametrize("rate", [480.0, 500.0, 600.0])
+def test_what_may_reach_the_best_is_run(rate: float) -> None:
+    """With half the throughput of the best on one device, two replicas may be as fast."""
+    assert bounds({SMALL: rate, LARGE: 1000.0}).why_not(TWO.but(per_replica_batch=32)) is None
+
+
+def test_a_larger_batch_may_be_larger_in_proportion() -> None:
+    """A step of twice the examples takes at least as long, so it gives at most twice as much."""
+    proof = bounds({SMALL: 100.0, LARGE: 1000.0})
+    assert proof.why_not(TWO.but(per_replica_batch=64)) is not None
+    assert proof.why_not(TWO.but(per_replica_batch=256)) is None
+
+
+def test_other_input_settings_prove_nothing() -> None:
+    """A slow pipeline on one device says nothing of replicas with a faster one."""
+    proof = bounds({SMALL.but(prefetch=0): 100.0, LARGE: 1000.0})
+    assert proof.why_not(TWO.but(per_replica_batch=32)) is None
+
+
+def test_more_steps_per_call_prove_fewer_but_not_more() -> None:
+    """With fewer steps for each call a step is not shorter; with more it may be."""
+    proof = bounds({SMALL.but(steps_per_execution=8): 100.0, LARGE: 1000.0})
+    two = TWO.but(per_replica_batch=32)
+    assert proof.why_not(two) is not None
+    assert proof.why_not(two.but(steps_per_execution=32)) is None
+
+
+def test_another_kind_of_program_proves_nothing() -> None:
+    """The loop of a gang may have less overhead than Keras's fit on one device."""
+    gang = Configuration(
+        strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
+    )
+    assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(gang) is None
+
+
+def test_one_device_is_never_skipped() -> None:
+    """Only what has to beat one device is bounded by it."""
+    assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(SMALL) is None
