@@ -1,0 +1,189 @@
+"""The workloads of the replay tables: what each stands for, and the space that is swept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autotune.space import Constraints, Space
+from autotune.space.schema import parse_space
+from autotune.workload import Workload, factory_from_text
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+OWN = Path(__file__).parent / "workloads"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Character:
+    """A workload with a character of its own.
+
+    Attributes:
+        name: Of its file, and of its table.
+        what: What limits it.
+        strategies: Those that are swept.
+        axes: The values that are swept.
+        constraints: What the user holds fixed.
+    """
+
+    name: str
+    what: str
+    strategies: tuple[str, ...] = ("one_device", "mirrored", "multi_worker_mirrored")
+    axes: dict[str, list[Any]]
+    constraints: Constraints = field(default_factory=Constraints)
+
+    @property
+    def space(self) -> Space:
+        """The space, with two replicas or two workers."""
+        pair = {"replicas_per_worker": [2], "workers": [2]}
+        given = {"name": self.name, "strategies": self.strategies, "axes": {**pair, **self.axes}}
+        return parse_space(given, where=self.name)
+
+    @property
+    def workload(self) -> Workload:
+        """Its factories."""
+        own = OWN / f"{self.name}.py"
+        path = own if own.exists() else EXAMPLES / f"{self.name}.py"
+        return Workload(
+            model=factory_from_text(f"{path}:model_fn", {}),
+            dataset=factory_from_text(f"{path}:dataset_fn", {}),
+        )
+
+
+CHARACTERS = (
+    Character(
+        name="python_input",
+        what="input-bound by Python code; distribution wins",
+        axes={
+            "per_replica_batch": [16, 32, 64, 128],
+            "steps_per_execution": [1, 4],
+            "private_threads": [0, 16],
+            "reduction": ["one_device"],
+            "shard_policy": ["source", "data"],
+        },
+    ),
+    Character(
+        name="tfrecords",
+        what="input-bound by reading and parsing files",
+        axes={
+            "per_replica_batch": [32, 128],
+            "steps_per_execution": [1, 8],
+            "num_parallel_calls": ["auto", 4],
+            "private_threads": [0, 16],
+            "reduction": ["one_device"],
+            "shard_policy": ["file", "data"],
+        },
+    ),
+    Character(
+        name="augment",
+        what="input-bound by computation",
+        axes={
+            "per_replica_batch": [32, 128],
+            "steps_per_execution": [1, 4],
+            "num_parallel_calls": ["auto", 1, 4, 16],
+            "private_threads": [0, 16],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        strategies=("one_device", "mirrored"),
+    ),
+    Character(
+        name="latency",
+        what="input-bound by waiting for a store",
+        axes={
+            "per_replica_batch": [16, 64],
+            "steps_per_execution": [1, 4],
+            "num_parallel_calls": ["auto", 1, 4, 16],
+            "private_threads": [0, 16],
+            "reduction": ["one_device"],
+        },
+        strategies=("one_device", "mirrored"),
+    ),
+    Character(
+        name="paced",
+        what="bound by a source with a fixed rate: nothing differs",
+        axes={
+            "per_replica_batch": [16, 32],
+            "steps_per_execution": [1, 2],
+            "private_threads": [0, 16],
+            "prefetch": ["auto", 0],
+            "reduction": ["one_device", "default"],
+            "shard_policy": ["data"],
+        },
+    ),
+    Character(
+        name="conv",
+        what="compute-bound at a fixed global batch: hardly anything differs",
+        axes={
+            "per_replica_batch": [128, 256],
+            "steps_per_execution": [1, 2, 3, 4],
+            "prefetch": ["auto", 0],
+            "private_threads": [0, 16],
+            "reduction": ["one_device", "default", "hierarchical"],
+        },
+        strategies=("one_device", "mirrored"),
+        constraints=Constraints(global_batch=256),
+    ),
+    Character(
+        name="embedding",
+        what="embedding-heavy",
+        axes={
+            "per_replica_batch": [64, 256, 1024],
+            "steps_per_execution": [1, 8],
+            "cache": ["off", "memory"],
+            "private_threads": [0, 16],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+    ),
+    Character(
+        name="wide_dense",
+        what="many parameters",
+        axes={
+            "per_replica_batch": [64, 256, 1024],
+            "steps_per_execution": [1, 4],
+            "cache": ["off", "memory"],
+            "threads_per_process": [0, 1],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+    ),
+    Character(
+        name="lstm",
+        what="recurrent, at a fixed global batch; distribution wins",
+        axes={
+            "per_replica_batch": [256, 512],
+            "steps_per_execution": [1, 2, 4, 8],
+            "prefetch": ["auto", 0],
+            "private_threads": [0, 2],
+            "reduction": ["one_device", "default", "hierarchical"],
+        },
+        strategies=("one_device", "mirrored"),
+        constraints=Constraints(global_batch=512),
+    ),
+    Character(
+        name="tiny_dense",
+        what="bound by the overhead of each step",
+        axes={
+            "per_replica_batch": [32, 128, 512],
+            "steps_per_execution": [1, 8, 32],
+            "private_threads": [0, 16],
+            "cache": ["off", "memory"],
+            "prefetch": ["auto", 0],
+            "reduction": ["one_device", "default"],
+        },
+        strategies=("one_device", "mirrored"),
+    ),
+)
+
+
+def character(name: str) -> Character:
+    """Return the character of a name.
+
+    Raises:
+        SystemExit: There is none.
+    """
+    for each in CHARACTERS:
+        if each.name == name:
+            return each
+    raise SystemExit(f"{name} is none of {', '.join(c.name for c in CHARACTERS)}.")

@@ -1,0 +1,129 @@
+"""An engine that answers from a table, in no time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Self
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.run.engine import NOTHING, Outcome, RunResult, TrialRequest, Watch
+from autotune.search.exchange import EXCHANGE_MODULE, family
+from autotune.value import Scalar
+from autotune.window import Window
+from autotune.workload import Workload, WorkloadFacts
+from benchmarks.replay.table import Run
+from benchmarks.replay.world import World, log_rate, steady
+
+PREPARATION_SECONDS = 7.5
+"""TensorFlow's import and the look at the factories, as measured live."""
+MOST_WINDOWS = 1000
+
+
+class ReplayEngine:
+    """Replays runs of a world: the shape of a recorded run, at the true rate, with its scatter.
+
+    Args:
+        world: The truth.
+        seed: Of the choice of runs and of the scatter.
+    """
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world = world
+        self._runs: dict[Configuration, list[Run]] = defaultdict(list)
+        for run in world.table.trainings:
+            self._runs[run.configuration].append(run)
+        self._exchanges = {family(run.configuration): run for run in world.table.exchanges}
+        self._random = random.Random(seed)  # noqa: S311 - noise, no secret
+        self._time = 0.0
+
+    def machine(self) -> Machine:
+        """Return the machine of the table."""
+        return self._world.table.machine
+
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
+        """Return the facts of the table, after as long as the preparation takes."""
+        del workload, offered, seconds
+        self._time += PREPARATION_SECONDS
+        return self._world.table.facts
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Replay a run of the configuration, or of its exchange."""
+        if request.workload.model.module == EXCHANGE_MODULE:
+            return self._exchanged(request, watch)
+        run = self._random.choice(self._runs[request.configuration])
+        if run.outcome is not Outcome.MEASURED:
+            self._time += run.wall_seconds
+            return RunResult(outcome=run.outcome, reason=run.reason, wall_seconds=run.wall_seconds)
+        truth = math.log(self._world.rates[run.configuration])
+        level = truth + self._random.choice(self._world.scatter)
+        return self._watched(run, watch, stretch=math.exp(log_rate(run) - level))
+
+    def now(self) -> float:
+        """Return virtual seconds."""
+        return self._time
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Do nothing."""
+
+    def _exchanged(self, request: TrialRequest, watch: Watch) -> RunResult:
+        run = self._exchanges.get(family(request.configuration))
+        if run is None:
+            return RunResult(outcome=Outcome.FAILED, reason="not in the table")
+        if run.outcome is not Outcome.MEASURED:
+            self._time += run.wall_seconds
+            return RunResult(outcome=run.outcome, reason=run.reason, wall_seconds=run.wall_seconds)
+        return self._watched(run, watch, stretch=1.0)
+
+    def _watched(self, run: Run, watch: Watch, stretch: float) -> RunResult:
+        start, first = run.start_seconds or 0.0, run.first_step_seconds or 0.0
+        recorded = sum(window.seconds for window in run.windows)
+        end = max(run.wall_seconds - start - first - recorded, 0.0)
+        began, shown, stop = self._time, [], None
+        self._time += start + first
+        for window in itertools.islice(_windows(run, stretch), MOST_WINDOWS):
+            shown.append(window)
+            self._time += window.seconds
+            stop = watch(tuple(shown))
+            if stop:
+                break
+        if stop is None:
+            raise AssertionError("The watch never stopped a run.")
+        self._time += end
+        return RunResult(
+            outcome=stop.outcome,
+            reason=stop.reason,
+            windows=tuple(shown),
+            start_seconds=start,
+            first_step_seconds=first,
+            wall_seconds=self._time - began,
+        )
+
+
+def _windows(run: Run, stretch: float) -> Iterator[Window]:
+    """Yield the windows of a run, slower by a factor; after its end the steady ones again."""
+    for window in itertools.chain(run.windows, itertools.cycle(steady(run))):
+        yield Window(window.steps, window.seconds * stretch)

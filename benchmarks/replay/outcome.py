@@ -1,0 +1,115 @@
+"""What one replayed search is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from autotune.measure import Interval
+from autotune.recommendation import Verdict
+from autotune.run.engine import Outcome
+from autotune.search.bounds import PROOF
+from benchmarks.replay.replay import Replayed, replay
+from benchmarks.replay.table import FOLDER, read
+from benchmarks.replay.world import World, world_of
+
+NEAR = 0.98
+"""Share of the best throughput from which a configuration should not be pruned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """How the truth of a table is changed."""
+
+    name: str
+    gain: float | None = None
+    """What the best distributed configuration gains over the best single device."""
+    noise: float | None = None
+    """Standard deviation of log(rate) between runs."""
+    seconds: float | None = None
+    """Budget; None takes the share of an exhaustive pass."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One search to be made."""
+
+    table: str
+    scenario: Scenario
+    seed: int
+    share: float
+    """Of an exhaustive pass, the budget."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """What came of it."""
+
+    job: Job
+    configurations: int
+    share: float
+    """True throughput of what is recommended, as a share of the best."""
+    cost: float
+    """As a share of an exhaustive pass."""
+    trials: int
+    verdict: Verdict
+    pruned_near: int
+    """Trials that were pruned though nearly the best."""
+    kept_near: int
+    wrong_skips: int
+    """Configurations that were skipped as unable to win, and would have won."""
+    gain_covered: bool | None
+    rate_covered: bool | None
+
+
+def scored(job: Job) -> Scored:
+    """Make one search and score it."""
+    world = _world(job.table, job.scenario)
+    seconds = job.scenario.seconds or job.share * world.exhaustive_seconds
+    result = replay(world, seconds, job.seed)
+    findings = result.findings
+    near = [
+        t
+        for t in findings.history.trials
+        if world.rates.get(t.configuration, 0) >= NEAR * world.best
+    ]
+    return Scored(
+        job=job,
+        configurations=len(world.table.configurations),
+        share=result.share,
+        cost=result.cost,
+        trials=len(findings.history.trials),
+        verdict=findings.decision.verdict,
+        pruned_near=sum(t.outcome is Outcome.PRUNED for t in near),
+        kept_near=sum(t.outcome is Outcome.MEASURED for t in near),
+        wrong_skips=_wrong_skips(result),
+        gain_covered=_gain_covered(result),
+        rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
+    )
+
+
+@cache
+def _world(name: str, scenario: Scenario) -> World:
+    world = world_of(read(FOLDER / f"{name}.json.xz"))
+    if scenario.gain is not None:
+        world = world.with_gain(scenario.gain)
+    return world if scenario.noise is None else world.with_noise(scenario.noise)
+
+
+def _wrong_skips(result: Replayed) -> int:
+    world = result.world
+    alone = world.best_of(distributed=False)
+    skipped = [t for t in result.findings.history.trials if t.reason.startswith(PROOF)]
+    return sum(world.rates.get(t.configuration, 0) > alone for t in skipped)
+
+
+def _gain_covered(result: Replayed) -> bool | None:
+    findings, rates = result.findings, result.world.rates
+    challenger = findings.decision.challenger
+    if challenger is None:
+        return None
+    return _covers(findings.decision.gain, rates[challenger] / rates[findings.yardstick])
+
+
+def _covers(interval: Interval | None, truth: float) -> bool | None:
+    return None if interval is None else interval.low <= truth <= interval.high

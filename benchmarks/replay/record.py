@@ -1,0 +1,151 @@
+"""Makes the replay tables of this machine: full sweeps of ten workloads, with repeats.
+
+    python -m benchmarks.replay.record [WORKLOAD ...]        (make replay-tables)
+
+Every configuration of a workload's space is run once, in random order; then the best tenth, the
+best three of one device and of several, and the default are run `REPEATS` times more, in turns,
+each round in another order. What was recorded before is kept, so a recording that was stopped
+goes on. It takes about an hour on two cores, which should have nothing else to do.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.measure import read, settled_from
+from autotune.run.engine import Engine, Outcome, TrialRequest
+from autotune.run.local import LocalEngine
+from autotune.script import render
+from autotune.search.design import default_in
+from autotune.search.exchange import exchange_request, families, family
+from autotune.search.options import SCRIPT_SEED
+from autotune.search.subject import Subject
+from autotune.search.watches import MeasureWatch
+from autotune.space import candidates
+from autotune.strategies import strategy
+from benchmarks.replay.characters import CHARACTERS, Character, character
+from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write
+
+REPEATS = 4
+BEST = 3
+DRAFTS = Path("autotune-out/replay")
+
+
+def main(names: Sequence[str]) -> None:
+    """Record the tables of some workloads, or of all."""
+    for each in [character(name) for name in names] or CHARACTERS:
+        with LocalEngine() as engine:
+            table = Recording(each, engine).make()
+        print(f"{write(table)}: {len(table.runs)} runs", flush=True)
+
+
+class Recording:
+    """The sweep of one workload.
+
+    Args:
+        character: Which.
+        engine: Runs it.
+    """
+
+    def __init__(self, character: Character, engine: Engine) -> None:
+        self._character = character
+        self._engine = engine
+        workload = character.workload
+        self._subject = Subject(
+            workload=workload, machine=engine.machine(), facts=engine.inspect(workload)
+        )
+        subject = self._subject
+        self._found = candidates(
+            character.space, subject.machine, subject.facts, character.constraints
+        )
+        self._draft = DRAFTS / f"{character.name}.jsonl"
+        self._draft.parent.mkdir(parents=True, exist_ok=True)
+        self._runs = [*_read(self._draft)]
+
+    def make(self) -> Table:
+        """Run what is missing and return the table."""
+        shuffle = random.Random(0)  # noqa: S311 - an order of runs
+        self._turn(0, shuffle.sample(self._found.configurations, len(self._found.configurations)))
+        again = self._promising()
+        for turn in range(1, REPEATS + 1):
+            self._turn(turn, shuffle.sample(again, len(again)))
+        self._exchange()
+        return Table(
+            name=self._character.name,
+            what=self._character.what,
+            made=dt.datetime.now(dt.UTC).date().isoformat(),
+            machine=self._subject.machine,
+            facts=self._subject.facts,
+            runs=tuple(self._runs),
+        )
+
+    def _turn(self, turn: int, wanted: Sequence[Configuration]) -> None:
+        known = {run.configuration for run in self._runs if run.turn == turn}
+        with tempfile.TemporaryDirectory() as folder, self._draft.open("a") as draft:
+            for number, configuration in enumerate(wanted):
+                if configuration not in known:
+                    run = self._run(configuration, turn, Path(folder) / str(number))
+                    self._runs.append(run)
+                    draft.write(json.dumps(packed(run)) + "\n")
+                    draft.flush()
+
+    def _exchange(self) -> None:
+        """Measure the exchange of every family, that of many configurations or few."""
+        known = {family(run.configuration) for run in self._runs if run.turn == EXCHANGE}
+        with tempfile.TemporaryDirectory() as folder, self._draft.open("a") as draft:
+            for number, configuration in enumerate(families(self._found.distributed)):
+                if family(configuration) not in known:
+                    request = exchange_request(
+                        configuration, self._subject, Path(folder) / str(number)
+                    )
+                    watch = MeasureWatch(request.configuration.global_batch)
+                    run = run_of(configuration, EXCHANGE, self._engine.run(request, watch))
+                    self._runs.append(run)
+                    draft.write(json.dumps(packed(run)) + "\n")
+
+    def _run(self, configuration: Configuration, turn: int, folder: Path) -> Run:
+        subject = self._subject
+        program = render(configuration, subject.workload, subject.facts, subject.machine)
+        request = TrialRequest(
+            configuration=configuration,
+            script=program.train,
+            workload=subject.workload,
+            roles=strategy(configuration.strategy).roles(configuration, subject.machine),
+            folder=folder,
+            seed=SCRIPT_SEED,
+        )
+        result = self._engine.run(request, MeasureWatch(configuration.global_batch))
+        return run_of(configuration, turn, result)
+
+    def _promising(self) -> list[Configuration]:
+        first = [run for run in self._runs if run.turn == 0]
+        ranked = sorted(
+            (run.configuration for run in first if run.outcome is Outcome.MEASURED),
+            key=lambda c: -_rate(next(run for run in first if run.configuration == c)),
+        )
+        several = [c for c in ranked if c.distributed][:BEST]
+        alone = [c for c in ranked if not c.distributed][:BEST]
+        tenth = ranked[: -(-len(ranked) // 10)]
+        return list(dict.fromkeys([*tenth, *alone, *several, default_in(self._found.one_device)]))
+
+
+def _rate(run: Run) -> float:
+    steady = run.windows[settled_from(run.windows) :]
+    return read(steady).steps_per_second * run.configuration.global_batch
+
+
+def _read(draft: Path) -> Iterator[Run]:
+    if draft.exists():
+        for line in draft.read_text().splitlines():
+            yield unpacked(json.loads(line))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,90 @@
+"""One search on a replayed machine."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from autotune.search.budget import Budget
+from autotune.search.events import nobody
+from autotune.search.options import Options
+from autotune.search.runner import Runner
+from autotune.search.search import Findings, Search
+from autotune.search.subject import Subject
+from autotune.search.twins import Twins, twins
+from autotune.space import Candidates, candidates
+from autotune.trial import Trial
+from benchmarks.replay.characters import character
+from benchmarks.replay.engine import ReplayEngine
+from benchmarks.replay.world import World
+
+
+@dataclass
+class TrialList:
+    """Keeps trials in memory."""
+
+    trials: list[Trial] = field(default_factory=list)
+
+    def append(self, trial: Trial) -> None:
+        """Take in a trial that has ended."""
+        self.trials.append(trial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What a replayed search found, and what it took."""
+
+    world: World
+    findings: Findings
+    seconds: float
+    exploring_seconds: float
+
+    @property
+    def share(self) -> float:
+        """True throughput of what is recommended, as a share of the best."""
+        return self.world.rates[self.findings.recommended] / self.world.best
+
+    @property
+    def cost(self) -> float:
+        """Seconds of the search, everything included, as a share of one exhaustive pass."""
+        return self.seconds / self.world.exhaustive_seconds
+
+
+def replay(world: World, seconds: float, seed: int) -> Replayed:
+    """Search a world within a budget."""
+    subject, found, level = _situation(world.table.name, _key(world))
+    options = Options(seconds=seconds, seed=seed)
+    engine = ReplayEngine(world, seed)
+    began = engine.now()
+    engine.inspect(subject.workload)
+    budget = Budget(options, engine.now, began)
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(
+            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
+        )
+        findings = Search(runner, budget, found, level, options).run()
+    trials = findings.history.trials
+    exploring = sum(t.wall_seconds for t in trials if t.round is None)
+    return Replayed(
+        world=world, findings=findings, seconds=budget.elapsed, exploring_seconds=exploring
+    )
+
+
+_WORLDS: dict[str, World] = {}
+
+
+def _key(world: World) -> str:
+    _WORLDS.setdefault(world.table.name, world)
+    return world.table.name
+
+
+@cache
+def _situation(name: str, key: str) -> tuple[Subject, Candidates, Twins]:
+    table, swept = _WORLDS[key].table, character(name)
+    subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
+    found = candidates(swept.space, table.machine, table.facts, swept.constraints)
+    level = twins(found, subject, swept.constraints)
+    recorded = set(table.configurations)
+    return subject, found, {c: twin for c, twin in level.items() if twin in recorded}

@@ -1,0 +1,25 @@
+"""A local search that changes one axis of the best configuration at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autotune.config import Configuration
+from autotune.search.study import parameters
+from benchmarks.replay.rivals.base import Shown
+
+
+class FactorWise:
+    """Proposes a neighbour of the best configuration so far, the nearest first."""
+
+    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+        """Return the untried configuration that differs least from the best."""
+        rates = {c: rate for c, rate in shown.items() if rate}
+        if not rates:
+            return untried[0]
+        best = parameters(max(rates, key=lambda c: rates[c]))
+        return min(untried, key=lambda c: _differences(parameters(c), best))
+
+
+def _differences(a: dict[str, object], b: dict[str, object]) -> int:
+    return sum(a.get(name) != b.get(name) for name in a.keys() | b.keys())

@@ -1,0 +1,132 @@
+"""Which way of proposing configurations finds the best one soonest, on the replay tables.
+
+    python -m benchmarks.replay.samplers [TABLE ...]
+
+Every sampler starts from the default and proposes one configuration after the other out of the
+whole table; each is measured once, with the table's noise. Printed is the true throughput of the
+best configuration that was tried so far, as a share of the table's best: mean over tables and
+seeds, with a bootstrap interval over the seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import product
+from statistics import fmean
+
+import numpy as np
+import optuna
+
+from autotune.config import Configuration
+from autotune.search.design import default_in
+from autotune.search.seen import Seen
+from autotune.search.surrogate import Surrogate, expected_improvement
+from autotune.space import candidates
+from benchmarks.replay.characters import character
+from benchmarks.replay.rivals.additive import Additive
+from benchmarks.replay.rivals.base import Sampler, Shown
+from benchmarks.replay.rivals.factor_wise import FactorWise
+from benchmarks.replay.rivals.optuna_pool import OptunaSampler
+from benchmarks.replay.rivals.trees import Trees
+from benchmarks.replay.table import read_all
+from benchmarks.replay.world import World, world_of
+
+TRIALS = (5, 10, 15, 20, 30)
+SEEDS = 12
+
+
+class Process:
+    """The search's own surrogate, with expected improvement."""
+
+    def __init__(self, pool: Sequence[Configuration], noise: float) -> None:
+        self._surrogate = Surrogate(pool)
+        self._noise = noise
+
+    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+        """Return the untried configuration with the largest expected improvement."""
+        known = {c: Seen(math.log(rate), self._noise) for c, rate in shown.items() if rate}
+        if not known:
+            return untried[0]
+        best = float(self._surrogate.believe(known, list(known)).mean.max())
+        gains = expected_improvement(self._surrogate.believe(known, untried), best)
+        return untried[int(np.argmax(gains))]
+
+
+class Chance:
+    """Random search."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - a sampler
+
+    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+        """Return any untried configuration."""
+        del shown
+        return self._random.choice(untried)
+
+
+Maker = Callable[[Sequence[Configuration], int, float], Sampler]
+SAMPLERS: dict[str, Maker] = {
+    "gaussian process (ours)": lambda pool, _, noise: Process(pool, noise),
+    "additive ridge": lambda *_: Additive(),
+    "randomized trees": lambda pool, seed, _: Trees(pool, seed),
+    "one factor at a time": lambda *_: FactorWise(),
+    "Optuna TPE": lambda pool, seed, _: OptunaSampler(
+        pool, optuna.samplers.TPESampler(seed=seed, n_startup_trials=4)
+    ),
+    "Optuna CMA-ES": lambda pool, seed, _: OptunaSampler(
+        pool, optuna.samplers.CmaEsSampler(seed=seed)
+    ),
+    "Optuna QMC": lambda pool, seed, _: OptunaSampler(pool, optuna.samplers.QMCSampler(seed=seed)),
+    "random": lambda _pool, seed, _: Chance(seed),
+}
+
+
+def main(names: Sequence[str]) -> None:
+    """Print a row for each sampler."""
+    warnings.simplefilter("ignore")
+    worlds = [world_of(table) for table in read_all(names)]
+    print(f"{'after trials':<26}" + "".join(f"{count:>22}" for count in TRIALS))
+    for name, make in SAMPLERS.items():
+        shares: dict[int, list[float]] = defaultdict(list)
+        for world, seed in product(worlds, range(SEEDS)):
+            for count, share in _shares(world, make, seed).items():
+                shares[count].append(share)
+        print(f"{name:<26}" + "".join(f"{_interval(shares[count]):>22}" for count in TRIALS))
+
+
+def _shares(world: World, make: Maker, seed: int) -> dict[int, float]:
+    pool, start = _pool(world)
+    sampler = make(pool, seed, world.noise)
+    noise = random.Random(seed)  # noqa: S311 - noise
+    shown: dict[Configuration, float | None] = {}
+    best, found = 0.0, {}
+    for count in range(1, TRIALS[-1] + 1):
+        untried = [c for c in pool if c not in shown]
+        chosen = sampler.propose(shown, untried) if shown else start
+        truth = world.rates.get(chosen)
+        shown[chosen] = truth and truth * math.exp(noise.choice(world.scatter))
+        best = max(best, truth or 0.0)
+        found[count] = best / world.best
+    return {count: found[count] for count in TRIALS}
+
+
+def _pool(world: World) -> tuple[Sequence[Configuration], Configuration]:
+    table, swept = world.table, character(world.table.name)
+    found = candidates(swept.space, table.machine, table.facts, swept.constraints)
+    return found.configurations, default_in(found.one_device)
+
+
+def _interval(values: Sequence[float]) -> str:
+    draw = np.random.default_rng(0)
+    means = [fmean(draw.choice(values, len(values))) for _ in range(200)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    return f"{fmean(values):.1%} ({low:.1%}-{high:.1%})"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,145 @@
+"""A replay table: every run of a sweep, raw windows included, in a compact file.
+
+One JSON document, compressed by xz. Configurations hold only what differs from the defaults;
+windows are pairs of steps and microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.run.engine import Outcome, RunResult
+from autotune.value import Value
+from autotune.window import Window
+from autotune.workload import WorkloadFacts
+
+FOLDER = Path(__file__).parent / "tables"
+FORMAT = 1
+"""Raised when a table of before can no longer be read."""
+EXCHANGE = -1
+"""The turn of a run that only exchanged gradients."""
+
+
+class Run(Value):
+    """One run of the sweep."""
+
+    configuration: Configuration
+    turn: int
+    """0 in the pass over all configurations, then the round of the repeats; `EXCHANGE` for a run
+    of the exchange that this configuration's replicas need."""
+    outcome: Outcome
+    reason: str
+    start_seconds: float | None
+    first_step_seconds: float | None
+    wall_seconds: float
+    windows: tuple[Window, ...]
+
+
+class Table(Value):
+    """A sweep of one workload on one machine."""
+
+    name: str
+    what: str
+    """What limits the workload."""
+    made: str
+    """The day, as an ISO date."""
+    machine: Machine
+    facts: WorkloadFacts
+    runs: tuple[Run, ...]
+
+    @property
+    def configurations(self) -> tuple[Configuration, ...]:
+        """Each once, in the order of the pass."""
+        return tuple(dict.fromkeys(run.configuration for run in self.trainings))
+
+    @property
+    def trainings(self) -> tuple[Run, ...]:
+        """The runs of the workload itself."""
+        return tuple(run for run in self.runs if run.turn != EXCHANGE)
+
+    @property
+    def exchanges(self) -> tuple[Run, ...]:
+        """The runs that only exchanged gradients."""
+        return tuple(run for run in self.runs if run.turn == EXCHANGE)
+
+
+def run_of(configuration: Configuration, turn: int, result: RunResult) -> Run:
+    """Return what is kept of a run."""
+    return Run(
+        configuration=configuration,
+        turn=turn,
+        outcome=result.outcome,
+        reason=result.reason,
+        start_seconds=result.start_seconds,
+        first_step_seconds=result.first_step_seconds,
+        wall_seconds=result.wall_seconds,
+        windows=result.windows,
+    )
+
+
+def packed(run: Run) -> dict[str, Any]:
+    """Return a run as short JSON."""
+    return {
+        "c": run.configuration.model_dump(exclude_defaults=True),
+        "turn": run.turn,
+        "outcome": str(run.outcome),
+        "reason": run.reason,
+        "start": _rounded(run.start_seconds),
+        "first": _rounded(run.first_step_seconds),
+        "wall": _rounded(run.wall_seconds),
+        "w": [[window.steps, round(window.seconds * 1e6)] for window in run.windows],
+    }
+
+
+def unpacked(row: dict[str, Any]) -> Run:
+    """Return the run that was packed."""
+    return Run(
+        configuration=Configuration.model_validate(row["c"]),
+        turn=row["turn"],
+        outcome=Outcome(row["outcome"]),
+        reason=row["reason"],
+        start_seconds=row["start"],
+        first_step_seconds=row["first"],
+        wall_seconds=row["wall"],
+        windows=tuple(Window(steps, micro / 1e6) for steps, micro in row["w"]),
+    )
+
+
+def write(table: Table, folder: Path = FOLDER) -> Path:
+    """Write a table under its name and return the file."""
+    head = table.model_dump(mode="json", exclude={"runs"})
+    document = {"format": FORMAT, **head, "runs": [packed(run) for run in table.runs]}
+    path = folder / f"{table.name}.json.xz"
+    path.write_bytes(lzma.compress(json.dumps(document, separators=(",", ":")).encode()))
+    return path
+
+
+def read(path: Path) -> Table:
+    """Read a table.
+
+    Raises:
+        ValueError: It has another format.
+    """
+    document = json.loads(lzma.decompress(path.read_bytes()))
+    if document.pop("format") != FORMAT:
+        raise ValueError(f"{path.name} has another format; record it again.")
+    runs = tuple(unpacked(row) for row in document.pop("runs"))
+    return Table.model_validate({**document, "runs": runs})
+
+
+def read_all(names: Sequence[str] = (), folder: Path = FOLDER) -> list[Table]:
+    """Read the tables of some names, or all."""
+    paths: Iterable[Path] = sorted(folder.glob("*.json.xz"))
+    if names:
+        paths = [folder / f"{name}.json.xz" for name in names]
+    return [read(path) for path in paths]
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)

@@ -1,0 +1,91 @@
+"""The truth that a replayed search has to find, and how runs scatter around it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from autotune.config import Configuration
+from autotune.measure import read, settled_from
+from autotune.run.engine import Outcome
+from autotune.window import Window
+from benchmarks.replay.table import Run, Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """One table, taken for the whole truth.
+
+    Attributes:
+        table: Where it comes from.
+        rates: Examples per second of every configuration that was measured: the mean of its runs.
+        scatter: log(rate) of repeated runs minus their mean, of all configurations together; a
+            replayed run draws from these.
+    """
+
+    table: Table
+    rates: Mapping[Configuration, float]
+    scatter: Sequence[float]
+
+    @property
+    def best(self) -> float:
+        """The throughput of the best configuration."""
+        return max(self.rates.values())
+
+    def best_of(self, *, distributed: bool) -> float:
+        """Return the throughput of the best configuration on several replicas, or on one."""
+        return max(rate for c, rate in self.rates.items() if c.distributed is distributed)
+
+    @property
+    def exhaustive_seconds(self) -> float:
+        """What one pass over all configurations took."""
+        return sum(run.wall_seconds for run in self.table.runs if run.turn == 0)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of log(rate) between runs."""
+        return math.sqrt(fmean(each**2 for each in self.scatter))
+
+    def with_gain(self, gain: float) -> World:
+        """Return a world in which the best distributed configuration gains exactly that share."""
+        factor = (1 + gain) * self.best_of(distributed=False) / self.best_of(distributed=True)
+        rates = {c: r * factor if c.distributed else r for c, r in self.rates.items()}
+        return replace(self, rates=rates)
+
+    def with_noise(self, sd: float) -> World:
+        """Return a world whose runs scatter by that much."""
+        return replace(self, scatter=[each * sd / self.noise for each in self.scatter])
+
+
+def world_of(table: Table) -> World:
+    """Return the world that a table shows."""
+    logs: dict[Configuration, list[float]] = defaultdict(list)
+    for run in table.trainings:
+        if run.outcome is Outcome.MEASURED:
+            logs[run.configuration].append(log_rate(run))
+    return World(
+        table=table,
+        rates={c: math.exp(fmean(each)) for c, each in logs.items()},
+        scatter=[one for each in logs.values() for one in _residuals(each)],
+    )
+
+
+def log_rate(run: Run) -> float:
+    """Return log(examples per second) of a measured run."""
+    return math.log(read(steady(run)).steps_per_second * run.configuration.global_batch)
+
+
+def steady(run: Run) -> Sequence[Window]:
+    """Return the steady windows of a measured run."""
+    return run.windows[settled_from(run.windows) :]
+
+
+def _residuals(logs: Sequence[float]) -> list[float]:
+    if len(logs) < 3:
+        return []
+    # A mean of few runs lies too close to them.
+    stretch = math.sqrt(len(logs) / (len(logs) - 1))
+    return [(each - fmean(logs)) * stretch for each in logs]
