@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check bench bench-peers clean
+.PHONY: demo test check bench bench-replay bench-delivered bench-peers replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -27,12 +27,24 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
+# Every goal of the search, scored on recorded sweeps without TensorFlow; below three minutes.
+bench-replay: $(READY)
+	$(BIN)/python -m benchmarks.replay.score
+
+# Records these sweeps on this machine, which should have nothing else to do; above an hour.
+replay-tables: $(READY)
+	$(BIN)/python -m benchmarks.replay.record
+
+# What is promised, against what train.py delivers in a longer run; about ten minutes.
+bench-delivered: $(READY)
+	$(BIN)/python benchmarks/delivered.py
+
 # autotune against the alternatives, about an hour and a quarter; writes docs/benchmarks/peers.md.
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/peers/compare.py
 
 clean:
-	rm -rf $(VENV) autotune-out build *.egg-info
+	rm -rf $(VENV) $(PEERS) autotune-out build *.egg-info
 
 # Names and versions are pinned by constraints.txt, so that every machine gets the same.
 $(READY): pyproject.toml constraints.txt

@@ -33,6 +33,9 @@ class Trial(Value):
     """The turn within the finals."""
     examples_per_second: float | None = None
     """Throughput of the steady state; of a pruned trial, what it had shown when it was stopped."""
+    sustained: float | None = None
+    """Examples per second over all of the steady state, stalls included, where
+    `examples_per_second` is a median over its windows."""
     error: float | None = None
     """Standard error of log(throughput) within the run."""
     windows: tuple[Window, ...] = ()

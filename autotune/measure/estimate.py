@@ -19,6 +19,9 @@ class Reading(Value):
     """What the steady windows of one run say."""
 
     steps_per_second: float
+    """Median over the windows: for comparisons, because rare stalls dominate a mean."""
+    sustained: float
+    """Steps per second over all of that time, stalls included, as in a longer run."""
     error: float
     """Standard error of log(rate) within the run."""
     windows: int
@@ -26,17 +29,18 @@ class Reading(Value):
 
 
 def read(windows: Sequence[Window]) -> Reading:
-    """Return the median rate of some steady windows, at least one, with its standard error.
+    """Return what some steady windows say, at least one.
 
-    The median, because rare stalls of 10 to 20 ms dominate a mean. Its error follows from the
-    median absolute deviation: 1.4826 turns that into a standard deviation, 1.2533 (the square
-    root of pi/2) is what a median loses against a mean, both for a normal distribution.
+    The standard error of the median follows from the median absolute deviation: 1.4826 turns that
+    into a standard deviation, 1.2533 (the square root of pi/2) is what a median loses against a
+    mean, both for a normal distribution.
     """
     logs = [math.log(rate(each)) for each in windows]
     middle = median(logs)
     spread = 1.4826 * median(abs(each - middle) for each in logs)
     return Reading(
         steps_per_second=math.exp(middle),
+        sustained=sum(each.steps for each in windows) / sum(each.seconds for each in windows),
         error=1.2533 * spread / math.sqrt(len(logs)),
         windows=len(logs),
         seconds=sum(each.seconds for each in windows),

@@ -20,22 +20,20 @@ class Noise(Value):
 EXPECTED = Noise(sd=0.06, degrees=4.0)
 """What is expected of a machine that nobody has measured, and how many repeats that is worth;
 3 to 16 % were seen on two shared cores."""
-MOST_DEGREES = 12.0
-"""Repeats that the past of a machine is worth at most: it may be busier today."""
 
 
 def expectation(past: Noise | None) -> Noise:
     """Return the noise to expect before anything was repeated.
 
+    The past can only raise it. What was quiet yesterday, or with another workload, may be noisy
+    today, and whoever expects too little noise stops good runs early.
+
     Args:
         past: What the machine's earlier searches have shown, if there were any.
     """
-    if past is None:
+    if past is None or past.sd < EXPECTED.sd:
         return EXPECTED
-    degrees = min(past.degrees, MOST_DEGREES)
-    total = degrees + EXPECTED.degrees
-    variance = (degrees * past.sd**2 + EXPECTED.degrees * EXPECTED.sd**2) / total
-    return Noise(sd=math.sqrt(variance), degrees=total)
+    return Noise(sd=past.sd, degrees=EXPECTED.degrees)
 
 
 def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:

@@ -33,7 +33,8 @@ def _sessions(measurements: Iterable[Measured]) -> list[list[Measured]]:
 
 def _gaps(session: Sequence[Measured]) -> Mapping[Configuration, float]:
     logs: dict[Configuration, list[float]] = defaultdict(list)
-    for each in session:
+    for each in (one for one in session if not one.pruned):
+        # What was stopped early had not shown all that it could.
         logs[each.configuration].append(math.log(each.examples_per_second))
     means = {configuration: fmean(group) for configuration, group in logs.items()}
     alone = {

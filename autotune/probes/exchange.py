@@ -1,7 +1,7 @@
 """Nothing but an exchange of gradients: one variable, and next to no arithmetic.
 
 Trained under a strategy, a step takes what the strategy adds to every step and what it needs to
-add up so many gradients; a real step with as many takes at least as long.
+add up so many gradients, moved as one.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _bullet(text: str) -> Table:
 
 def _best(result: Recommendation) -> Table:
     table = columns("configuration", ">examples/s", ">vs one device", ">outcome")
-    standing = Standing(result.trials)
+    standing = Standing(result.trials, result.one_device)
     finalists = standing.rows(final=True)
     seen = {row.configuration for row in finalists}
     explored = [r for r in standing.rows(final=False) if r.configuration not in seen]

@@ -43,9 +43,11 @@ class Standing:
 
     Args:
         trials: Oldest first.
+        chosen: The best single device, once the search has chosen it.
     """
 
-    def __init__(self, trials: Iterable[Trial]) -> None:
+    def __init__(self, trials: Iterable[Trial], chosen: Configuration | None = None) -> None:
+        self._chosen = chosen
         self.trials = tuple(trials)
         self._noise = History(self.trials).noise
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
@@ -67,6 +69,8 @@ class Standing:
     @cached_property
     def final_yardstick(self) -> Configuration | None:
         """The best single-device configuration of the finals."""
+        if self._chosen in self._finals:
+            return self._chosen
         alone = [c for c in self._finals if not c.distributed]
         # Those that dropped out early say less, however lucky their few runs were.
         order = {c: (len(self._finals[c]), self._mean(c, final=True)) for c in alone}

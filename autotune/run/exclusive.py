@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from autotune.errors import Interrupted
+from autotune.errors import Interrupted, UsageError
 from autotune.value import Value
 
 PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
@@ -31,6 +32,9 @@ _WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
 """How to open the file, best first. Never O_CREAT on one that exists: in a sticky folder the kernel
 may refuse that for another user's file. It may appear between two attempts."""
 _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+_mine = threading.local()
+"""Whether this thread holds the machine."""
 
 Tell = Callable[[str], None]
 """Is given sentences that the user should know."""
@@ -65,7 +69,12 @@ def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterato
 
     Raises:
         Interrupted: Ctrl-C was pressed while waiting.
+        UsageError: This thread is timing already, and would wait for itself.
     """
+    if getattr(_mine, "held", False):
+        raise UsageError(
+            "A search was started inside another one.", "Start it when the first one has ended."
+        )
     with ExitStack() as held:
         file = next((each for each in map(_opened, places) if each is not None), None)
         if file is None:
@@ -77,6 +86,8 @@ def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterato
             held.callback(os.close, file)
             _wait(file, tell)
             held.callback(_release, file)
+            held.callback(_mine.__dict__.clear)
+            _mine.held = True
             _sign(file, Holder(pid=os.getpid(), since=time.time(), what=what).model_dump_json())
         yield
 

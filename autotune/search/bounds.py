@@ -22,8 +22,11 @@ from autotune.workload import WorkloadFacts
 
 PROOF = "cannot win: "
 """How the reason of a skipped configuration begins."""
-ASKED = 20
-"""How often a search asks: each time the noise may deceive it."""
+ASKED = 100
+"""Single devices times families that a search compares: each time the noise may deceive it."""
+CAUTION = 2.0
+"""A real exchange may be so many times as fast as the one that was timed, which moves all
+gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
 FREE = ("strategy", "workers", "replicas_per_worker", "shard_policy", "reduction")
 SIZES = ("per_replica_batch", "steps_per_execution")
 SAME = tuple(name for name in (*axes(), "arguments") if name not in FREE + SIZES)
@@ -61,7 +64,7 @@ class Bounds:
             configuration: Any one of its family.
             seconds: Of a step that does nothing else.
         """
-        self._exchange[family(configuration)] = seconds
+        self._exchange[family(configuration)] = seconds / CAUTION
 
     def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> str | None:
         seconds = self._exchange.get(family(configuration))
@@ -72,16 +75,17 @@ class Bounds:
             return None
         share = math.exp(most.log_rate - best.log_rate)
         return (
-            f"{PROOF}its replicas need {seconds * 1000:.3g} ms to exchange the gradients of a "
-            f"step, so {configuration.global_batch} examples in a step make at most {share:.0%} "
-            "of the best single device"
+            f"{PROOF}its replicas need more than {seconds * 1000:.3g} ms to exchange the gradients "
+            f"of a step, so {configuration.global_batch} examples in a step make at most "
+            f"{share:.0%} of the best single device"
         )
 
     def _too_slow_alone(
         self, configuration: Configuration, shown: Mapping[Configuration, Seen], best: Seen
     ) -> str | None:
         for alone, rate in shown.items():
-            if not self._bounds(alone, configuration):
+            # A run that was stopped early may have been faster later on.
+            if not (self._history.rates(alone) and self._bounds(alone, configuration)):
                 continue
             most = rate.log_rate + math.log(configuration.global_batch / alone.global_batch)
             if self._below(Seen(most, rate.sd), best):

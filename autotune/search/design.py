@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from autotune.config import Configuration, axes
 from autotune.space.part import STRUCTURE
 
-FIRST = (
-    "per_replica_batch",
-    "steps_per_execution",
-    "num_parallel_calls",
-    "private_threads",
-    "cache",
-)
-"""Axes with the largest effects on one device, by experience; the others follow."""
+STEPPED = ("per_replica_batch", "steps_per_execution")
+"""Axes that make each call of the training step larger."""
+FED = ("num_parallel_calls", "private_threads", "cache")
+"""Axes that spend more on the input. Some help only together: sixteen parallel calls need as many
+threads."""
 WAY = ("strategy", *STRUCTURE)
 """Axes that say how a training is distributed; the others say how it is fed and stepped."""
 
@@ -27,49 +24,57 @@ def default_in(pool: Sequence[Configuration]) -> Configuration:
 
 def one_factor_at_a_time(
     start: Configuration, pool: Sequence[Configuration]
-) -> list[Configuration]:
-    """Return a start and, for each value of each axis, the start with only that changed."""
-    found = {start: None}
-    for axis in (*FIRST, *(name for name in axes() if name not in FIRST)):
+) -> Iterator[Configuration]:
+    """Yield a start and, for each value of each axis, the start with only that changed."""
+    yield start
+    first = (*STEPPED, *FED)
+    for axis in (*first, *(name for name in axes() if name not in first), "arguments"):
         for value in dict.fromkeys(getattr(c, axis) for c in pool):
-            having = [c for c in pool if getattr(c, axis) == value]
-            found[nearest(start.model_copy(update={axis: value}), having)] = None
-    for arguments in dict.fromkeys(c.arguments for c in pool):
-        having = [c for c in pool if c.arguments == arguments]
-        found[nearest(start.model_copy(update={"arguments": arguments}), having)] = None
-    return list(found)
+            if value != getattr(start, axis):
+                having = [c for c in pool if getattr(c, axis) == value]
+                yield nearest(start.model_copy(update={axis: value}), having)
 
 
-def transfers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return each way of distributing, fed and stepped as the best single device is.
+def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+    """Return a start with a group of axes at its largest values: fed, stepped, and both.
 
-    First with the same batch for each replica, then with the same global batch. The strategies
-    take turns, so that a short budget sees all of them.
+    Screening by groups (Watson, Technometrics 3, 1961), because effects within a group go the same
+    way, and what two axes do only together is seen at once.
     """
-    groups: dict[tuple[object, ...], list[Configuration]] = {}
-    for c in pool:
-        groups.setdefault(tuple(getattr(c, axis) for axis in WAY), []).append(c)
-    same_replica, same_global = [], []
-    for group in _by_turns(groups.values()):
-        fed = {name: getattr(yardstick, name) for name in axes() if name not in WAY}
-        target = group[0].model_copy(update={**fed, "arguments": yardstick.arguments})
-        same_replica.append(nearest(target, group))
-        share = max(yardstick.global_batch // target.replicas, 1)
-        smaller = target.model_copy(update={"per_replica_batch": share})
-        same_global.append(nearest(smaller, group))
-    return list(dict.fromkeys([*same_replica, *same_global]))
+    largest = {name: max((getattr(c, name) for c in pool), key=_size) for name in STEPPED + FED}
+    fed = {name: largest[name] for name in FED}
+    stepped = {name: largest[name] for name in STEPPED}
+    changes = (fed, stepped, fed | stepped)
+    return [nearest(start.model_copy(update=each), pool) for each in changes]
 
 
 def openers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return for each strategy one configuration, fed and stepped as the best single device is."""
-    first = {each.strategy: each for each in reversed(transfers(yardstick, pool))}
-    return list(first.values())
+    """Return for each strategy one configuration, fed and stepped as the best single device is.
+
+    Of the ways to divide the work under a strategy the first one is taken, because the values of
+    an axis stand in the order in which they are worth a try.
+    """
+    fed = {name: getattr(yardstick, name) for name in (*axes(), "arguments") if name not in WAY}
+    found = []
+    for name in dict.fromkeys(each.strategy for each in pool):
+        mine = [each for each in pool if each.strategy == name]
+        way = {axis: getattr(mine[0], axis) for axis in WAY}
+        alike = [each for each in mine if all(getattr(each, a) == v for a, v in way.items())]
+        found.append(nearest(yardstick.model_copy(update={**way, **fed}), alike))
+    return found
 
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
     """Return the configuration that differs from the target on the fewest axes, and least."""
     aim = _values(target)
     return min(pool, key=lambda each: _distance(aim, _values(each)))
+
+
+def _size(value: object) -> float:
+    """Order the values of an axis by how much they spend; `auto` and `off` spend least."""
+    if isinstance(value, int):
+        return value
+    return 1.0 if value == "memory" else 0.0
 
 
 def _values(configuration: Configuration) -> list[object]:
@@ -85,11 +90,3 @@ def _gap(x: object, y: object) -> float:
     if isinstance(x, int) and isinstance(y, int) and x > 0 and y > 0:
         return 1 + min(abs(math.log2(x / y)) / 16, 1.0)
     return 1.5
-
-
-def _by_turns(groups: Iterable[list[Configuration]]) -> list[list[Configuration]]:
-    by_strategy: dict[str, list[list[Configuration]]] = {}
-    for group in groups:
-        by_strategy.setdefault(group[0].strategy, []).append(group)
-    turns = max((len(each) for each in by_strategy.values()), default=0)
-    return [each[i] for i in range(turns) for each in by_strategy.values() if i < len(each)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
-from autotune.run.engine import Engine, Outcome, TrialRequest
+from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.script import render
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
@@ -23,20 +23,25 @@ from autotune.workload import Workload, WorkloadFacts, factory_from_text
 MANY = 12
 """Configurations of a family from which the exchange is measured: with fewer it costs more than
 it can save."""
+LEAST_BYTES = 1_000_000
+"""Fewer gradients take no time worth timing, beside what a strategy adds to any step."""
 BYTES_PER_NUMBER = 4
 EXCHANGE_MODULE = "autotune.probes.exchange"
 
-Family = tuple[str, int, int, str]
+UNLIMITED = Limits()
+"""The usual limits of each phase."""
+
+Family = tuple[str, int, int, str, int]
 
 
 def family(configuration: Configuration) -> Family:
     """Return what the time of an exchange depends on, beside the number of gradients."""
     c = configuration
-    return c.strategy, c.workers, c.replicas_per_worker, c.reduction
+    return c.strategy, c.workers, c.replicas_per_worker, c.reduction, c.threads_per_process
 
 
 def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
-    """Return one configuration of each family, the one with the most steps for each call.
+    """Return one configuration of each family, that with the most steps per call; largest first.
 
     Args:
         pool: Distributed configurations.
@@ -45,36 +50,39 @@ def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configura
     members: dict[Family, list[Configuration]] = defaultdict(list)
     for configuration in pool:
         members[family(configuration)].append(configuration)
-    return [
-        max(each, key=lambda c: c.steps_per_execution)
-        for each in members.values()
-        if len(each) >= least
-    ]
+    large = sorted((each for each in members.values() if len(each) >= least), key=len, reverse=True)
+    return [max(each, key=lambda c: c.steps_per_execution) for each in large]
 
 
-def exchange_workload(gradient_bytes: int) -> Workload:
-    """Return the workload that only exchanges so many bytes of gradients."""
-    numbers = max(gradient_bytes // BYTES_PER_NUMBER, 1)
+def exchange_workload(dense_gradient_bytes: int) -> Workload:
+    """Return the workload that only exchanges so many bytes of dense gradients."""
+    numbers = max(dense_gradient_bytes // BYTES_PER_NUMBER, 1)
     return Workload(
         model=factory_from_text(f"{EXCHANGE_MODULE}:model_fn", {"numbers": numbers}),
         dataset=factory_from_text(f"{EXCHANGE_MODULE}:dataset_fn", {}),
     )
 
 
-def exchange_request(configuration: Configuration, subject: Subject, folder: Path) -> TrialRequest:
+def exchange_request(
+    configuration: Configuration, subject: Subject, folder: Path, limits: Limits = UNLIMITED
+) -> TrialRequest:
     """Return the run that measures the exchange of a configuration's family."""
     bare = Configuration(
         strategy=configuration.strategy,
         workers=configuration.workers,
         replicas_per_worker=configuration.replicas_per_worker,
         reduction=configuration.reduction,
+        threads_per_process=configuration.threads_per_process,
         steps_per_execution=configuration.steps_per_execution,
         shard_policy="data" if configuration.workers > 1 else "auto",
         per_replica_batch=1,
         cache="memory",
     )
-    workload = exchange_workload(subject.facts.gradient_bytes)
-    facts = WorkloadFacts(model_takes=("numbers",), examples=4096, repeatable=True)
+    workload = exchange_workload(subject.facts.dense_gradient_bytes)
+    # The element decides between Keras's fit and a loop, so it has to be the real one.
+    facts = WorkloadFacts(
+        model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
+    )
     return TrialRequest(
         configuration=bare,
         script=render(bare, workload, facts, subject.machine).train,
@@ -82,6 +90,7 @@ def exchange_request(configuration: Configuration, subject: Subject, folder: Pat
         roles=strategy(bare.strategy).roles(bare, subject.machine),
         folder=folder,
         seed=SCRIPT_SEED,
+        limits=limits,
     )
 
 

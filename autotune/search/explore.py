@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 
 from autotune.config import Configuration
@@ -12,6 +13,10 @@ from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
 from autotune.trial import Stage
 
+CHOICE = 2000
+"""Configurations that are weighed against each other at a time; of a larger space that many are
+drawn anew each time."""
+
 
 class Explorer:
     """Chooses and makes the trials before the finals.
@@ -21,15 +26,23 @@ class Explorer:
         budget: Bounds them.
         outlook: What is worth trying.
         reserve: Seconds that the finals will need.
+        seed: Of the draws from a large space.
     """
 
     def __init__(
-        self, runner: Runner, budget: Budget, outlook: Outlook, reserve: Callable[[], float]
+        self,
+        runner: Runner,
+        budget: Budget,
+        outlook: Outlook,
+        reserve: Callable[[], float],
+        *,
+        seed: int,
     ) -> None:
         self._runner = runner
         self._budget = budget
         self._outlook = outlook
         self._reserve = reserve
+        self._random = random.Random(seed)  # noqa: S311 - a sample, no secret
 
     @property
     def history(self) -> History:
@@ -37,18 +50,23 @@ class Explorer:
         return self._runner.history
 
     def try_all(
-        self, wanted: Iterable[Configuration], *, until: Callable[[], bool] = lambda: False
+        self,
+        wanted: Iterable[Configuration],
+        *,
+        share: float = 1.0,
+        until: Callable[[], bool] = lambda: False,
     ) -> None:
         """Try configurations in order, each once, while the budget lasts.
 
         Args:
             wanted: Which.
+            share: Of what exploring may take in all, how much may be spent at the end.
             until: Asked before each and after the last; ends it when true.
         """
         for configuration in wanted:
             if until():
                 return
-            if configuration not in self.history.tried and self._affordable([configuration], 1.0):
+            if configuration not in self.history.tried and self._affordable([configuration], share):
                 self._try(configuration)
         until()
 
@@ -59,24 +77,31 @@ class Explorer:
             pool: The choice.
             share: Of what exploring may take in all, how much may be spent at the end.
         """
-        while untried := self._affordable(self._untried(pool), share):
-            chosen = self._outlook.most_promising(untried)
+        left = list(pool)
+        while untried := self._affordable(self._untried(left), share):
+            chosen = self._outlook.most_promising(self._some(untried))
             if chosen is None:
                 return
-            self._try(chosen)
+            if not self._try(chosen):
+                # What excludes one excludes many; they are not proposed one after the other.
+                left = [each for each in left if self._outlook.why_not(each) is None]
 
     def _untried(self, pool: Sequence[Configuration]) -> list[Configuration]:
         tried, dominance = self.history.tried, Dominance(self.history.trials)
         return [c for c in pool if c not in tried and not dominance.why_not(c)]
 
-    def _try(self, configuration: Configuration) -> None:
-        """Run a configuration, or keep the proof that it need not be run."""
+    def _some(self, untried: list[Configuration]) -> list[Configuration]:
+        return untried if len(untried) <= CHOICE else self._random.sample(untried, CHOICE)
+
+    def _try(self, configuration: Configuration) -> bool:
+        """Run a configuration, or keep the reason why it need not be run; return which it was."""
         stage = Stage.EXPLORE if configuration.distributed else Stage.YARDSTICK
         reason = self._outlook.why_not(configuration)
         if reason:
             self._runner.skip(configuration, stage, reason)
         else:
-            self._runner.run(configuration, stage, reference=self.history.reference())
+            self._runner.run(configuration, stage, reference=self._outlook.reference())
+        return reason is None
 
     def _affordable(
         self, configurations: Sequence[Configuration], share: float

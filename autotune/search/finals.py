@@ -1,7 +1,8 @@
 """The finals: the best few measured again, in fresh processes that take turns.
 
 Only these runs can say "distribute". The measurements that selected the finalists are not reused
-for that, because the best of many noisy figures is too high; against a challenger they do count.
+for that, because the best of many noisy figures is too high. They do count against a challenger,
+and between single devices.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, median
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio
@@ -23,7 +25,6 @@ from autotune.search.verdict import (
     LAST_LOOK,
     LOOKS,
     Decision,
-    best_of,
     decide,
     shared,
 )
@@ -109,7 +110,8 @@ def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
 
 def finals_seconds(history: History, finalists: Finalists) -> float:
     """Return the wall time that a decision is expected to take."""
-    rounds = max((_rounds(history, finalists, c) for c in finalists.challengers), default=FEWEST)
+    needed = [_rounds(history, finalists, c) for c in finalists.challengers]
+    rounds = max(needed, default=DEFAULT_ROUNDS)
     return _seconds(history, replace(finalists, one_device=finalists.one_device[:1]), rounds)
 
 
@@ -128,7 +130,7 @@ def _seconds(history: History, finalists: Finalists, rounds: int) -> float:
     # A second single device leaves when the yardstick is settled.
     second = costs.total(finalists.one_device[1:])
     arms = [*finalists.one_device[:1], *finalists.challengers]
-    return rounds * costs.total(arms) + FEWEST * second + DEFAULT_ROUNDS * default
+    return rounds * costs.total(arms) + min(rounds, FEWEST) * second + DEFAULT_ROUNDS * default
 
 
 class Finals:
@@ -150,6 +152,7 @@ class Finals:
         self._margin = margin
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self._rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
+        self._sustained: dict[Configuration, list[float]] = defaultdict(list)
         self._failures: Counter[Configuration] = Counter()
         self._alone = finalists.one_device
         self._default = finalists.default
@@ -183,7 +186,7 @@ class Finals:
     @property
     def yardstick(self) -> Configuration:
         """The best single-device finalist."""
-        return best_of(self._alone, self._rates)
+        return max(self._alone, key=self._typical)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
@@ -191,8 +194,8 @@ class Finals:
         return paired_ratio(mine, theirs, self._noise) if len(mine) > 1 else None
 
     def throughput(self, configuration: Configuration) -> Interval | None:
-        """Return a finalist's examples per second, if it ran at all."""
-        rates = list(self._rates.get(configuration, {}).values())
+        """Return the examples per second that a finalist will sustain, if it ran at all."""
+        rates = self._sustained[configuration]
         return mean_rate(rates, self._noise) if rates else None
 
     @property
@@ -212,8 +215,19 @@ class Finals:
     def _note(self, trial: Trial, number: int) -> None:
         if trial.measured and trial.examples_per_second:
             self._rates[trial.configuration][number] = trial.examples_per_second
+            self._sustained[trial.configuration].append(
+                trial.sustained or trial.examples_per_second
+            )
         else:
             self._failures[trial.configuration] += 1
+
+    def _typical(self, configuration: Configuration) -> float:
+        """Return a finalist's median log(rate), its exploration counted as one run.
+
+        It chooses between single devices, for which any of them is right; no verdict rests on it.
+        """
+        explored = map(math.log, self._runner.history.rates(configuration))
+        return median([fmean(explored), *map(math.log, self._rates[configuration].values())])
 
     def _affords(self, running: list[Configuration]) -> bool:
         return self._budget.left >= self._runner.history.costs.total(running)
@@ -232,7 +246,7 @@ class Finals:
     def _settle_yardstick(self, rounds: int) -> None:
         if rounds == DEFAULT_ROUNDS and self._default:
             alone = tuple(dict.fromkeys([*self._alone, self._default]))
-            if best_of(alone, self._rates) == self._default:
+            if max(alone, key=self._typical) == self._default:
                 # Exploration was lucky with another one: the default is a rival to reckon with.
                 self._alone = alone
         if rounds == FEWEST:

@@ -29,9 +29,10 @@ class History:
         self._trials: list[Trial] = []
         self._rates: dict[Configuration, tuple[float, ...]] = {}
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
+        self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
         for trial in trials:
-            self.add(trial)
+            self._add(trial, earlier=True)
 
     def __len__(self) -> int:
         """Return how many exploring trials were run."""
@@ -39,11 +40,17 @@ class History:
 
     def add(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
+        self._add(trial, earlier=False)
+
+    def _add(self, trial: Trial, *, earlier: bool) -> None:
         self._trials.append(trial)
         if not (trial.measured and trial.examples_per_second):
             return
         self._repeats[trial.configuration].append(math.log(trial.examples_per_second))
         self._noise = None
+        if not (earlier and trial.stage is Stage.FINAL):
+            # Finals of earlier sessions tell of the noise; today's machine may be faster.
+            self._today[trial.configuration].append(math.log(trial.examples_per_second))
         if trial.stage is not Stage.FINAL:
             known = self._rates.get(trial.configuration, ())
             self._rates[trial.configuration] = (*known, trial.examples_per_second)
@@ -99,7 +106,7 @@ class History:
 
     def certainly_beats(self, winner: Configuration, loser: Configuration) -> bool:
         """Return whether one configuration is certainly faster than another, by all their runs."""
-        mine, theirs = self._repeats[winner], self._repeats[loser]
+        mine, theirs = self._today[winner], self._today[loser]
         error = self.noise.sd * math.sqrt(1 / len(mine) + 1 / len(theirs))
         return surely_below(fmean(theirs) - fmean(mine), error, self.noise, looks=CHECKS)
 

@@ -7,6 +7,8 @@ from pydantic import Field
 from autotune.space import Constraints
 from autotune.value import Value
 
+MARGIN = 0.03
+"""A gain below this share is not worth the trouble of distribution, unless the user says so."""
 SCRIPT_SEED = 0
 """Seed of the training inside every trial; the search's own seed must not change what is timed."""
 
@@ -19,6 +21,6 @@ class Options(Value):
     max_trials: int | None = Field(default=None, ge=1)
     """Trials before the finals; None leaves the end to the time."""
     constraints: Constraints = Constraints()
-    margin: float = Field(default=0.03, ge=0)
+    margin: float = Field(default=MARGIN, ge=0)
     """A gain below this share is not worth the trouble of distribution."""
     seed: int = 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, pstdev
 
 import numpy as np
 
@@ -20,6 +21,11 @@ WORTH = 0.001
 
 OLD = 0.12
 """Standard error of log(rate) of what an earlier search has measured."""
+
+
+CONTRADICTION = 0.3
+"""If configurations differ today by so much from what they were to each other, in log(rate), the
+workload is another one than before, whatever its fingerprint says."""
 
 
 class Outlook:
@@ -54,11 +60,23 @@ class Outlook:
 
         By what all runs together let expect, because the best of many noisy figures is luck.
         """
-        mine = self._history.ranked(distributed=distributed)
+        measured = self._history.ranked(distributed=distributed)
+        mine = [each for each in measured if each in self._surrogate]
         if not mine:
             return []
         expected = self._surrogate.believe(self._shown(), mine).mean
         return [mine[i] for i in np.argsort(-expected, kind="stable")]
+
+    def reference(self) -> tuple[float, ...]:
+        """Return the throughput of the best single device, as one figure; empty if there is none.
+
+        Not what it has measured: the best of several noisy runs was lucky as well, and what is
+        compared with it would be stopped too often.
+        """
+        alone = self.ranked(distributed=False)[:1]
+        if not alone:
+            return ()
+        return (math.exp(float(self._surrogate.believe(self._shown(), alone).mean[0])),)
 
     def most_promising(self, untried: Sequence[Configuration]) -> Configuration | None:
         """Return what is expected to gain most for its time, or None if nothing gains enough.
@@ -78,20 +96,23 @@ class Outlook:
         return untried[int(np.argmax(np.where(gains < WORTH, 0, gains) / seconds))]
 
     def _gains(self, shown: dict[Configuration, Seen], untried: Sequence[Configuration]) -> Matrix:
-        alone = self._best(shown, self._history.ranked(distributed=False))
-        several = self._best(shown, self._history.ranked(distributed=True))
+        alone = self._best(shown, distributed=False)
+        several = self._best(shown, distributed=True)
         goals = [max(alone, several) if each.distributed else alone for each in untried]
         return expected_improvement(self._surrogate.believe(shown, untried), np.array(goals))
 
-    def _best(self, shown: dict[Configuration, Seen], among: Sequence[Configuration]) -> float:
-        """Return the highest log(rate) that all runs together let expect of some."""
+    def _best(self, shown: dict[Configuration, Seen], *, distributed: bool) -> float:
+        """Return the highest log(rate) that all runs together let expect of what was measured."""
+        among = [c for c in self._history.ranked(distributed=distributed) if c in shown]
         if not among:
             return -np.inf
         return float(self._surrogate.believe(shown, among).mean.max())
 
     def _shown(self) -> dict[Configuration, Seen]:
         today = seen(self._history)
-        return {**self._remembered(today), **with_failures(today, self._history)}
+        shown = {**self._remembered(today), **with_failures(today, self._history)}
+        # A study that is resumed may hold what this version would not try.
+        return {c: each for c, each in shown.items() if c in self._surrogate}
 
     def _remembered(self, today: Mapping[Configuration, Seen]) -> dict[Configuration, Seen]:
         """Return what earlier searches say, at today's level.
@@ -99,6 +120,6 @@ class Outlook:
         The level is that of the configurations that were run both then and today.
         """
         levels = [today[c].log_rate - gap for c, gap in self._known.items() if c in today]
-        if not levels:
+        if not levels or pstdev(levels) > CONTRADICTION:
             return {}
         return {c: Seen(fmean(levels) + gap, OLD) for c, gap in self._known.items()}

@@ -8,6 +8,7 @@ from autotune.config import Configuration, axes, default_of
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
+from autotune.search.bounds import PROOF
 from autotune.search.history import History
 from autotune.search.search import Findings
 from autotune.search.seen import seen
@@ -42,6 +43,9 @@ def _verdict(findings: Findings, margin: float) -> str:
 def _nothing_to_compare(findings: Findings) -> str:
     if not findings.distributable:
         return "Stay on one device: nothing here to distribute over."
+    ran = [t for t in findings.history.trials if t.configuration.distributed and t.windows]
+    if not ran:
+        return "Stay on one device: no distributed configuration can win."
     return "Stay on one device: every distributed configuration that ran was certainly slower."
 
 
@@ -55,6 +59,7 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
     found = [
         *_distributed(findings),
         *_tuning(findings),
+        *_proofs(findings.history),
         *_failures(findings.history),
         *_batch(findings, user_batch),
         *_twin(findings),
@@ -154,6 +159,15 @@ def _tuning(findings: Findings) -> list[str]:
         f"device ({default})."
     )
     return [text]
+
+
+def _proofs(history: History) -> list[str]:
+    """Each proof is told once, with its first trial."""
+    found: dict[str, int] = {}
+    for trial in history.trials:
+        if trial.reason.startswith(PROOF):
+            found.setdefault(f"{title(trial.configuration)} {trial.reason}", trial.number)
+    return [f"{text} (trial {number})." for text, number in found.items()]
 
 
 def _failures(history: History) -> list[str]:

@@ -15,7 +15,7 @@ from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
-from autotune.search.events import Observer, TrialEnded, TrialStarted
+from autotune.search.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.search.exchange import exchange_request, exchange_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
@@ -112,8 +112,13 @@ class Runner:
         Returns:
             Seconds of a step that does nothing else; None if it could not be measured.
         """
+        replicas = configuration.replicas
+        self._observer(Preparing(f"Timing how {replicas} replicas exchange their gradients"))
+        limits = _within(self._budget.left)
         with tempfile.TemporaryDirectory() as folder:
-            request = exchange_request(configuration, self.subject, Path(folder) / "exchange")
+            request = exchange_request(
+                configuration, self.subject, Path(folder) / "exchange", limits
+            )
             return exchange_seconds(self._engine, request)
 
     def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:
@@ -171,6 +176,7 @@ def trial_of(
         reason=result.reason,
         round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
+        sustained=reading and reading.sustained * configuration.global_batch,
         error=reading and reading.error,
         windows=result.windows,
         steady_from=start,

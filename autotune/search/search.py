@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from autotune.config import Configuration
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
-from autotune.search.bounds import Bounds
+from autotune.search.bounds import PROOF, Bounds
 from autotune.search.budget import Budget
 from autotune.search.design import default_in, openers
-from autotune.search.exchange import MANY, families
+from autotune.search.exchange import LEAST_BYTES, MANY, families
 from autotune.search.explore import Explorer
 from autotune.search.finals import (
     Finalists,
@@ -31,7 +32,9 @@ from autotune.search.verdict import Decision
 from autotune.search.yardstick import find_yardstick
 from autotune.space import Candidates
 
-ALONE_SHARE = 0.35
+EXCHANGE_SHARE = 0.15
+"""Of the time that is left for exploring, what timing the exchanges may take in all."""
+ALONE_SHARE = 0.5
 """Of the time before the finals, what only the single device gets where there is something else;
 afterwards it goes to whatever promises most."""
 GUESSED_RESERVE = 45.0
@@ -108,7 +111,7 @@ class Search:
         return self._findings(interrupted=interrupted)
 
     def _explore(self) -> None:
-        explorer = Explorer(self._runner, self._budget, self._outlook, self._reserve)
+        explorer = self._explorer(self._reserve)
         share = ALONE_SHARE if self._distributed else 1.0
         find_yardstick(explorer, self._default, self._alone, share=share)
         yardstick = self._runner.history.yardstick
@@ -116,11 +119,22 @@ class Search:
             self._measure_exchanges()
             explorer.try_all(openers(yardstick, self._distributed))
             explorer.propose_from([*self._alone, *self._distributed])
-            level = Explorer(self._runner, self._budget, self._outlook, self._finals_reserve)
-            level.try_all(self._unknown_twins())
+            self._explorer(self._finals_reserve).try_all(self._unknown_twins())
+
+    def _explorer(self, reserve: Callable[[], float]) -> Explorer:
+        seed = self._options.seed
+        return Explorer(self._runner, self._budget, self._outlook, reserve, seed=seed)
 
     def _measure_exchanges(self) -> None:
+        """Time the exchange of every family that is large enough to repay it, while time lasts."""
+        if self._runner.subject.facts.dense_gradient_bytes < LEAST_BYTES:
+            return
+        history, began = self._runner.history, self._budget.elapsed
         for each in families(self._distributed, least=MANY):
+            most = self._budget.most(len(history), share=1.0, reserve=self._reserve())
+            spent = self._budget.elapsed - began
+            if spent + history.costs.seconds(each) > EXCHANGE_SHARE * (most + spent):
+                return
             seconds = self._runner.exchange_seconds(each)
             if seconds is not None:
                 self._bounds.note_exchange(each, seconds)
@@ -163,11 +177,12 @@ class Search:
         if self._finals is None:
             return Decision(verdict=Verdict.UNDECIDED)
         decision = self._finals.decision()
-        ran = any(
-            trial.configuration.distributed and trial.examples_per_second
+        judged = any(
+            trial.configuration.distributed
+            and (trial.examples_per_second or trial.reason.startswith(PROOF))
             for trial in self._runner.history.trials
         )
-        if self._distributed and not ran:
+        if self._distributed and not judged:
             return Decision(verdict=Verdict.UNDECIDED)
         return decision
 

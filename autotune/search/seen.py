@@ -20,6 +20,10 @@ WORSE = math.log(2.0)
 looked at last."""
 
 
+SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY)
+"""Outcomes with a speed; what broke down later had one too, and is no use."""
+
+
 class Seen(NamedTuple):
     """A throughput, with how well it is known."""
 
@@ -33,7 +37,7 @@ def seen(history: History) -> dict[Configuration, Seen]:
     """Return the throughput of everything that ran long enough to show one."""
     runs: dict[Configuration, list[Trial]] = defaultdict(list)
     for trial in _exploring(history):
-        if trial.examples_per_second:
+        if trial.outcome in SHOWN and trial.examples_per_second:
             runs[trial.configuration].append(trial)
     return {c: _together(trials, history.noise.sd) for c, trials in runs.items()}
 

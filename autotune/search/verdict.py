@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, paired_ratio
@@ -75,14 +73,6 @@ def decide(
         verdict = Verdict.ONE_DEVICE
     most = max(gain.high for gain in known.values())
     return Decision(verdict=verdict, challenger=best, gain=known[best], rounds=rounds, most=most)
-
-
-def best_of(finalists: Sequence[Configuration], rates: Rates) -> Configuration:
-    """Return the fastest finalist over the rounds that all finished; the first if there is none."""
-    rounds = set.intersection(*({*rates.get(each, {})} for each in finalists))
-    if not rounds:
-        return finalists[0]
-    return max(finalists, key=lambda each: fmean(math.log(rates[each][r]) for r in rounds))
 
 
 def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float], list[float]]:

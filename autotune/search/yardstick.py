@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.run.engine import Outcome
-from autotune.search.design import one_factor_at_a_time
+from autotune.search.design import groups, one_factor_at_a_time
 from autotune.search.explore import Explorer
 from autotune.trial import Stage
 
+MOST = 2000
+"""Configurations among which the nearest to a wish is looked for."""
+SLOW = 2.0
+"""The first trials after the default may take so many times as long as it."""
 HOPELESS = 3
 """So many failures before any success end the search: the cause is the workload, not a setting."""
 
@@ -31,9 +35,21 @@ def find_yardstick(
     """
     earlier = len(explorer.history.trials)
     explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
+    explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
     explorer.propose_from(pool, share=share)
     if explorer.history.yardstick is None:
         raise _nothing(explorer, earlier)
+
+
+def _quick(
+    explorer: Explorer, default: Configuration, pool: Sequence[Configuration]
+) -> list[Configuration]:
+    """Return what takes not much longer than the default: a huge call of slow steps would."""
+    costs = explorer.history.costs
+    most = SLOW * costs.seconds(default)
+    quick = [each for each in pool if costs.seconds(each) <= most] or [default]
+    # Of a large space every so many do as well.
+    return quick[:: 1 + len(quick) // MOST]
 
 
 def _works(explorer: Explorer, earlier: int) -> bool:

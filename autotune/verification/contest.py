@@ -125,6 +125,6 @@ def failure(trials: Sequence[Trial]) -> Trial | None:
 
 
 def throughput(turns: Turns) -> Interval | None:
-    """Return the examples per second of what is recommended, if it was measured."""
-    rates = turns.rates(WINNER)
+    """Return the examples per second that what is recommended sustains, if it was measured."""
+    rates = [trial.sustained for trial in turns.of(WINNER) if trial.measured and trial.sustained]
     return mean_rate(rates, turns.noise) if rates else None

@@ -7,6 +7,8 @@ import math
 from scipy.special import stdtrit
 
 from autotune.measure.compare import BORROWED
+from autotune.search.finals import MAX_ROUNDS
+from autotune.search.options import MARGIN
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK
 from autotune.value import Value
 
@@ -25,15 +27,16 @@ class Resolution(Value):
 
 
 def resolution(seconds: float, *, sd: float, pair_seconds: float) -> Resolution:
-    """Return what some time can show.
+    """Return what some time can show: no gain below the margin, which a search leaves alone.
 
     Args:
         seconds: The time.
         sd: Noise between fresh runs, as the standard deviation of log(throughput).
         pair_seconds: Wall time of a pair of runs.
     """
-    pairs = int(seconds / pair_seconds)
-    return Resolution(seconds=seconds, pairs=pairs, gain=smallest_gain(sd, pairs))
+    pairs = min(int(seconds / pair_seconds), MAX_ROUNDS)
+    gain = smallest_gain(sd, pairs)
+    return Resolution(seconds=seconds, pairs=pairs, gain=gain and max(gain, MARGIN))
 
 
 def smallest_gain(sd: float, pairs: int) -> float | None:

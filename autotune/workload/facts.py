@@ -22,6 +22,9 @@ class WorkloadFacts(Value):
     """Numbers that the model holds (all weights)."""
     gradient_bytes: int = 0
     """Bytes of one full set of gradients, which an all-reduce has to move."""
+    dense_gradient_bytes: int = 0
+    """Those of them that every step moves in full. An embedding's gradient holds only the rows
+    that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
     repeatable: bool = False
     """Whether two passes gave the same first examples, so that a cache changes nothing."""
     file_shards: int = 0

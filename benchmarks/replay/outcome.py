@@ -9,6 +9,7 @@ from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
 from autotune.search.bounds import PROOF
+from autotune.trial import Stage
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import World, world_of
@@ -54,7 +55,7 @@ class Scored:
     trials: int
     verdict: Verdict
     pruned_near: int
-    """Trials that were pruned though nearly the best."""
+    """Exploring trials that were pruned though nearly the best."""
     kept_near: int
     wrong_skips: int
     """Configurations that were skipped as unable to win, and would have won."""
@@ -69,9 +70,10 @@ def scored(job: Job) -> Scored:
     result = replay(world, seconds, job.seed)
     findings = result.findings
     near = [
-        t
-        for t in findings.history.trials
-        if world.rates.get(t.configuration, 0) >= NEAR * world.best
+        trial
+        for trial in findings.history.trials
+        if trial.stage is not Stage.FINAL
+        and world.rates.get(trial.configuration, 0) >= NEAR * world.best
     ]
     return Scored(
         job=job,
@@ -84,7 +86,7 @@ def scored(job: Job) -> Scored:
         kept_near=sum(t.outcome is Outcome.MEASURED for t in near),
         wrong_skips=_wrong_skips(result),
         gain_covered=_gain_covered(result),
-        rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
+        rate_covered=_covers(findings.examples_per_second, world.sustained(findings.recommended)),
     )
 
 

@@ -5,14 +5,15 @@
 Each figure comes from many searches on replayed machines, no two with the same noise, without
 TensorFlow. A search gets the share of an exhaustive pass that the goal allows as its budget; the
 import of TensorFlow and the look at the factories, as they were measured, count as well.
-Intervals are bootstrapped over the searches.
+Intervals are bootstrapped over tables and searches.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -40,6 +41,8 @@ FASTER = Scenario(
 SCENARIOS = (AS_RECORDED, EQUAL, SLOWER, FASTER)
 
 Statistic = Callable[[np.ndarray], float]
+ByTable = Mapping[str, Sequence[float]]
+"""One figure for each search, by table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,7 @@ class Goal:
 
     what: str
     goal: str
-    values: Sequence[float]
+    values: ByTable
     statistic: Statistic
     holds: Callable[[float], bool]
     percent: bool = True
@@ -91,10 +94,9 @@ def _share(name: str) -> float:
 
 def _goals(results: Sequence[Scored]) -> list[Goal]:
     plain = _of(results, AS_RECORDED)
-    every = list(results)
-    shares = [each.share for each in plain]
-    near = [1.0] * sum(e.pruned_near for e in every) + [0.0] * sum(e.kept_near for e in every)
-    wrong_skips = [float(each.wrong_skips) for each in every]
+    shares = _by_table(plain, lambda e: [e.share])
+    large = [each for each in plain if each.configurations >= LARGE]
+    small = [each for each in plain if each.configurations < LARGE]
     return [
         Goal(
             what="throughput of the recommended, share of the best: median",
@@ -117,20 +119,8 @@ def _goals(results: Sequence[Scored]) -> list[Goal]:
             statistic=lambda v: float(v.min()),
             holds=lambda x: x >= 0.95,
         ),
-        Goal(
-            what=f"cost, share of a pass, {LARGE} configurations and more: median",
-            goal="<= 12 %",
-            values=[e.cost for e in plain if e.configurations >= LARGE],
-            statistic=lambda v: float(np.median(v)),
-            holds=lambda x: x <= SHARE_LARGE,
-        ),
-        Goal(
-            what="the same, 48 to 72 configurations: median",
-            goal="<= 30 %",
-            values=[e.cost for e in plain if e.configurations < LARGE],
-            statistic=lambda v: float(np.median(v)),
-            holds=lambda x: x <= SHARE_SMALL,
-        ),
+        _cost(f"cost, share of a pass, {LARGE} configurations and more: median", large, 0.12),
+        _cost("the same, fewer configurations: median", small, 0.30),
         _rate("wrong 'distribute' when equal", "<= 1 %", _distributes(results, EQUAL), 0.01),
         _rate("the same when 5 % slower", "<= 0.1 %", _distributes(results, SLOWER), 0.001),
         Goal(
@@ -140,13 +130,18 @@ def _goals(results: Sequence[Scored]) -> list[Goal]:
             statistic=lambda v: float(v.mean()),
             holds=lambda x: x >= 0.95,
         ),
-        _rate("pruned although within 2 % of the best", "<= 1 %", near, 0.01),
-        _coverage("95 % intervals of the gain cover", [e.gain_covered for e in every]),
-        _coverage("95 % intervals of the throughput cover", [e.rate_covered for e in every]),
+        _rate(
+            "pruned although within 2 % of the best",
+            "<= 1 %",
+            _by_table(results, lambda e: [1.0] * e.pruned_near + [0.0] * e.kept_near),
+            0.01,
+        ),
+        _coverage("95 % intervals of the gain cover", results, lambda e: e.gain_covered),
+        _coverage("95 % intervals of the throughput cover", results, lambda e: e.rate_covered),
         Goal(
             what="skips that the bound got wrong: number",
             goal="0",
-            values=wrong_skips,
+            values=_by_table(plain, lambda e: [float(e.wrong_skips)]),
             statistic=lambda v: float(v.sum()),
             holds=lambda x: x == 0,
             percent=False,
@@ -154,7 +149,24 @@ def _goals(results: Sequence[Scored]) -> list[Goal]:
     ]
 
 
-def _rate(what: str, goal: str, values: Sequence[float], most: float) -> Goal:
+def _cost(what: str, results: Sequence[Scored], most: float) -> Goal:
+    return Goal(
+        what=what,
+        goal=f"<= {most:.0%}",
+        values=_by_table(results, lambda e: [e.cost]),
+        statistic=lambda v: float(np.median(v)),
+        holds=lambda x: x <= most,
+    )
+
+
+def _by_table(results: Sequence[Scored], figures: Callable[[Scored], Sequence[float]]) -> ByTable:
+    found: dict[str, list[float]] = defaultdict(list)
+    for each in results:
+        found[each.job.table] += figures(each)
+    return found
+
+
+def _rate(what: str, goal: str, values: ByTable, most: float) -> Goal:
     return Goal(
         what=what,
         goal=goal,
@@ -164,18 +176,20 @@ def _rate(what: str, goal: str, values: Sequence[float], most: float) -> Goal:
     )
 
 
-def _coverage(what: str, covered: Iterable[bool | None]) -> Goal:
+def _coverage(
+    what: str, results: Sequence[Scored], covered: Callable[[Scored], bool | None]
+) -> Goal:
     return Goal(
         what=what,
         goal="93-97 %",
-        values=[float(each) for each in covered if each is not None],
+        values=_by_table(results, lambda e: [float(c) for c in [covered(e)] if c is not None]),
         statistic=lambda v: float(v.mean()),
         holds=lambda x: 0.93 <= x <= 0.97,
     )
 
 
-def _distributes(results: Sequence[Scored], scenario: Scenario) -> list[float]:
-    return [float(e.verdict is Verdict.DISTRIBUTE) for e in _of(results, scenario)]
+def _distributes(results: Sequence[Scored], scenario: Scenario) -> ByTable:
+    return _by_table(_of(results, scenario), lambda e: [float(e.verdict is Verdict.DISTRIBUTE)])
 
 
 def _of(results: Sequence[Scored], scenario: Scenario) -> list[Scored]:
@@ -185,31 +199,41 @@ def _of(results: Sequence[Scored], scenario: Scenario) -> list[Scored]:
 def _print_goals(goals: Sequence[Goal]) -> None:
     print(f"{'goal':<68}{'':<10}{'reached':<28}{'n':>6}")
     for goal in goals:
-        if not goal.values:
+        values = _all(goal.values)
+        if not len(values):
             print(f"{goal.what:<68}{goal.goal:<10}not measured")
             continue
-        values = np.array(goal.values)
         reached = goal.statistic(values)
-        low, high = _bootstrap(values, goal.statistic)
-        text = _text(goal, reached, low, high)
         mark = "" if goal.holds(reached) else "  short"
-        print(f"{goal.what:<68}{goal.goal:<10}{text:<28}{len(values):>6}{mark}")
+        print(f"{goal.what:<68}{goal.goal:<10}{_text(goal, reached):<28}{len(values):>6}{mark}")
 
 
-def _text(goal: Goal, reached: float, low: float, high: float) -> str:
+def _text(goal: Goal, reached: float) -> str:
     if not goal.percent:
         return f"{reached:.0f}"
+    low, high = _bootstrap(goal)
     if reached in (0.0, 1.0) and low == high:
         # All alike: a bootstrap says nothing; three in n is the usual bound.
-        return f"{reached:.1%} (n {len(goal.values)}: +-{3 / len(goal.values):.1%})"
+        return f"{reached:.1%} (+-{3 / len(_all(goal.values)):.1%})"
     return f"{reached:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _bootstrap(values: np.ndarray, statistic: Statistic) -> tuple[float, float]:
+def _bootstrap(goal: Goal) -> tuple[float, float]:
+    """Return a 95 % interval over tables and searches: both are drawn again."""
     draw = np.random.default_rng(0)
-    found = [statistic(draw.choice(values, len(values))) for _ in range(BOOTSTRAPS)]
+    tables = [np.array(values) for values in goal.values.values() if len(values)]
+    found = []
+    for _ in range(BOOTSTRAPS):
+        chosen = draw.integers(len(tables), size=len(tables))
+        found.append(
+            goal.statistic(np.concatenate([draw.choice(tables[i], len(tables[i])) for i in chosen]))
+        )
     low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
+
+
+def _all(values: ByTable) -> np.ndarray:
+    return np.array([each for group in values.values() for each in group])
 
 
 def _print_tables(results: Sequence[Scored], names: Sequence[str]) -> None:

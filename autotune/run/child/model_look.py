@@ -35,6 +35,7 @@ class ModelLook:
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
         self._model = model
+        self._dense: dict[int, int] = {}
 
     def train_on(self, batch: Any) -> None:
         """Take one step, which shows whether model, loss, metrics and data fit together.
@@ -45,6 +46,7 @@ class ModelLook:
             Complaint: The model does not accept the examples.
         """
         self._model.run_eagerly = True
+        self._listen()
         try:
             # The batch is a dataset of its own, so that no error of the user's dataset comes here.
             self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
@@ -62,9 +64,29 @@ class ModelLook:
         return {
             "weights": sum(int(np.prod(each.shape)) for each in self._model.weights),
             "gradient_bytes": sum(_bytes(each) for each in trainable),
+            "dense_gradient_bytes": self._exchanged(),
             "optimizer": type(self._model.optimizer).__name__,
             "loss": _name(self._model.loss),
         }
+
+    def _exchanged(self) -> int:
+        # With accumulation only every so many steps exchange anything.
+        rarely = getattr(self._model.optimizer, "gradient_accumulation_steps", None)
+        return 0 if rarely else sum(self._dense.values())
+
+    def _listen(self) -> None:
+        """Note which gradients are dense: replicas exchange of the others only the rows used."""
+        optimizer = self._model.optimizer
+        apply = optimizer.apply
+
+        def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
+            grads = list(grads)
+            for index, grad in enumerate(grads):
+                if isinstance(grad, tf.Tensor):
+                    self._dense[index] = _bytes(grad)
+            return apply(grads, *args, **kwargs)
+
+        optimizer.apply = noting
 
 
 def _kind(value: Any) -> str:

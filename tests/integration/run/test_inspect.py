@@ -238,3 +238,21 @@ def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_pa
     }
     with pytest.raises(FactoryNotFound, match=r"hidden by another module.*Rename"):
         engine.inspect(Workload(**factories))
+
+
+def test_an_embedding_is_not_exchanged_in_full(inspect: Inspect) -> None:
+    """Only the gradients of the dense layers count for what an all-reduce has to move."""
+    model = """
+import keras
+def model_fn():
+    layers = [
+        keras.Input((8,)), keras.layers.Embedding(1000, 4),
+        keras.layers.Flatten(), keras.layers.Dense(1),
+    ]
+    model = keras.Sequential(layers)
+    model.compile(optimizer="adam", loss="mse")
+    return model
+"""
+    facts = inspect(model=model)
+    assert facts.gradient_bytes == 4 * (1000 * 4 + 33)
+    assert facts.dense_gradient_bytes == 4 * 33

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.errors import Interrupted
+from autotune.errors import Interrupted, UsageError
 from autotune.run import exclusive as module
 from autotune.run.exclusive import NAME, Holder, exclusive
 
@@ -205,3 +205,14 @@ def test_without_any_place_the_search_goes_on(tmp_path: Path, told: list[str]) -
         pass
     assert len(told) == 1
     assert "run one at a time" in told[0]
+
+
+def test_a_search_inside_a_search_is_refused(tmp_path: Path, told: list[str]) -> None:
+    """It would wait for itself; afterwards the machine can be taken again."""
+    with exclusive("outer", told.append, [tmp_path]):
+        with pytest.raises(UsageError, match="inside another"):
+            exclusive("inner", told.append, [tmp_path]).__enter__()
+        assert locked(tmp_path / NAME)
+    with exclusive("next", told.append, [tmp_path]):
+        assert locked(tmp_path / NAME)
+    assert not told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
-from autotune.search.design import default_in, nearest, one_factor_at_a_time, transfers
+from autotune.search.design import default_in, groups, nearest, one_factor_at_a_time, openers
 from autotune.space import Constraints, candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -15,20 +15,34 @@ FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, Constraints())
 def test_the_default_comes_first() -> None:
     """The search begins with what Keras does by itself."""
     assert default_in(FOUND.one_device) == Configuration()
-    assert one_factor_at_a_time(Configuration(), FOUND.one_device)[0] == Configuration()
+    assert next(one_factor_at_a_time(Configuration(), FOUND.one_device)) == Configuration()
 
 
 def test_each_value_of_each_axis_is_seen_alone() -> None:
     """Until something works, the trials after the default differ from it in one axis."""
-    rest = one_factor_at_a_time(Configuration(), FOUND.one_device)[1:]
+    _, *rest = one_factor_at_a_time(Configuration(), FOUND.one_device)
     assert rest == [Configuration(per_replica_batch=128), Configuration(steps_per_execution=8)]
 
 
 def test_distribution_starts_from_the_best_single_device() -> None:
-    """Each way of distributing is first tried as the yardstick is fed; strategies take turns."""
-    found = transfers(Configuration(per_replica_batch=128), FOUND.distributed)
-    assert {c.strategy for c in found[:2]} == {"mirrored", "multi_worker_mirrored"}
-    assert {c.per_replica_batch for c in found[:2]} == {128}
+    """Each strategy is first tried as the yardstick is fed."""
+    found = openers(Configuration(per_replica_batch=128), FOUND.distributed)
+    assert [c.strategy for c in found] == ["mirrored", "multi_worker_mirrored"]
+    assert {c.per_replica_batch for c in found} == {128}
+
+
+def test_groups_of_axes_are_raised_together() -> None:
+    """Parallel calls and threads for them are tried at once; so are batch and steps per call."""
+    pool = [
+        Configuration(num_parallel_calls=calls, private_threads=threads, per_replica_batch=batch)
+        for calls in ("auto", 16)
+        for threads in (0, 16)
+        for batch in (32, 128)
+    ]
+    fed, stepped, both = groups(Configuration(), pool)
+    assert fed == Configuration(num_parallel_calls=16, private_threads=16)
+    assert stepped == Configuration(per_replica_batch=128)
+    assert both == fed.but(per_replica_batch=128)
 
 
 def test_nearest_prefers_few_differences() -> None:

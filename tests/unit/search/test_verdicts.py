@@ -13,6 +13,7 @@ from autotune.config import Configuration
 from autotune.measure import Noise, pooled_noise
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.verdict import LAST_LOOK, LOOKS, Rates, decide
+from autotune.space import Constraints
 from autotune.testing import Ending, FakeEngine
 from autotune.trial import Stage
 
@@ -61,6 +62,26 @@ def test_without_anything_to_distribute_the_answer_is_one_device(tuner: Tuner) -
     result = tuner(speed(), space=space)
     assert result.verdict is Verdict.ONE_DEVICE
     assert "nothing here to distribute" in result.summary
+
+
+def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
+    """Where one device proves that two replicas are too slow, it stays at one device."""
+    space = SPACE.model_copy(
+        update={
+            "strategies": ("one_device", "mirrored"),
+            "axes": {**SPACE.axes, "steps_per_execution": (1,), "per_replica_batch": (32, 512)},
+        }
+    )
+
+    def truth(c: Configuration) -> float:
+        return 100_000.0 if c.per_replica_batch == 512 and not c.distributed else 1_000.0
+
+    constraints = Constraints(max_global_batch=512)
+    result = tuner(truth, space=space, options={"constraints": constraints})
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert {t.outcome for t in result.trials if t.configuration.distributed} == {Outcome.SKIPPED}
+    assert "no distributed configuration can win" in result.summary
+    assert any("cannot win: 2 replicas" in reason for reason in result.reasons)
 
 
 def test_no_time_for_finals_is_undecided(tuner: Tuner) -> None:

@@ -1,0 +1,40 @@
+"""The exchange of gradients is measured as a training that does nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.run.local import LocalEngine
+from autotune.search.exchange import exchange_request, exchange_seconds, exchange_workload
+from autotune.search.subject import Subject
+from autotune.workload import WorkloadFacts
+
+pytestmark = pytest.mark.real
+
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, shard_policy="data", steps_per_execution=8
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalEngine]:
+    with LocalEngine() as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("configuration", [MIRRORED, GANG], ids=["replicas", "workers"])
+@pytest.mark.parametrize("size", [0, 4_000_000], ids=["nothing", "4 MB"])
+def test_replicas_exchange(
+    engine: LocalEngine, tmp_path: Path, configuration: Configuration, size: int
+) -> None:
+    """Replicas of one process, and workers of a gang, exchange any number of gradients."""
+    facts = WorkloadFacts(dense_gradient_bytes=size)
+    subject = Subject(workload=exchange_workload(size), facts=facts, machine=engine.machine())
+    seconds = exchange_seconds(engine, exchange_request(configuration, subject, tmp_path / "run"))
+    assert seconds is not None
+    assert seconds > 0

@@ -1,0 +1,96 @@
+"""Searches on recorded machines: a search that gets worse shows here, at any speed of this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.recommendation import Verdict
+from autotune.run.engine import Outcome
+from autotune.window import Window
+from autotune.workload import WorkloadFacts
+from benchmarks.replay import table as tables
+from benchmarks.replay.characters import CHARACTERS
+from benchmarks.replay.outcome import Job, Scenario, scored
+from benchmarks.replay.table import FOLDER, Run, Table
+from benchmarks.replay.world import world_of
+
+RECORDED = [c.name for c in CHARACTERS if (FOLDER / f"{c.name}.json.xz").exists()]
+AS_RECORDED = Scenario(name="as recorded")
+ALIKE = Scenario(name="nothing to gain", gain=0.0, seconds=180.0)
+GAINS = Scenario(name="a third to gain", gain=0.33, noise=0.03, seconds=180.0)
+
+
+def job(table: str, scenario: Scenario, seed: int = 0) -> Job:
+    return Job(table=table, scenario=scenario, seed=seed, share=0.3)
+
+
+def run_at(rate: float, turn: int, configuration: Configuration | None = None) -> Run:
+    return Run(
+        configuration=configuration or Configuration(),
+        turn=turn,
+        outcome=Outcome.MEASURED,
+        reason="its speed is known",
+        start_seconds=0.5,
+        first_step_seconds=0.5,
+        wall_seconds=4.0,
+        windows=(Window(int(rate / 10), 0.1),) * 30,
+    )
+
+
+def table_of(*runs: Run) -> Table:
+    return Table(
+        name="made_up",
+        what="nothing",
+        made="2026-01-01",
+        machine=Machine(cpus=2, memory=2**30, processor="none"),
+        facts=WorkloadFacts(),
+        runs=runs,
+    )
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Nothing is lost in the compact file, up to a microsecond."""
+    table = table_of(run_at(100, 0), run_at(110, 1))
+    assert tables.read(tables.write(table, tmp_path)) == table
+
+
+def test_the_truth_is_the_mean_of_all_runs() -> None:
+    """A configuration's true rate is the geometric mean of its runs, whose scatter is kept."""
+    world = world_of(table_of(*(run_at(rate, turn) for turn, rate in enumerate([100, 200, 400]))))
+    assert world.rates[Configuration()] == pytest.approx(200 * 32)
+    assert world.noise == pytest.approx(0.693, abs=0.01)
+
+
+def test_a_world_can_be_given_any_gain() -> None:
+    """The best distributed configuration is moved to a gain, the rest along with it."""
+    two = Configuration(strategy="mirrored", replicas_per_worker=2)
+    world = world_of(table_of(run_at(100, 0), run_at(90, 0, two))).with_gain(0.1)
+    assert world.best_of(distributed=True) == pytest.approx(1.1 * world.best_of(distributed=False))
+
+
+def test_every_character_has_its_table() -> None:
+    """All sweeps that the benchmark speaks of are there."""
+    assert {c.name for c in CHARACTERS} == set(RECORDED)
+
+
+def test_searches_come_close_to_the_best() -> None:
+    """With three tenths of an exhaustive pass, half of all searches are within 5 % of the best."""
+    shares = [scored(job(name, AS_RECORDED, seed)).share for name in RECORDED for seed in (0, 1)]
+    assert median(shares) >= 0.95
+
+
+def test_equal_worlds_are_not_distributed() -> None:
+    """Where distribution gains nothing, hardly a search says that it does."""
+    verdicts = [scored(job(name, ALIKE)).verdict for name in RECORDED]
+    assert verdicts.count(Verdict.DISTRIBUTE) <= 1
+
+
+def test_a_large_gain_is_found() -> None:
+    """A third more throughput is found on nearly every table."""
+    verdicts = [scored(job(name, GAINS)).verdict for name in RECORDED]
+    assert verdicts.count(Verdict.DISTRIBUTE) >= len(RECORDED) - 1
