@@ -32,6 +32,10 @@ from autotune.trial import Stage, Trial
 
 CHALLENGERS = 2
 """Distributed finalists at most."""
+SINGLES = 3
+"""Single-device finalists at most."""
+SINGLE_ROUNDS = 6
+"""Rounds in which they are told apart, once no challenger is left."""
 DEFAULT_ROUNDS = 2
 """Rounds in which the default takes part, to say what tuning gained; it stays if it leads."""
 ENOUGH_ROUNDS = 4
@@ -51,7 +55,7 @@ class Finalists:
     """Who takes part."""
 
     one_device: tuple[Configuration, ...]
-    """The best single-device configuration and, if it is as good, the second."""
+    """The best single-device configuration and others that may be as good."""
     challengers: tuple[Configuration, ...]
     default: Configuration | None
     """What Keras does by itself, to say what tuning gained; None if it could not be measured."""
@@ -79,10 +83,10 @@ def choose_finalists(
     """
     best = history.estimate(alone[0])
     close = best.value / (1 + history.noise.sd)
-    second = [c for c in alone[1:2] if history.estimate(c).value > close]
+    others = [c for c in alone[1:SINGLES] if history.estimate(c).value > close]
     rivals = history.not_surely_slower(several)
     return Finalists(
-        one_device=(alone[0], *second),
+        one_device=(alone[0], *others),
         challengers=tuple(rivals[:CHALLENGERS]),
         default=default if history.rates(default) else None,
     )
@@ -234,7 +238,8 @@ class Finals:
 
     def _decided(self, rounds: int) -> bool:
         if rounds > 0 and not self._contenders:
-            return rounds >= DEFAULT_ROUNDS or self._default in self._alone
+            told = rounds >= DEFAULT_ROUNDS or self._default in self._alone
+            return told and (len(self._alone) == 1 or rounds >= SINGLE_ROUNDS)
         if rounds < FEWEST:
             return False
         look = LOOKS.get(rounds)
@@ -249,13 +254,14 @@ class Finals:
             if max(alone, key=self._typical) == self._default:
                 # Exploration was lucky with another one: the default is a rival to reckon with.
                 self._alone = alone
-        if rounds == FEWEST:
+        if rounds == FEWEST and self._contenders:
             # One yardstick from here on: rates of different rounds cannot be compared.
             self._alone = (self.yardstick,)
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
         history, yardstick = self._runner.history, self.yardstick
+        self._alone = tuple(c for c in self._alone if not history.certainly_beats(yardstick, c))
         for challenger in self._contenders:
             mine, theirs = shared(challenger, yardstick, self._rates)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
