@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check bench bench-replay bench-delivered bench-peers replay-tables clean
+.PHONY: demo test check chaos bench bench-replay bench-delivered bench-peers replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -23,6 +23,10 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The service's processes killed at every step, on SQLite and PostgreSQL; about five minutes.
+chaos: $(READY)
+	$(BIN)/python -m pytest -m chaos tests/integration/api
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -1,0 +1,91 @@
+"""API keys: 256 random bits, shown once; what is kept is their SHA-256.
+
+A fast digest suffices, because a key of 256 random bits cannot be guessed, unlike a password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from autotune.api.errors import KeyRefused, ScopeMissing
+from autotune.value import Value
+
+PREFIX = "autotune_"
+"""Lets scanners find a key that was committed by mistake."""
+_FORM = re.compile(rf"{PREFIX}[\w-]{{43}}", re.ASCII)
+
+
+class Scope(StrEnum):
+    """What a key allows."""
+
+    READ = "tunings:read"
+    """To look at jobs and what may be asked for."""
+    WRITE = "tunings:write"
+    """To ask for jobs and cancel them."""
+    ADMIN = "admin"
+    """To see everybody's jobs, and the metrics."""
+
+
+class Key(Value):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    created_at: float = 0.0
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+    @property
+    def owner(self) -> str | None:
+        """Whose jobs it may see; None for everybody's."""
+        return None if Scope.ADMIN in self.scopes else self.id
+
+    def require(self, scope: Scope) -> None:
+        """Make sure that the key allows something.
+
+        Raises:
+            ScopeMissing: It does not.
+        """
+        if scope not in self.scopes:
+            raise ScopeMissing(f"This key lacks the scope {scope}.", "Ask the operator for one.")
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key with its secret, which is shown once."""
+
+    key: Key
+    secret: str
+
+    def __repr__(self) -> str:
+        """Leave the secret out, so that no log shows it."""
+        return f"NewKey({self.key!r})"
+
+
+def new_key(name: str, scopes: Collection[Scope]) -> NewKey:
+    """Make up a key; `store.keyring` keeps it."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    key = Key(id=secrets.token_hex(8), name=name, scopes=frozenset(scopes))
+    return NewKey(key, secret)
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a key.
+
+    Raises:
+        KeyRefused: It has not the form of a key.
+    """
+    if not _FORM.fullmatch(secret):
+        raise refused()
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def refused() -> KeyRefused:
+    """Return the error of a key that is not valid, which does not say why."""
+    return KeyRefused("The API key is not valid.", "Check it, or ask the operator for a new one.")

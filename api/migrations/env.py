@@ -1,0 +1,16 @@
+"""Run by Alembic: applies the migrations over the connection that it is given."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from autotune.api.migrations import VERSION_TABLE
+from autotune.api.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,194 @@
+"""What the operator decides: a TOML file, and variables of the environment, which win.
+
+    AUTOTUNE_SERVICE_FILE=service.toml
+    AUTOTUNE_SERVICE_DATABASE=postgresql://autotune@db/autotune
+    AUTOTUNE_SERVICE_QUOTAS__QUEUED=20
+
+Without any of these it is a service for one machine, with SQLite and the examples of the checkout
+that it is started in.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+from pydantic_settings import (
+    SettingsError as SourceError,
+)
+
+from autotune.api.errors import SettingsError
+from autotune.api.values import Limits
+from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
+from autotune.value import Value
+
+PREFIX = "AUTOTUNE_SERVICE_"
+FILE = f"{PREFIX}FILE"
+"""Variable that names the settings file."""
+LOCAL = "autotune.run.local:LocalEngine"
+"""The engine of the machine that a worker runs on."""
+EXAMPLES: Mapping[str, str] = {
+    "digits": "filters",
+    "lstm": "units",
+    "python_input": "units",
+    "tiny_dense": "units",
+    "wide_dense": "units",
+}
+"""The shipped examples that are registered where they are found, with their parameter."""
+
+
+class Quotas(Value):
+    """What one key may have."""
+
+    queued: int = Field(default=10, ge=1)
+    device_seconds: float = Field(default=4 * 3600.0, gt=0)
+    window_seconds: float = Field(default=24 * 3600.0, gt=0)
+    longest_budget: float = Field(default=3600.0, gt=0)
+    shortest_budget: float = Field(default=10.0, gt=0)
+
+    @property
+    def limits(self) -> Limits:
+        """What the store checks of them."""
+        return Limits(
+            queued=self.queued,
+            device_seconds=self.device_seconds,
+            window_seconds=self.window_seconds,
+        )
+
+
+class Patience(Value):
+    """How long a worker waits for what, in seconds."""
+
+    lease: float = Field(default=30.0, gt=0)
+    """An attempt that was not heard of for so long has lost its job."""
+    renewal: float = Field(default=5.0, gt=0)
+    look: float = Field(default=0.3, gt=0)
+    """Between looks at whether the job was cancelled."""
+    idle: float = Field(default=1.0, gt=0)
+    """Between looks for a job."""
+    interrupt: float = Field(default=3.0, gt=0)
+    """After it was asked to end, a search may save what it found; then it is killed."""
+    overrun: float = Field(default=5.0, gt=0)
+    """A search that is over its budget by so much is asked to end."""
+
+    @model_validator(mode="after")
+    def _renewed_in_time(self) -> Self:
+        if self.renewal * 3 > self.lease:
+            raise ValueError("renewal must be at most a third of lease")
+        return self
+
+
+class Settings(BaseSettings):
+    """All settings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    database: SecretStr | None = None
+    """Its URL, which may hold a password; None keeps it in the data folder, with SQLite."""
+    data: Path = Path("autotune-service")
+    """Folder for the jobs' files."""
+    root: Path = Path()
+    """Folder from which the workloads' files are named."""
+    devices: str = Field(default_factory=platform.node, min_length=1, max_length=200)
+    """Names what jobs are measured on; one at a time, whoever's workers."""
+    engine: str = LOCAL
+    """What runs the trials, as `module:callable`."""
+    deaths: int = Field(default=10, ge=1)
+    """A job whose search or workers died so often fails."""
+    quotas: Quotas = Quotas()
+    patience: Patience = Patience()
+    workloads: dict[str, Declared] = Field(default_factory=dict)
+    examples: bool = True
+    """Whether the shipped examples are registered where they are found."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment win over the file."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def database_url(self) -> str:
+        """The database's URL, with its password."""
+        if self.database is not None:
+            return self.database.get_secret_value()
+        return f"sqlite:///{(self.data / 'service.db').absolute()}"
+
+    def registry(self) -> Registry:
+        """Return all workloads: examples, entry points, and the file's, which win.
+
+        Raises:
+            SettingsError: One is registered wrongly.
+        """
+        declared = {**_examples(self.root if self.examples else None), **self.workloads}
+        own = {name: registered(each) for name, each in declared.items()}
+        return Registry({**installed(), **own})
+
+
+def load_settings(file: Path | None = None, **given: Any) -> Settings:
+    """Return the settings.
+
+    Args:
+        file: The settings file; None takes the one that the environment names, if it does.
+        given: Settings that win over everything.
+
+    Raises:
+        SettingsError: They are wrong.
+    """
+    named = os.environ.get(FILE)
+    path = file or (Path(named) if named else None)
+    if path is not None and not path.is_file():
+        raise SettingsError(f"There is no settings file {path}.", "Check the path.")
+
+    class FromFile(Settings):
+        model_config = SettingsConfigDict(toml_file=path)
+
+    try:
+        return FromFile(**given)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"Setting {place}: {first['msg']}.", "Mend it.") from exc
+    except (SourceError, ValueError) as exc:
+        raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
+
+
+def _examples(root: Path | None) -> dict[str, Declared]:
+    if root is None:
+        return {}
+    found = {name: Path("examples") / f"{name}.py" for name in EXAMPLES}
+    return {
+        name: Declared(
+            model=f"{path}:model_fn",
+            dataset=f"{path}:dataset_fn",
+            description=f"The shipped example {name}.",
+            parameters={EXAMPLES[name]: _SIZE[EXAMPLES[name]]},
+        )
+        for name, path in found.items()
+        if (root / path).is_file()
+    }
+
+
+_SIZE = {
+    "units": Parameter(type="int", default=64, minimum=1, maximum=4096, description="Its width."),
+    "filters": Parameter(type="int", default=32, minimum=1, maximum=512, description="Its width."),
+}

@@ -1,0 +1,98 @@
+"""The one write to a job: checks who writes and whether it may, and numbers the events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import TypeAdapter
+from sqlalchemy import ColumnElement, Connection, insert, select, update
+
+from autotune.api.errors import NotFound, Superseded
+from autotune.api.happenings import Happening
+from autotune.api.states import NEXT, State, transition
+from autotune.api.store.clock import Now, live
+from autotune.api.tables import events, jobs
+from autotune.api.values import Grip
+
+Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
+happening = TypeAdapter[Happening](Happening)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What changes about a job, all at once."""
+
+    to: State | None = None
+    """The state that follows; None for the same."""
+    happenings: Sequence[Happening] = ()
+    columns: dict[str, Cell] = field(default_factory=dict)
+
+
+def state_for_change(connection: Connection, job_id: str) -> State:
+    """Return the state of a job, and let nobody change it until the transaction ends.
+
+    Raises:
+        NotFound: There is no such job.
+    """
+    query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
+    found = connection.execute(query).scalar()
+    if found is None:
+        raise NotFound("There is no such job.", "Check its id.")
+    return State(found)
+
+
+def advance(connection: Connection, job_id: str, step: Step) -> None:
+    """Change a job whose row the transaction holds.
+
+    Raises:
+        IllegalTransition: The state machine has no such step.
+    """
+    before = state_for_change(connection, job_id)
+    if step.to is not None:
+        transition(before, step.to)
+    _write(connection, job_id, step, jobs.c.state == before)
+
+
+def advance_held(connection: Connection, grip: Grip, step: Step) -> None:
+    """Change a job in the name of an attempt.
+
+    Raises:
+        Superseded: The attempt is not the current one, or its lease is over.
+    """
+    fence = (jobs.c.attempt == grip.attempt) & live(jobs.c.expires_at)
+    if step.to is not None:
+        fence &= jobs.c.state.in_([before for before in State if step.to in NEXT[before]])
+    if not _write(connection, grip.job_id, step, fence):
+        raise superseded()
+
+
+def superseded() -> Superseded:
+    """Return the error of an attempt that may not write any more."""
+    return Superseded("The attempt lost its lease.", "Leave the job to whoever has it now.")
+
+
+def _write(connection: Connection, job_id: str, step: Step, condition: ColumnElement[bool]) -> bool:
+    changes: dict[str, Cell] = {**step.columns}
+    if step.to is not None:
+        changes["state"] = step.to
+    count = len(step.happenings)
+    statement = (
+        update(jobs)
+        .where(jobs.c.id == job_id, condition)
+        .values(events=jobs.c.events + count, **changes)
+        .returning(jobs.c.events)
+    )
+    last = connection.execute(statement).scalar()
+    if last is not None:
+        add_events(connection, job_id, last - count, step.happenings)
+    return last is not None
+
+
+def add_events(
+    connection: Connection, job_id: str, after: int, happenings: Sequence[Happening]
+) -> None:
+    """Add events to a job whose row the transaction holds."""
+    for number, each in enumerate(happenings, after + 1):
+        body = happening.dump_json(each).decode()
+        connection.execute(insert(events).values(job_id=job_id, number=number, body=body, at=Now()))

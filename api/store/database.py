@@ -1,0 +1,123 @@
+"""Opening the database, and its transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+
+from autotune.api.errors import DatabaseUnavailable, SettingsError
+
+BUSY_SECONDS = 10
+"""Longest wait for another writer; less than a lease, so that a worker knows in time."""
+_WRITES = "autotune_writes"
+
+
+class Database:
+    """A database, and how to read and write it in transactions. Threads may share it.
+
+    Args:
+        url: Of SQLite (`sqlite:///file`) or PostgreSQL (`postgresql://...`).
+
+    Raises:
+        SettingsError: The URL names neither.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a transaction that may write; it is kept unless the block raises.
+
+        Raises:
+            DatabaseUnavailable: The database does not answer.
+        """
+        with _translated(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITES: True})  # noqa: PLW2901
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a transaction that sees one state of the database.
+
+        Raises:
+            DatabaseUnavailable: The database does not answer.
+        """
+        with _translated(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITES: False})  # noqa: PLW2901
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections; the next transaction opens new ones."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as exc:
+        # The text may hold the address or the statement: it goes to the log, through the cause.
+        raise DatabaseUnavailable(
+            "The database does not answer.", "Try again; if it stays so, look at its log."
+        ) from exc
+
+
+def _engine(url: str) -> Engine:
+    try:
+        backend = make_url(url).get_backend_name()
+        if backend == "sqlite":
+            return _sqlite(url)
+        if backend == "postgresql":
+            return _postgresql(url)
+    except (ArgumentError, NoSuchModuleError, ImportError) as exc:
+        raise _unusable() from exc
+    raise _unusable()
+
+
+def _unusable() -> SettingsError:
+    return SettingsError(
+        "The database's address is neither SQLite's nor PostgreSQL's.",
+        "Write sqlite:///path/to/file or postgresql://user@host/name.",
+    )
+
+
+def _sqlite(url: str) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    # Python's module would begin transactions by rules of its own.
+    connection.isolation_level = None
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A transaction that reads first and writes then could not take the lock without a conflict.
+    writes = connection.get_execution_options().get(_WRITES, True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgresql(url: str) -> Engine:
+    driver = make_url(url).set(drivername="postgresql+psycopg")
+    limits = f"-c statement_timeout={BUSY_SECONDS}s -c lock_timeout={BUSY_SECONDS}s"
+    arguments = {"connect_timeout": 5, "options": limits}
+    return create_engine(driver, connect_args=arguments, pool_pre_ping=True, hide_parameters=True)
+
+
+def lock_schema(connection: Connection) -> None:
+    """Let one process at a time change the schema, until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(7246581143)"))

@@ -1,0 +1,59 @@
+"""API keys in the database: their digests, never themselves."""
+
+from __future__ import annotations
+
+from sqlalchemy import RowMapping, func, insert, select, update
+
+from autotune.api.errors import NotFound
+from autotune.api.keys import Key, Scope
+from autotune.api.store.clock import Now
+from autotune.api.store.database import Database
+from autotune.api.tables import keys
+
+_COLUMNS = [keys.c[name] for name in Key.model_fields]
+
+
+def add_key(database: Database, key: Key, digest: str, seconds: float | None) -> Key:
+    """Keep a key for some time, or for good."""
+    until = None if seconds is None else Now() + seconds
+    scopes = " ".join(sorted(key.scopes))
+    row = insert(keys).values(
+        id=key.id, name=key.name, scopes=scopes, digest=digest, created_at=Now(), expires_at=until
+    )
+    with database.writing() as connection:
+        connection.execute(row)
+        query = select(*_COLUMNS).where(keys.c.id == key.id)
+        return _key(connection.execute(query).mappings().one())
+
+
+def find_key(database: Database, digest: str) -> Key | None:
+    """Return the valid key of a digest, if there is one."""
+    valid = func.coalesce(keys.c.expires_at > Now(), True)
+    query = select(*_COLUMNS).where(keys.c.digest == digest, keys.c.revoked_at.is_(None), valid)
+    with database.reading() as connection:
+        row = connection.execute(query).mappings().first()
+    return _key(row) if row else None
+
+
+def all_keys(database: Database) -> tuple[Key, ...]:
+    """Return all keys, oldest first, revoked and expired ones too."""
+    with database.reading() as connection:
+        rows = connection.execute(select(*_COLUMNS).order_by(keys.c.created_at)).mappings()
+        return tuple(_key(row) for row in rows)
+
+
+def revoke_key(database: Database, key_id: str) -> None:
+    """Make a key invalid from now on.
+
+    Raises:
+        NotFound: There is no such key, or it is revoked already.
+    """
+    mine = (keys.c.id == key_id, keys.c.revoked_at.is_(None))
+    with database.writing() as connection:
+        if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
+            raise NotFound("There is no such key.", "Check its id.")
+
+
+def _key(row: RowMapping) -> Key:
+    scopes = frozenset(Scope(each) for each in row["scopes"].split())
+    return Key.model_validate({**row, "scopes": scopes})

@@ -1,0 +1,175 @@
+"""What is read of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
+
+from autotune.api.errors import NotFound
+from autotune.api.states import State
+from autotune.api.store.advance import happening
+from autotune.api.store.database import Database
+from autotune.api.tables import attempts, events, jobs, trials
+from autotune.api.values import Job, JobEvent, JobTrial, Page, Tuning
+from autotune.trial import Trial
+
+_COLUMNS = [jobs.c[name] for name in Job.model_fields]
+
+
+def job(database: Database, job_id: str, owner: str | None) -> Job:
+    """Return a job.
+
+    Args:
+        database: Where it is.
+        job_id: Its id.
+        owner: Whose it must be; None for anybody's.
+
+    Raises:
+        NotFound: There is none, or it is somebody else's.
+    """
+    with database.reading() as connection:
+        return read_job(connection, job_id, owner)
+
+
+def read_job(connection: Connection, job_id: str, owner: str | None = None) -> Job:
+    """Return a job within a transaction.
+
+    Raises:
+        NotFound: There is none, or it is somebody else's.
+    """
+    row = connection.execute(_of(select(*_COLUMNS), job_id, owner)).mappings().first()
+    if row is None:
+        raise no_such_job()
+    return _job(row)
+
+
+def page(
+    database: Database,
+    owner: str | None,
+    *,
+    states: Collection[State] = (),
+    before: int | None = None,
+    limit: int,
+) -> Page:
+    """Return some jobs, newest first.
+
+    Args:
+        database: Where they are.
+        owner: Whose; None for everybody's.
+        states: Only those in one of these; empty for all.
+        before: Only those that came before this position.
+        limit: At most so many.
+    """
+    query = select(*_COLUMNS).order_by(jobs.c.seq.desc()).limit(limit + 1)
+    query = query.where(*_conditions(owner, states, before))
+    with database.reading() as connection:
+        found = [_job(row) for row in connection.execute(query).mappings()]
+    more = len(found) > limit
+    return Page(jobs=tuple(found[:limit]), next_before=found[limit - 1].seq if more else None)
+
+
+def trials_of(
+    database: Database, job_id: str, owner: str | None, *, after: int = -1, limit: int = 1000
+) -> tuple[JobTrial, ...]:
+    """Return the trials of a job by number.
+
+    Raises:
+        NotFound: There is no such job, or it is somebody else's.
+    """
+    with database.reading() as connection:
+        read_job(connection, job_id, owner)
+        return read_trials(connection, job_id, after=after, limit=limit)
+
+
+def read_trials(
+    connection: Connection, job_id: str, *, after: int = -1, limit: int | None = None
+) -> tuple[JobTrial, ...]:
+    """Return the trials of a job within a transaction."""
+    mine = (trials.c.job_id == job_id, trials.c.number > after)
+    query = select(trials).where(*mine).order_by(trials.c.number).limit(limit)
+    return tuple(
+        JobTrial(
+            number=row.number,
+            attempt=row.attempt,
+            at=row.at,
+            trial=Trial.model_validate_json(row.record),
+        )
+        for row in connection.execute(query)
+    )
+
+
+def events_of(
+    database: Database, job_id: str, owner: str | None, *, after: int = 0, limit: int = 500
+) -> tuple[JobEvent, ...]:
+    """Return what happened to a job after an event, oldest first.
+
+    Raises:
+        NotFound: There is no such job, or it is somebody else's.
+    """
+    mine = (events.c.job_id == job_id, events.c.number > after)
+    query = select(events).where(*mine).order_by(events.c.number).limit(limit)
+    with database.reading() as connection:
+        read_job(connection, job_id, owner)
+        return tuple(
+            JobEvent(number=row.number, at=row.at, body=happening.validate_json(row.body))
+            for row in connection.execute(query)
+        )
+
+
+def recommendation_of(database: Database, job_id: str, owner: str | None) -> str | None:
+    """Return the recommendation of a job as JSON, or None if it has none.
+
+    Raises:
+        NotFound: There is no such job, or it is somebody else's.
+    """
+    with database.reading() as connection:
+        query = _of(select(jobs.c.recommendation), job_id, owner)
+        row = connection.execute(query).first()
+    if row is None:
+        raise no_such_job()
+    found: str | None = row.recommendation
+    return found
+
+
+def counts(database: Database) -> dict[State, int]:
+    """Return how many jobs are in each state."""
+    query = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+    with database.reading() as connection:
+        found = {State(state): count for state, count in connection.execute(query)}
+    return {state: found.get(state, 0) for state in State}
+
+
+def spent(job_id: ColumnElement[str] | str) -> ColumnElement[float]:
+    """Return the seconds that the attempts of a job have spent on its search."""
+    until = func.coalesce(attempts.c.ended_at, attempts.c.seen_at)
+    total = func.coalesce(func.sum(until - attempts.c.began_at), 0.0)
+    return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
+
+
+def no_such_job() -> NotFound:
+    """Return the error of a job that is not there for whoever asks."""
+    return NotFound("There is no such job.", "Check its id.")
+
+
+def _of(query: Select[Any], job_id: str, owner: str | None) -> Select[Any]:
+    query = query.where(jobs.c.id == job_id)
+    return query if owner is None else query.where(jobs.c.owner == owner)
+
+
+def _conditions(
+    owner: str | None, states: Collection[State], before: int | None
+) -> list[ColumnElement[bool]]:
+    found = []
+    if owner is not None:
+        found.append(jobs.c.owner == owner)
+    if states:
+        found.append(jobs.c.state.in_(states))
+    if before is not None:
+        found.append(jobs.c.seq < before)
+    return found
+
+
+def _job(row: RowMapping) -> Job:
+    return Job.model_validate({**row, "request": Tuning.model_validate_json(row["request"])})

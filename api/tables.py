@@ -1,0 +1,181 @@
+"""The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    MetaData,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlmodel import Field, SQLModel
+
+NAMES = {
+    "ix": "ix_%(column_0_N_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(SQLModel):
+    """Base of the tables; their metadata is apart from that of the user's own models."""
+
+    metadata = MetaData(naming_convention=NAMES)
+
+
+def _job_reference() -> Column[str]:
+    return Column("job_id", String, ForeignKey("jobs.id"), primary_key=True)
+
+
+class JobRow(Base, table=True):
+    """A tuning job."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        UniqueConstraint("id"),
+        Index(None, "state", "seq"),
+        Index(None, "owner", "seq"),
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    """The order in which jobs came."""
+    id: str
+    """Its name for the outside, which cannot be guessed."""
+    owner: str
+    """The id of the key that asked for it."""
+    workload: str
+    request: str = Field(sa_type=Text)
+    budget_seconds: float
+    state: str
+    attempt: int = 0
+    """The number of the attempt that may write; each claim raises it."""
+    devices: str | None = None
+    """The devices that it was measured on, and must go on with."""
+    expires_at: float | None = None
+    """When the lease of its attempt ends; None while nobody holds it."""
+    events: int = 0
+    """How many events it has; their numbers come from here."""
+    trials: int = 0
+    """How many trials are recorded."""
+    one_device: float | None = None
+    """Most examples per second that one device has reached so far."""
+    distributed: float | None = None
+    """Most examples per second that a distributed configuration has reached so far."""
+    created_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    verdict: str | None = None
+    summary: str | None = Field(default=None, sa_type=Text)
+    reason: str | None = Field(default=None, sa_type=Text)
+    """Why it failed."""
+    study: str | None = Field(default=None, sa_type=Text)
+    """What its study was made for, so that a later attempt can go on with it."""
+    recommendation: str | None = Field(default=None, sa_type=Text)
+
+
+class AttemptRow(Base, table=True):
+    """One worker's try at a job."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (Index(None, "host", "swept"),)
+
+    job_id: str = Field(sa_column=_job_reference())
+    number: int = Field(primary_key=True)
+    worker: str
+    host: str
+    """Boot and process namespace, within which a process id means something."""
+    marker: str
+    """What the environment of all its processes holds."""
+    pid: int | None = None
+    pid_started: int | None = Field(default=None, sa_type=BigInteger)
+    """Clock ticks from the boot to the start of the process; with it a pid is never mistaken."""
+    claimed_at: float
+    began_at: float | None = None
+    """When its search began, after waiting for other searches on the machine."""
+    seen_at: float
+    ended_at: float | None = None
+    ending: str | None = None
+    swept: bool = False
+    """Whether nothing of it is left on its host."""
+    messages: int = 0
+    """How many messages of its process are recorded, so that none is recorded twice."""
+    configuration: str | None = Field(default=None, sa_type=Text)
+    """The configuration that runs; if the attempt dies, it is the one that killed it."""
+
+
+class TrialRow(Base, table=True):
+    """A trial that has ended; there is one of each number."""
+
+    __tablename__ = "trials"
+
+    job_id: str = Field(sa_column=_job_reference())
+    number: int = Field(primary_key=True)
+    attempt: int
+    record: str = Field(sa_type=Text)
+    at: float
+
+
+class EventRow(Base, table=True):
+    """Something that happened to a job; rows are only ever added."""
+
+    __tablename__ = "events"
+
+    job_id: str = Field(sa_column=_job_reference())
+    number: int = Field(primary_key=True)
+    body: str = Field(sa_type=Text)
+    at: float
+
+
+class LeaseRow(Base, table=True):
+    """Who may measure on some devices."""
+
+    __tablename__ = "leases"
+
+    devices: str = Field(primary_key=True)
+    job_id: str | None = None
+    attempt: int | None = None
+    worker: str | None = None
+    expires_at: float | None = None
+
+
+class KeyRow(Base, table=True):
+    """An API key, which itself is not kept."""
+
+    __tablename__ = "keys"
+    __table_args__ = (UniqueConstraint("digest"),)
+
+    id: str = Field(primary_key=True)
+    digest: str
+    """SHA-256 of the key."""
+    name: str
+    scopes: str
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+
+class IdempotencyRow(Base, table=True):
+    """A request that must not make a second job when it comes again."""
+
+    __tablename__ = "idempotency"
+
+    owner: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    fingerprint: str
+    job_id: str
+    created_at: float
+
+
+metadata = Base.metadata
+jobs = metadata.tables["jobs"]
+attempts = metadata.tables["attempts"]
+trials = metadata.tables["trials"]
+events = metadata.tables["events"]
+leases = metadata.tables["leases"]
+keys = metadata.tables["keys"]
+idempotency = metadata.tables["idempotency"]

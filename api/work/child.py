@@ -1,0 +1,136 @@
+"""The process that runs one attempt's search; it dies with its worker.
+
+It is started with the worker's process id and a descriptor for its messages. It does nothing
+before it has read its order, so that it never runs without being recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+
+from autotune.api.failpoints import FailPoint, reach
+from autotune.api.settings import LOCAL
+from autotune.api.work import messages, processes
+from autotune.api.work.interruptible import InterruptibleEngine
+from autotune.api.work.messages import STUDY, Message, Order, message
+from autotune.errors import AutotuneError
+from autotune.recommendation import Recommendation
+from autotune.run.engine import Engine
+from autotune.run.exclusive import exclusive
+from autotune.search import events
+from autotune.search.request import TuningRequest
+from autotune.workload import Workload, factory_from_text
+
+Tell = Callable[[Message], None]
+
+
+def main(arguments: list[str]) -> None:
+    """Read the order, search, and tell the worker everything."""
+    processes.die_with(int(arguments[0]))
+    tell = _teller(int(arguments[1]))
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return  # The worker went before it had recorded this process.
+    order = Order.model_validate_json(line)
+    try:
+        result = _search(order, tell)
+    except AutotuneError as exc:
+        tell(messages.GaveUp(reason=str(exc)))
+        return
+    reach(FailPoint.TOLD_NOTHING)
+    tell(messages.Found(recommendation=result))
+
+
+def _teller(channel: int) -> Tell:
+    def tell(what: Message) -> None:
+        line = memoryview(message.dump_json(what) + b"\n")
+        while line:
+            line = line[os.write(channel, line) :]
+
+    os.set_inheritable(channel, False)  # noqa: FBT003 - the name says it
+    return tell
+
+
+def _search(order: Order, tell: Tell) -> Recommendation:
+    # Optuna takes a second to import; the order is read before, so that a worker need not wait.
+    from autotune.api.work.kept import restore  # noqa: PLC0415
+    from autotune.search.host import NO_HOST, this_host  # noqa: PLC0415
+    from autotune.search.tune import tune  # noqa: PLC0415
+
+    order.out.mkdir(parents=True, exist_ok=True)
+    if order.study is not None:
+        restore(_url(order), order.study, order.kept)
+    local = order.engine == LOCAL
+    with (
+        _machine(order, tell) if local else nullcontext(),
+        InterruptibleEngine(_engine(order), tell, order.aside) as running,
+    ):
+        tell(messages.Begun())
+        reach(FailPoint.TUNING)
+        host = this_host() if local else NO_HOST
+        return tune(_request(order), running, _observer(order, tell), host)
+
+
+def _machine(order: Order, tell: Tell) -> AbstractContextManager[None]:
+    """Wait for a search that somebody runs on this machine without the service."""
+    return exclusive(order.name, lambda text: tell(messages.Said(text=text)))
+
+
+def _engine(order: Order) -> Engine:
+    module, _, name = order.engine.partition(":")
+    engine: Engine = getattr(import_module(module), name)()
+    return engine
+
+
+def _request(order: Order) -> TuningRequest:
+    return TuningRequest(
+        workload=Workload(
+            model=factory_from_text(order.model, dict(order.model_arguments)),
+            dataset=factory_from_text(order.dataset, dict(order.dataset_arguments)),
+        ),
+        space=order.space,
+        options=order.options,
+        out=order.out,
+        study=STUDY,
+        resume=order.study is not None,
+    )
+
+
+def _url(order: Order) -> str:
+    return f"sqlite:///{(order.out / 'study.db').resolve()}"
+
+
+def _observer(order: Order, tell: Tell) -> events.Observer:
+    def observe(event: events.Event) -> None:
+        tell(_told(event, order))
+        match event:
+            case events.Planned():
+                reach(FailPoint.PLANNED)
+            case events.TrialStarted():
+                reach(FailPoint.TRIAL_BEGAN)
+            case events.TrialEnded():
+                reach(FailPoint.TRIAL_ENDED)
+
+    return observe
+
+
+def _told(event: events.Event, order: Order) -> Message:
+    from autotune.api.work.kept import identity  # noqa: PLC0415 - as above
+
+    match event:
+        case events.Preparing(what):
+            return messages.Said(text=f"{what}.")
+        case events.Planned(plan):
+            return messages.Prepared(plan=plan, study=identity(_url(order)))
+        case events.TrialStarted(number, stage, configuration, elapsed):
+            return messages.TrialStarted(
+                number=number, stage=stage, configuration=configuration, elapsed=elapsed
+            )
+        case events.TrialEnded(trial, elapsed):
+            return messages.TrialDone(trial=trial, elapsed=elapsed)
+        case events.Notice(text):
+            return messages.Said(text=text)

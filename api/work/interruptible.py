@@ -1,0 +1,98 @@
+"""An engine between the search and the real one, for what only a service needs."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Collection, Mapping
+from types import FrameType, TracebackType
+from typing import Self
+
+from autotune.api.work.messages import Message, RunBegun, RunOver
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.run.engine import NOTHING, Engine, Outcome, RunResult, TrialRequest, Watch
+from autotune.value import Scalar
+from autotune.workload import Workload, WorkloadFacts
+
+_ASIDE = RunResult(
+    outcome=Outcome.CRASHED,
+    reason="It is set aside, because the whole search died twice while it ran.",
+)
+
+
+class InterruptibleEngine:
+    """Tells what runs, runs nothing after an interrupt, and leaves alone what is set aside.
+
+    Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
+    this one comes again before the next run.
+
+    Args:
+        engine: The real one.
+        tell: Is told before and after each run.
+        aside: Configurations that are not run.
+    """
+
+    def __init__(
+        self, engine: Engine, tell: Callable[[Message], None], aside: Collection[Configuration]
+    ) -> None:
+        self._engine = engine
+        self._tell = tell
+        self._aside = frozenset(aside)
+        self._interrupted = False
+        signal.signal(signal.SIGINT, self._interrupt)
+
+    def machine(self) -> Machine:
+        """Return what the engine's trials run on."""
+        self._check()
+        return self._engine.machine()
+
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
+        """Call the factories in a process of their own and report what they give."""
+        self._check()
+        return self._engine.inspect(workload, offered=offered, seconds=seconds)
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run one trial, unless its configuration is set aside."""
+        self._check()
+        if request.configuration in self._aside:
+            return _ASIDE
+        self._tell(RunBegun(configuration=request.configuration))
+        result = self._engine.run(request, watch)
+        self._tell(RunOver())
+        return result
+
+    def now(self) -> float:
+        """Return the engine's clock in seconds."""
+        return self._engine.now()
+
+    def close(self) -> None:
+        """End everything that the engine started; may be called twice."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self.close()
+
+    def _check(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._interrupted = True
+        raise KeyboardInterrupt

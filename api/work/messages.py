@@ -1,0 +1,114 @@
+"""What a worker and its child process tell each other, a line of JSON each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from autotune.config import Configuration
+from autotune.recommendation import Recommendation
+from autotune.search.options import Options
+from autotune.search.plan import Plan
+from autotune.space import Space
+from autotune.trial import Stage, Trial
+from autotune.value import Scalar, Value
+
+STUDY = "job"
+"""Name of the study of every job; each is in a database of its own."""
+
+
+class Order(Value):
+    """What the child is to do; it does nothing before it has read this."""
+
+    name: str
+    """Names the search to others that wait for the machine."""
+    model: str
+    dataset: str
+    model_arguments: tuple[tuple[str, Scalar], ...]
+    dataset_arguments: tuple[tuple[str, Scalar], ...]
+    space: str | Space
+    options: Options
+    out: Path
+    """Folder of this attempt."""
+    engine: str
+    kept: tuple[Trial, ...] = ()
+    """Trials of earlier attempts."""
+    study: str | None = None
+    """What their study was made for."""
+    aside: tuple[Configuration, ...] = ()
+    """Configurations that are not to be run any more."""
+
+
+class Begun(Value):
+    """The machine is free and the search begins."""
+
+    kind: Literal["begun"] = "begun"
+
+
+class Prepared(Value):
+    """The study is there and the search is planned."""
+
+    kind: Literal["prepared"] = "prepared"
+    plan: Plan
+    study: str
+
+
+class RunBegun(Value):
+    """The engine is about to run a configuration."""
+
+    kind: Literal["run begun"] = "run begun"
+    configuration: Configuration
+
+
+class RunOver(Value):
+    """The engine has run it, and is still alive."""
+
+    kind: Literal["run over"] = "run over"
+
+
+class TrialStarted(Value):
+    """A trial starts."""
+
+    kind: Literal["trial started"] = "trial started"
+    number: int
+    stage: Stage
+    configuration: Configuration
+    elapsed: float
+
+
+class TrialDone(Value):
+    """A trial ended."""
+
+    kind: Literal["trial done"] = "trial done"
+    trial: Trial
+    elapsed: float
+
+
+class Said(Value):
+    """A sentence for whoever follows the job."""
+
+    kind: Literal["said"] = "said"
+    text: str
+
+
+class Found(Value):
+    """The search has a result."""
+
+    kind: Literal["found"] = "found"
+    recommendation: Recommendation
+
+
+class GaveUp(Value):
+    """The search ended without one, by an error that it understands."""
+
+    kind: Literal["gave up"] = "gave up"
+    reason: str
+
+
+Message = Annotated[
+    Begun | Prepared | RunBegun | RunOver | TrialStarted | TrialDone | Said | Found | GaveUp,
+    Field(discriminator="kind"),
+]
+message = TypeAdapter[Message](Message)

@@ -1,0 +1,67 @@
+"""From a claimed job to the order for its process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from autotune.api.settings import Settings
+from autotune.api.values import Claimed, Tuning
+from autotune.api.work.messages import Order
+from autotune.api.workloads import Registry
+from autotune.config import Configuration
+from autotune.search.options import Options
+
+MOST_DEATHS = 2
+"""A configuration during which a worker died so often is not run again."""
+LAST_SECONDS = 15.0
+"""A search that goes on after a crash gets at least this long, to decide from what it has."""
+
+
+def order(claimed: Claimed, registry: Registry, settings: Settings) -> Order:
+    """Return what the process of an attempt is to do.
+
+    Raises:
+        InvalidTuning: The workload is not registered any more, or its parameters have changed.
+    """
+    request = claimed.job.request
+    workload = registry.find(request.workload)
+    params = workload.validate(dict(request.params))
+    workload.check_space(request.space, params)
+    arguments = workload.arguments(params, request.space)
+    return Order(
+        name=f"job {claimed.job.id}",
+        model=workload.model,
+        dataset=workload.dataset,
+        model_arguments=arguments.model,
+        dataset_arguments=arguments.dataset,
+        space=request.space,
+        options=_options(request, claimed.used_seconds),
+        out=folder(claimed, settings).absolute(),
+        engine=settings.engine,
+        kept=claimed.kept if claimed.study else (),
+        study=claimed.study,
+        aside=aside(claimed.killers),
+    )
+
+
+def folder(claimed: Claimed, settings: Settings) -> Path:
+    """Return the folder of an attempt."""
+    return settings.data / "jobs" / claimed.job.id / str(claimed.grip.attempt)
+
+
+def aside(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
+    """Return the configurations that are not to be run any more."""
+    deaths = Counter(killers)
+    return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
+
+
+def _options(request: Tuning, used: float) -> Options:
+    left = request.seconds - used
+    return Options(
+        seconds=max(left, min(LAST_SECONDS, request.seconds)),
+        max_trials=request.max_trials,
+        constraints=request.constraints,
+        margin=request.margin,
+        seed=request.seed,
+    )

@@ -1,0 +1,153 @@
+"""One attempt while its process runs: hears it, keeps the lease, and ends it in time."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from enum import StrEnum
+
+from autotune.api.errors import DatabaseUnavailable
+from autotune.api.failpoints import FailPoint, reach
+from autotune.api.settings import Patience
+from autotune.api.states import State
+from autotune.api.store import attempts
+from autotune.api.store.database import Database
+from autotune.api.values import Grip
+from autotune.api.work.lease import Lease
+from autotune.api.work.messages import Begun, Found, GaveUp, Message
+from autotune.api.work.reports import report
+from autotune.api.work.tuner import Tuner
+
+_LISTEN_SECONDS = 0.1
+_LEAVE_SECONDS = 5.0
+
+
+class Cause(StrEnum):
+    """Why an attempt was over."""
+
+    ANSWERED = "answered"
+    """Its process told a result, or why there is none."""
+    DIED = "died"
+    """Its process went without a word."""
+    CANCELLED = "cancelled"
+    """Somebody cancelled the job."""
+    OVERRAN = "overran"
+    """The search did not end within its budget."""
+    STOPPED = "stopped"
+    """The worker was asked to stop."""
+
+
+class Supervision:
+    """Follows the process of an attempt until something ends it.
+
+    Args:
+        database: Takes the record.
+        grip: The attempt.
+        lease: Its lease.
+        tuner: Its process, which has its order.
+        seconds: How long the search may take.
+        patience: How long to wait for what.
+        stopping: Whether the worker was asked to stop.
+    """
+
+    def __init__(  # noqa: PLR0913 - each comes from another part
+        self,
+        database: Database,
+        grip: Grip,
+        lease: Lease,
+        tuner: Tuner,
+        *,
+        seconds: float,
+        patience: Patience,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._database = database
+        self._grip = grip
+        self._lease = lease
+        self._tuner = tuner
+        self._seconds = seconds
+        self._patience = patience
+        self._stopping = stopping
+        self._heard = 0
+        self._unwritten: deque[attempts.Report] = deque()
+        self._began: float | None = None
+        self._asked: tuple[Cause, float] | None = None
+        self.answer: Found | GaveUp | None = None
+        """What the process said at last."""
+
+    def follow(self) -> Cause:
+        """Return why the attempt is over; its processes may still run.
+
+        Raises:
+            Superseded: The lease is lost; nothing may be written any more.
+        """
+        cause = None
+        while cause is None:
+            # Asked before listening: what it said before it went is then heard in this turn.
+            ended = self._tuner.ended is not None
+            self._hear(self._tuner.listen(_LISTEN_SECONDS))
+            state = self._lease.keep()
+            self._write()
+            cause = self._cause(state, ended=ended)
+        if cause is Cause.ANSWERED:
+            reach(FailPoint.FOUND)
+            self._lease.insist(self._write_all)
+            self._let_it_leave()
+        return cause
+
+    def _hear(self, said: list[Message]) -> None:
+        for each in said:
+            self._heard += 1
+            self._unwritten.append(report(self._heard, each))
+            if isinstance(each, Begun):
+                self._began = time.monotonic()
+            elif isinstance(each, Found | GaveUp):
+                self.answer = each
+
+    def _write(self) -> None:
+        """Record what was heard; what cannot be recorded now is tried again in the next turn."""
+        try:
+            self._write_all()
+        except DatabaseUnavailable:
+            self._lease.keep()
+
+    def _write_all(self) -> None:
+        while self._unwritten:
+            reach(FailPoint.BEFORE_MESSAGE)
+            attempts.record(self._database, self._grip, self._unwritten[0])
+            self._unwritten.popleft()
+            reach(FailPoint.AFTER_MESSAGE)
+
+    def _cause(self, state: State, *, ended: bool) -> Cause | None:
+        if self.answer is not None:
+            return Cause.ANSWERED
+        if ended:
+            return self._asked[0] if self._asked else Cause.DIED
+        if self._stopping():
+            return Cause.STOPPED
+        self._ask(state)
+        if self._asked and time.monotonic() - self._asked[1] > self._patience.interrupt:
+            return self._asked[0]
+        return None
+
+    def _ask(self, state: State) -> None:
+        """Ask the search to end with what it has, once."""
+        cause = self._reason_to_end(state)
+        if cause and not self._asked:
+            self._asked = cause, time.monotonic()
+            self._tuner.interrupt()
+
+    def _reason_to_end(self, state: State) -> Cause | None:
+        if state is State.CANCELLING:
+            return Cause.CANCELLED
+        most = self._seconds + self._patience.overrun
+        if self._began is not None and time.monotonic() - self._began > most:
+            return Cause.OVERRAN
+        return None
+
+    def _let_it_leave(self) -> None:
+        deadline = time.monotonic() + _LEAVE_SECONDS
+        while self._tuner.ended is None and time.monotonic() < deadline:
+            self._tuner.listen(_LISTEN_SECONDS)
+            self._lease.keep()

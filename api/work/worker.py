@@ -1,0 +1,236 @@
+"""A worker: claims one job after the other and sees each to its end, or lets go of it.
+
+python -m autotune.api.work.worker [SETTINGS]
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event
+
+from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
+from autotune.api.failpoints import FailPoint, reach
+from autotune.api.jobs import open_database
+from autotune.api.log import say
+from autotune.api.settings import Settings, load_settings
+from autotune.api.states import State
+from autotune.api.store import attempts, leases, submissions
+from autotune.api.store.database import Database
+from autotune.api.values import Claimed, Outcome, Post
+from autotune.api.work import processes
+from autotune.api.work.cleanup import sweep
+from autotune.api.work.lease import Lease
+from autotune.api.work.messages import Found, GaveUp, Order
+from autotune.api.work.orders import folder, order
+from autotune.api.work.supervision import Cause, Supervision
+from autotune.api.work.tuner import Tuner
+
+_KEY_SECONDS = 7 * 24 * 3600.0
+"""After so long an idempotency key may be used for something else."""
+
+
+class Worker:
+    """Runs jobs, one at a time. To be used by one thread, which lives as long as it.
+
+    Args:
+        database: Keeps the jobs.
+        settings: The operator's.
+        adopts: Whether this process adopts orphans and has no children but the worker's.
+    """
+
+    def __init__(self, database: Database, settings: Settings, *, adopts: bool = False) -> None:
+        self._database = database
+        self._settings = settings
+        self._registry = settings.registry()
+        self._adopts = adopts
+        self._stop = Event()
+        self._post = Post(
+            worker=f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}",
+            devices=settings.devices,
+            host=processes.this_host(),
+        )
+
+    def stop(self) -> None:
+        """Let go of the job at hand, and end; may be called from a signal's handler."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """End what earlier workers left on this host, then run jobs until asked to stop."""
+        self._tidy()
+        while not self._stop.is_set():
+            try:
+                worked = self.run_one()
+            except DatabaseUnavailable as exc:
+                say("The database does not answer.", logging.WARNING, error=_root(exc))
+                worked = False
+            if not worked:
+                self._stop.wait(self._settings.patience.idle)
+
+    def _tidy(self) -> None:
+        with suppress(DatabaseUnavailable):
+            sweep(self._database, self._post.host)
+            submissions.forget_keys(self._database, _KEY_SECONDS)
+
+    def run_one(self) -> bool:
+        """Run the next job, if there is one; return whether there was.
+
+        Raises:
+            DatabaseUnavailable: The database does not answer.
+        """
+        lease = self._settings.patience.lease
+        claimed = leases.claim(self._database, self._post, lease)
+        if claimed is None:
+            return False
+        reach(FailPoint.CLAIMED)
+        job, attempt = claimed.job.id, claimed.grip.attempt
+        say("A job was claimed.", job=job, attempt=attempt)
+        try:
+            state = self._attempt(claimed)
+            say("The attempt is over.", job=job, attempt=attempt, state=state)
+        except Superseded:
+            say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
+        return True
+
+    def _attempt(self, claimed: Claimed) -> State:
+        lease = Lease(self._database, claimed.grip, self._settings.patience)
+        if not sweep(self._database, self._post.host):
+            reason = "Processes of an earlier attempt hold the devices."
+            state = self._let_go(lease, claimed, attempts.RELEASED, reason)
+            self._stop.wait(self._settings.patience.lease)
+            return state
+        lease.insist(lease.renew)
+        reach(FailPoint.SWEPT)
+        refused = self._refusal(claimed)
+        if refused is not None:
+            return self._finish(lease, claimed, refused)
+        try:
+            what = order(claimed, self._registry, self._settings)
+        except InvalidTuning as exc:
+            return self._finish(lease, claimed, _failed(str(exc)))
+        return self._tune(lease, claimed, what)
+
+    def _refusal(self, claimed: Claimed) -> Outcome | None:
+        """Return how a job ends that is not to be run at all."""
+        if claimed.job.state is State.CANCELLING:
+            return Outcome(state=State.CANCELLED)
+        if claimed.deaths >= self._settings.deaths:
+            return _failed(f"Its search or its worker died {claimed.deaths} times.")
+        return None
+
+    def _tune(self, lease: Lease, claimed: Claimed, what: Order) -> State:
+        with self._tuner(lease, claimed) as tuner:
+            reach(FailPoint.STARTED)
+            birth = tuner.birth
+            if birth is not None:
+                lease.insist(lambda: attempts.note_process(self._database, claimed.grip, birth))
+                reach(FailPoint.RECORDED)
+                tuner.go(what)
+                reach(FailPoint.ORDERED)
+            supervision = Supervision(
+                self._database,
+                claimed.grip,
+                lease,
+                tuner,
+                seconds=what.options.seconds or claimed.job.budget_seconds,
+                patience=self._settings.patience,
+                stopping=self._stop.is_set,
+            )
+            cause = supervision.follow()
+            code = tuner.ended
+        reach(FailPoint.GONE)
+        return self._conclude(lease, claimed, cause, supervision.answer, code)
+
+    @contextmanager
+    def _tuner(self, lease: Lease, claimed: Claimed) -> Iterator[Tuner]:
+        """Give the process of an attempt; nothing of it is left at the end."""
+        place = folder(claimed, self._settings)
+        place.mkdir(parents=True, exist_ok=True)
+        log = place / "search.log"
+        tuner = Tuner(claimed.marker, self._settings.root, log, adopts=self._adopts)
+        try:
+            yield tuner
+        finally:
+            while not tuner.end():
+                # The devices are not free, so the lease is kept.
+                say("A process cannot be ended.", logging.ERROR, job=claimed.job.id)
+                lease.insist(lease.renew)
+            tuner.close()
+
+    def _conclude(
+        self,
+        lease: Lease,
+        claimed: Claimed,
+        cause: Cause,
+        answer: Found | GaveUp | None,
+        code: int | None,
+    ) -> State:
+        if cause is Cause.DIED:
+            reason = f"The search's process {_death(code)}."
+            return self._let_go(lease, claimed, leases.DIED, reason)
+        if cause is Cause.STOPPED:
+            reason = "The worker was asked to stop."
+            return self._let_go(lease, claimed, attempts.RELEASED, reason)
+        return self._finish(lease, claimed, _outcome(cause, answer))
+
+    def _finish(self, lease: Lease, claimed: Claimed, outcome: Outcome) -> State:
+        state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
+        reach(FailPoint.FINISHED)
+        return state
+
+    def _let_go(self, lease: Lease, claimed: Claimed, ending: str, reason: str) -> State:
+        return lease.insist(lambda: attempts.let_go(self._database, claimed.grip, ending, reason))
+
+
+def main(arguments: list[str]) -> None:
+    """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    settings = load_settings(Path(arguments[0]) if arguments else None)
+    processes.adopt_orphans()
+    worker = Worker(open_database(settings), settings, adopts=True)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.stop())
+    worker.run()
+
+
+def _root(error: DatabaseUnavailable) -> str:
+    """Return the first line of what the database said, which holds no values."""
+    said = getattr(error.__cause__, "orig", None)
+    return (str(said).splitlines() or [""])[0]
+
+
+def _outcome(cause: Cause, answer: Found | GaveUp | None) -> Outcome:
+    match answer:
+        case Found(recommendation=result):
+            return Outcome(
+                state=State.DONE,
+                verdict=result.verdict,
+                summary=result.summary,
+                recommendation=result.model_dump_json(),
+            )
+        case GaveUp(reason=reason):
+            return _failed(reason)
+    if cause is Cause.CANCELLED:
+        return Outcome(state=State.CANCELLED)
+    return _failed("The search did not end within its budget, and was ended.")
+
+
+def _failed(reason: str) -> Outcome:
+    return Outcome(state=State.FAILED, reason=reason)
+
+
+def _death(code: int | None) -> str:
+    if code is None:
+        return "was ended"
+    return f"was ended by signal {-code}" if code < 0 else f"left with exit code {code}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

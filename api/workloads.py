@@ -1,0 +1,218 @@
+"""The workloads that may be asked for: the operator registers them, a request only names one.
+
+A model factory is code, so it never comes from a request. What does come are parameters, which
+the workload's own pydantic model validates before they become arguments of the factories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
+
+from autotune.api.errors import InvalidTuning, SettingsError
+from autotune.space import Space
+from autotune.value import Scalar, Value
+
+GROUP = "autotune.workloads"
+"""Entry points of this group name a `Registered` each."""
+Params = tuple[tuple[str, Scalar], ...]
+
+
+class NoParameters(BaseModel):
+    """Parameters of a workload that takes none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Arguments(Value):
+    """Keyword arguments of the two factories."""
+
+    model: Params = ()
+    dataset: Params = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered:
+    """A workload as the operator registered it."""
+
+    model: str
+    """Its model factory, as `package.module:function` or `path/to/file.py:function`."""
+    dataset: str
+    description: str = ""
+    parameters: type[BaseModel] = NoParameters
+    """Each field is one scalar; the model forbids others, whatever its own settings say."""
+    for_dataset: frozenset[str] = frozenset()
+    """Parameters that go to the dataset factory; the others go to the model factory."""
+
+    def validate(self, given: Mapping[str, Scalar]) -> Params:
+        """Return all parameters, completed by their defaults.
+
+        Raises:
+            InvalidTuning: One is unknown, missing or out of bounds.
+        """
+        self._refuse_unknown(given)
+        try:
+            checked = self.parameters.model_validate(dict(given), strict=True)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise InvalidTuning(f"Parameter {name}: {first['msg']}.", _LOOK) from exc
+        found = checked.model_dump(mode="json", exclude_none=True)
+        return tuple(sorted(found.items()))
+
+    def check_space(self, space: str | Space, params: Params) -> None:
+        """Make sure that a space's own axes hold what the parameters may be.
+
+        Raises:
+            InvalidTuning: They would give a factory something that no parameter could.
+        """
+        if isinstance(space, Space):
+            for name in space.own_axes:
+                for value in space.axes[name]:
+                    self.validate({**dict(params), name: value})
+
+    def arguments(self, params: Params, space: str | Space) -> Arguments:
+        """Return the fixed arguments of the factories; what is an axis of the space is not."""
+        axes = space.own_axes if isinstance(space, Space) else ()
+        fixed = [(name, value) for name, value in params if name not in axes]
+        return Arguments(
+            model=tuple(each for each in fixed if each[0] not in self.for_dataset),
+            dataset=tuple(each for each in fixed if each[0] in self.for_dataset),
+        )
+
+    def _refuse_unknown(self, given: Mapping[str, Scalar]) -> None:
+        unknown = sorted(set(given) - set(self.parameters.model_fields))
+        if unknown:
+            raise InvalidTuning(f"The workload has no parameter {unknown[0]!r}.", _LOOK)
+
+
+class Parameter(Value):
+    """A parameter as the settings file declares it."""
+
+    type: Annotated[str, Field(pattern="^(int|float|str|bool)$")]
+    default: Scalar | None = None
+    """Without one the parameter must be given."""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Scalar, ...] = ()
+    """Every text needs them: a free one could name a file."""
+    dataset: bool = False
+    """It goes to the dataset factory."""
+    description: str = ""
+
+
+class Declared(Value):
+    """A workload as the settings file declares it."""
+
+    model: str
+    dataset: str
+    description: str = ""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+
+
+def registered(declared: Declared) -> Registered:
+    """Return the workload of a declaration.
+
+    Raises:
+        SettingsError: A parameter is declared wrongly.
+    """
+    fields: dict[str, Any] = {n: _field(n, each) for n, each in declared.parameters.items()}
+    return Registered(
+        model=declared.model,
+        dataset=declared.dataset,
+        description=declared.description,
+        parameters=create_model("Parameters", __config__=_FORBID, **fields),
+        for_dataset=frozenset(n for n, each in declared.parameters.items() if each.dataset),
+    )
+
+
+def installed() -> dict[str, Registered]:
+    """Return the workloads that installed packages register as entry points.
+
+    Raises:
+        SettingsError: An entry point gives something else.
+    """
+    found = {each.name: each.load() for each in entry_points(group=GROUP)}
+    _check_types(found.items())
+    return found
+
+
+class Registry:
+    """All workloads, by name.
+
+    Args:
+        workloads: What the operator registered.
+    """
+
+    def __init__(self, workloads: Mapping[str, Registered]) -> None:
+        self._workloads = dict(workloads)
+
+    @property
+    def workloads(self) -> Mapping[str, Registered]:
+        """The workloads by name."""
+        return self._workloads
+
+    def find(self, name: str) -> Registered:
+        """Return a workload.
+
+        Raises:
+            InvalidTuning: There is none of that name.
+        """
+        found = self._workloads.get(name)
+        if found is None:
+            known = ", ".join(sorted(self._workloads)) or "none"
+            raise InvalidTuning(
+                "There is no workload of that name.", f"Take one that is registered: {known}."
+            )
+        return found
+
+
+_LOOK = "Look at the workload's parameters."
+_FORBID = ConfigDict(extra="forbid", allow_inf_nan=False)
+_TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+def _field(name: str, declared: Parameter) -> tuple[object, object]:
+    kind: object = _TYPES[declared.type]
+    if declared.type == "str" and not declared.choices:
+        raise SettingsError(
+            f"The parameter {name!r} is a text without choices, so a request could put any path "
+            "or address there.",
+            "List its choices.",
+        )
+    if declared.choices:
+        kind = Annotated[kind, Field(json_schema_extra={"enum": list(declared.choices)})]
+        kind = Annotated[kind, _one_of(declared.choices)]
+    default = ... if declared.default is None else declared.default
+    return kind, Field(
+        default, ge=declared.minimum, le=declared.maximum, description=declared.description
+    )
+
+
+def _one_of(choices: tuple[Scalar, ...]) -> AfterValidator:
+    def check(value: Scalar) -> Scalar:
+        if value not in choices:
+            raise ValueError(f"must be one of {', '.join(map(str, choices))}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _check_types(found: Iterable[tuple[str, object]]) -> None:
+    for name, each in found:
+        if not isinstance(each, Registered):
+            raise SettingsError(
+                f"The entry point {name!r} of the group {GROUP} is no registered workload.",
+                "Let it name an autotune.api.workloads.Registered.",
+            )

@@ -1,0 +1,48 @@
+"""The migrations make exactly the tables that the program works with."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from autotune.api.migrations import VERSION_TABLE, migrate
+from autotune.api.store.database import Database
+from autotune.api.tables import metadata
+
+
+def test_the_schema_is_that_of_the_tables(database: Database) -> None:
+    """Whoever changes a table is told to write a migration."""
+    options = {"version_table": VERSION_TABLE, "compare_type": True}
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, metadata) == []
+
+
+def test_migrating_again_changes_nothing(database: Database) -> None:
+    """Every process may do it at its start."""
+    migrate(database)
+    migrate(database)
+
+
+def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:
+    """The first one makes the tables, the others wait and find them."""
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        database = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
+        try:
+            migrate(database)
+        except BaseException as exc:  # noqa: BLE001 - shown below
+            failures.append(exc)
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=start) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert failures == []

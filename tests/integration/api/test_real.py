@@ -1,0 +1,57 @@
+"""A worker with the real engine: TensorFlow's processes end with whatever ends it."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import select
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.jobs import Jobs
+from autotune.api.settings import LOCAL
+from autotune.api.states import FINAL, State
+from autotune.api.store.database import Database
+from autotune.api.work import processes
+
+pytestmark = [pytest.mark.chaos, pytest.mark.real]
+
+
+def until(true: Callable[[], bool], seconds: float = 90) -> float:
+    """Wait until something is true; return how long it took."""
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < seconds, "it took too long"
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def alive(database: Database) -> int:
+    with database.reading() as connection:
+        found = connection.execute(select(tables.attempts.c.marker)).scalars().all()
+    return sum(len(processes.marked(each)) for each in found)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_real_job_survives_its_worker_and_ends_with_its_cancellation(
+    jobs: Jobs, database: Database, start_worker: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    """The second worker goes on from the trials of the first, and nothing of either is left."""
+    job = jobs.submit(Asked(workload="tiny_dense", space="quick", budget=120.0), "me")
+    first = start_worker(AUTOTUNE_SERVICE_ENGINE=LOCAL)
+    until(lambda: jobs.get(job.id, None).trials >= 1)
+    first.kill()
+    assert until(lambda: alive(database) == 0) < 10
+    kept = jobs.get(job.id, None).trials
+    start_worker(AUTOTUNE_SERVICE_ENGINE=LOCAL)
+    until(lambda: jobs.get(job.id, None).trials > kept)
+    assert jobs.get(job.id, None).attempt == 2
+    assert [each.attempt for each in jobs.trials(job.id, None)][:kept] == [1] * kept
+    jobs.cancel(job.id, None)
+    assert until(lambda: alive(database) == 0) < 10
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert jobs.get(job.id, None).state is State.CANCELLED

@@ -1,0 +1,322 @@
+"""What the store promises, the same on both databases."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import update
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.errors import IllegalTransition, Superseded
+from autotune.api.happenings import AttemptBegan, AttemptEnded, Cancelling, Ended, Note, Queued
+from autotune.api.jobs import Jobs
+from autotune.api.states import State
+from autotune.api.store import attempts, leases
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.values import Birth, Claimed, Grip, Outcome, Post
+from autotune.config import Configuration
+from autotune.run.engine import Outcome as TrialOutcome
+from autotune.trial import Stage, Trial
+
+LEASE = 30.0
+DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
+
+
+def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claimed | None:
+    return leases.claim(database, Post(worker=worker, devices=devices, host="h"), LEASE)
+
+
+def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claimed:
+    claimed = claim(database, devices, worker)
+    assert claimed is not None
+    return claimed
+
+
+def lapse(database: Database, seconds: float = -1000.0) -> None:
+    """Let time pass for all leases."""
+    with database.writing() as connection:
+        for each in (tables.jobs, tables.leases):
+            connection.execute(update(each).values(expires_at=each.c.expires_at + seconds))
+
+
+def trial(number: int = 0) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.YARDSTICK,
+        configuration=Configuration(),
+        outcome=TrialOutcome.MEASURED,
+        reason="",
+        examples_per_second=100.0,
+    )
+
+
+def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """A claim makes the job run, as its first attempt."""
+    first = jobs.submit(asked, "me")
+    jobs.submit(asked, "me")
+    claimed = take(database)
+    assert (claimed.job.id, claimed.grip.attempt) == (first.id, 1)
+    assert claimed.job.state is State.RUNNING
+    told = [each.body for each in jobs.events(first.id, "me")]
+    assert told == [Queued(), AttemptBegan(attempt=1, kept=0)]
+
+
+def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """Another worker of the same devices gets nothing, one of others gets the next job."""
+    jobs.submit(asked, "me")
+    second = jobs.submit(asked, "me")
+    take(database)
+    assert claim(database, worker="w2") is None
+    assert take(database, "other", "w3").job.id == second.id
+
+
+def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:
+    """An empty queue leaves the devices free."""
+    assert claim(database) is None
+    assert claim(database) is None
+
+
+def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """Whoever claims at the same moment, each job goes to one of them."""
+    ids = {jobs.submit(asked, "me").id for _ in range(4)}
+    with ThreadPoolExecutor(8) as pool:
+        # A loser may find the row locked and come back empty, as a worker would come again.
+        for _ in range(4):
+            list(pool.map(lambda i: claim(database, f"d{i}", f"w{i}"), range(8)))
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT id, state, attempt FROM jobs").all()
+    assert {tuple(row) for row in rows} == {(each, "running", 1) for each in ids}
+
+
+def test_one_request_makes_one_job_at_the_same_moment(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """An idempotency key works between processes, too."""
+    del database
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: jobs.submit(asked, "me", "k").id, range(8)))
+    assert len(set(found)) == 1
+    assert len(jobs.page("me").jobs) == 1
+
+
+def test_a_lost_job_goes_to_the_next_worker(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """After its lease a job is taken over with what was recorded, before younger ones."""
+    job = jobs.submit(asked, "me")
+    jobs.submit(asked, "me")
+    grip = take(database).grip
+    attempts.record(database, grip, Report(number=1, trial=trial(), study='{"a": 1}'))
+    lapse(database)
+    claimed = take(database, worker="w2")
+    assert (claimed.job.id, claimed.grip.attempt) == (job.id, 2)
+    assert claimed.kept == (trial(),)
+    assert claimed.study == '{"a": 1}'
+
+
+def test_a_job_stays_with_the_devices_it_was_measured_on(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """What one machine measured says nothing on another, so that one gets the next job."""
+    jobs.submit(asked, "me")
+    younger = jobs.submit(asked, "me")
+    take(database)
+    lapse(database)
+    assert take(database, "other").job.id == younger.id
+
+
+WRITES = {
+    "renew": lambda d, g: leases.renew(d, g, LEASE),
+    "standing": leases.standing,
+    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=trial())),
+    "note": lambda d, g: attempts.note_process(d, g, Birth(pid=1, started=1)),
+    "finish": lambda d, g: attempts.finish(d, g, DONE),
+    "let go": lambda d, g: attempts.let_go(d, g, "died", "It died."),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("taken", [False, True], ids=["lapsed", "taken over"])
+def test_a_worker_that_wakes_after_its_lease_is_refused(
+    database: Database, jobs: Jobs, asked: Asked, write: str, *, taken: bool
+) -> None:
+    """Whether somebody else has the job by then or not, nothing of it is written."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    lapse(database)
+    if taken:
+        take(database, worker="w2")
+    before = jobs.get(job.id, "me")
+    with pytest.raises(Superseded):
+        WRITES[write](database, grip)
+    assert jobs.get(job.id, "me") == before
+    assert jobs.trials(job.id, "me") == ()
+
+
+def test_a_clock_that_was_put_back_does_not_lock_the_devices(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """A lease that ends far in the future was given by another clock."""
+    jobs.submit(asked, "me")
+    take(database)
+    lapse(database, +100_000)
+    assert take(database, worker="w2").grip.attempt == 2
+
+
+def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """A job that is renewed goes to nobody else, and its state is told."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    assert leases.renew(database, grip, LEASE) is State.RUNNING
+    jobs.cancel(job.id, "me")
+    assert leases.renew(database, grip, LEASE) is State.CANCELLING
+    assert leases.standing(database, grip) is State.CANCELLING
+    assert claim(database, worker="w2") is None
+
+
+def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """A worker that did not hear the database's answer may try again."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    report = Report(number=1, happenings=[Note(text="hello")], trial=trial())
+    assert attempts.record(database, grip, report)
+    assert not attempts.record(database, grip, report)
+    assert [each.trial for each in jobs.trials(job.id, "me")] == [trial()]
+    assert [each.number for each in jobs.events(job.id, "me")] == [1, 2, 3]
+    assert jobs.get(job.id, "me").trials == 1
+
+
+def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """The best figure so far is kept for one device and for distributed configurations."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    for number, reached in enumerate((100.0, 300.0, 200.0)):
+        ended = trial(number).model_copy(update={"examples_per_second": reached})
+        attempts.record(database, grip, Report(number=number + 1, trial=ended))
+    found = jobs.get(job.id, "me")
+    assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
+
+
+def test_a_job_ends_once(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """After its end its worker may not write, and the devices are free."""
+    job = jobs.submit(asked, "me")
+    jobs.submit(asked, "me")
+    grip = take(database).grip
+    assert attempts.finish(database, grip, DONE) is State.DONE
+    with pytest.raises(Superseded):
+        attempts.finish(database, grip, DONE)
+    with pytest.raises(IllegalTransition):
+        jobs.cancel(job.id, "me")
+    ended = Ended(state=State.DONE, summary=DONE.summary)
+    assert jobs.events(job.id, "me", after=2)[0].body == ended
+    assert take(database, worker="w2").job.id != job.id
+
+
+def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """The job ends as cancelled, and keeps what was found."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    assert jobs.cancel(job.id, "me").state is State.CANCELLING
+    assert attempts.finish(database, grip, DONE) is State.CANCELLED
+    told = [each.body for each in jobs.events(job.id, "me", after=2)]
+    assert told == [Cancelling(), Ended(state=State.CANCELLED, summary=DONE.summary)]
+
+
+def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """Any worker may end it, whatever devices it has."""
+    job = jobs.submit(asked, "me")
+    take(database)
+    jobs.cancel(job.id, "me")
+    lapse(database)
+    claimed = take(database, "other", "w2")
+    assert (claimed.job.id, claimed.job.state) == (job.id, State.CANCELLING)
+    assert attempts.finish(database, claimed.grip, DONE) is State.CANCELLED
+
+
+def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """It waits for the next attempt, and the reason is told."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    assert attempts.let_go(database, grip, "died", "It died.") is State.QUEUED
+    told = jobs.events(job.id, "me", after=2)[0].body
+    assert told == AttemptEnded(attempt=1, reason="It died.")
+    claimed = take(database, "other")
+    assert (claimed.grip.attempt, claimed.deaths) == (2, 1)
+
+
+def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """However often workers are restarted, the job does not fail by it."""
+    jobs.submit(asked, "me")
+    attempts.let_go(database, take(database).grip, attempts.RELEASED, "Restarted.")
+    assert take(database).deaths == 0
+
+
+def test_letting_go_of_a_cancelled_job_ends_it(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """A crash on the way to its end is its end."""
+    job = jobs.submit(asked, "me")
+    grip = take(database).grip
+    jobs.cancel(job.id, "me")
+    assert attempts.let_go(database, grip, "died", "It died.") is State.CANCELLED
+    assert jobs.get(job.id, "me").ended_at is not None
+
+
+def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """The configuration that ran at a death counts, by death and by loss, not what ran before."""
+    jobs.submit(asked, "me")
+    good, bad = Configuration(), Configuration(per_replica_batch=64)
+    grip = take(database).grip
+    for number, report in enumerate((good, None, bad), 1):
+        attempts.record(database, grip, Report(number=number, running=report, idle=not report))
+    attempts.let_go(database, grip, leases.DIED, "It died.")
+    grip = take(database).grip
+    attempts.record(database, grip, Report(number=1, running=bad))
+    lapse(database)
+    claimed = take(database)
+    assert (claimed.deaths, claimed.killers) == (2, (bad, bad))
+
+
+def test_the_time_of_earlier_attempts_is_known(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """What an attempt spent on the search counts until it was last heard of."""
+    jobs.submit(asked, "me")
+    grip = take(database).grip
+    attempts.record(database, grip, Report(number=1, began=True))
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE attempts SET began_at = began_at - 40")
+    lapse(database)
+    assert take(database).used_seconds == pytest.approx(40, abs=1)
+
+
+def test_what_may_be_left_of_attempts_is_known(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """An attempt that is over counts on its own host until it was swept; one that runs does not."""
+    jobs.submit(asked, "me")
+    first = take(database)
+    attempts.note_process(database, first.grip, Birth(pid=7, started=9))
+    assert attempts.remains(database, "h") == ()
+    lapse(database)
+    take(database)
+    (left,) = attempts.remains(database, "h")
+    assert (left.marker, left.birth) == (first.marker, Birth(pid=7, started=9))
+    assert attempts.remains(database, "another host") == ()
+    attempts.swept(database, left)
+    assert attempts.remains(database, "h") == ()
+
+
+def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """A finished job counts with its time, a released one leaves no trace of itself."""
+    job = jobs.submit(asked, "me")
+    grip: Grip = take(database).grip
+    attempts.record(database, grip, Report(number=1, began=True))
+    attempts.finish(database, grip, DONE)
+    assert jobs.submit(asked, "me").state is State.QUEUED
+    assert jobs.get(job.id, "me").state is State.DONE

@@ -1,0 +1,232 @@
+"""The store against a model of itself: any order of calls, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test as run_machine
+from sqlalchemy import update
+
+from autotune.api.errors import IllegalTransition, Superseded
+from autotune.api.happenings import Ended
+from autotune.api.states import FINAL, HELD, State
+from autotune.api.store import attempts, leases, reading, submissions
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.tables import jobs, metadata
+from autotune.api.tables import leases as held
+from autotune.api.values import Grip, Limits, Outcome, Post, Tuning
+from autotune.config import Configuration
+from autotune.run.engine import Outcome as TrialOutcome
+from autotune.trial import Stage, Trial
+
+LEASE = 1000.0
+LIMITS = Limits(queued=10_000, device_seconds=1e12, window_seconds=1e9)
+DEVICES = st.sampled_from(["a", "b"])
+
+
+@dataclass
+class Model:
+    """A job as it should be."""
+
+    state: State = State.QUEUED
+    attempt: int = 0
+    grip: Grip | None = None
+    """Who may write."""
+    devices: str | None = None
+    trials: list[int] = field(default_factory=list)
+    heard: int = 0
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Calls the store in any order and compares."""
+
+    database: Database
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.database.writing() as connection:
+            for table in reversed(metadata.sorted_tables):
+                connection.execute(table.delete())
+        self.jobs: dict[str, Model] = {}
+        self.old: list[Grip] = []
+
+    @rule()
+    def submit(self) -> None:
+        """Add a job."""
+        tuning = Tuning(workload="digits", seconds=60)
+        job = submissions.submit(self.database, tuning, "me", LIMITS)
+        self.jobs[job.id] = Model()
+
+    @rule(devices=DEVICES)
+    def claim(self, devices: str) -> None:
+        """Claim what comes next, or nothing."""
+        post = Post(worker="w", devices=devices, host="h")
+        claimed = leases.claim(self.database, post, LEASE)
+        expected = self._next(devices)
+        assert (claimed and claimed.job.id) == expected
+        if claimed:
+            model = self.jobs[claimed.job.id]
+            model.attempt += 1
+            model.state = max(model.state, State.RUNNING, key=[*State].index)
+            model.grip, model.devices, model.heard = claimed.grip, devices, 0
+            assert claimed.grip.attempt == model.attempt
+            assert [each.number for each in claimed.kept] == model.trials
+
+    @precondition(lambda self: self.jobs)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        """Cancel any job."""
+        job_id = data.draw(st.sampled_from([*self.jobs]))
+        model = self.jobs[job_id]
+        if model.state in (State.DONE, State.FAILED):
+            with pytest.raises(IllegalTransition):
+                submissions.cancel(self.database, job_id, "me")
+            return
+        submissions.cancel(self.database, job_id, "me")
+        after = {State.QUEUED: State.CANCELLED, State.RUNNING: State.CANCELLING}
+        model.state = after.get(model.state, model.state)
+
+    @precondition(lambda self: self._holders())
+    @rule(data=st.data())
+    def record(self, data: st.DataObject) -> None:
+        """Record a trial, twice."""
+        model = data.draw(st.sampled_from(self._holders()))
+        report = Report(number=model.heard + 1, trial=_trial(len(model.trials)))
+        assert attempts.record(self.database, model.grip, report)
+        assert not attempts.record(self.database, model.grip, report)
+        model.heard += 1
+        model.trials.append(len(model.trials))
+
+    @precondition(lambda self: self._holders())
+    @rule(data=st.data())
+    def renew(self, data: st.DataObject) -> None:
+        """Lengthen a lease."""
+        model = data.draw(st.sampled_from(self._holders()))
+        assert leases.renew(self.database, model.grip, LEASE) is model.state
+
+    @precondition(lambda self: self._holders())
+    @rule(data=st.data(), state=st.sampled_from([State.DONE, State.FAILED]))
+    def finish(self, data: st.DataObject, state: State) -> None:
+        """End a job."""
+        model = data.draw(st.sampled_from(self._holders()))
+        wanted = State.CANCELLED if model.state is State.CANCELLING else state
+        found = attempts.finish(self.database, model.grip, Outcome(state=state))
+        assert found is wanted
+        self._over(model, wanted)
+
+    @precondition(lambda self: self._holders())
+    @rule(data=st.data())
+    def let_go(self, data: st.DataObject) -> None:
+        """End an attempt."""
+        model = data.draw(st.sampled_from(self._holders()))
+        wanted = State.CANCELLED if model.state is State.CANCELLING else State.QUEUED
+        assert attempts.let_go(self.database, model.grip, "died", "x") is wanted
+        self._over(model, wanted)
+        model.devices = model.devices if model.trials else None
+
+    @precondition(lambda self: self._holders())
+    @rule(data=st.data())
+    def lapse(self, data: st.DataObject) -> None:
+        """Let a lease end."""
+        model = data.draw(st.sampled_from(self._holders()))
+        assert model.grip
+        mine = (
+            update(jobs).where(jobs.c.id == model.grip.job_id),
+            update(held).where(held.c.job_id == model.grip.job_id),
+        )
+        with self.database.writing() as connection:
+            for each in mine:
+                connection.execute(each.values(expires_at=1.0))
+        self._over(model, model.state)
+
+    @precondition(lambda self: self.old)
+    @rule(data=st.data())
+    def wake(self, data: st.DataObject) -> None:
+        """Write in the name of an attempt that is over."""
+        grip = data.draw(st.sampled_from(self.old))
+        for write in (
+            lambda: leases.renew(self.database, grip, LEASE),
+            lambda: attempts.record(self.database, grip, Report(number=1, trial=_trial(99))),
+            lambda: attempts.finish(self.database, grip, Outcome(state=State.DONE)),
+            lambda: attempts.let_go(self.database, grip, "died", "x"),
+        ):
+            with pytest.raises(Superseded):
+                write()
+
+    @invariant()
+    def jobs_are_as_expected(self) -> None:
+        """Compare every job."""
+        found = {each.id: each for each in reading.page(self.database, "me", limit=1000).jobs}
+        assert {name: (job.state, job.attempt, job.trials) for name, job in found.items()} == {
+            name: (model.state, model.attempt, len(model.trials))
+            for name, model in self.jobs.items()
+        }
+
+    @invariant()
+    def events_have_no_gaps_and_one_end(self) -> None:
+        """Look through all events."""
+        for name, model in self.jobs.items():
+            told = reading.events_of(self.database, name, "me", limit=10_000)
+            assert [each.number for each in told] == list(range(1, len(told) + 1))
+            ends = [each for each in told if isinstance(each.body, Ended)]
+            assert len(ends) == (model.state in FINAL)
+            assert not ends or told[-1] == ends[0]
+
+    def _holders(self) -> list[Model]:
+        return [model for model in self.jobs.values() if model.grip]
+
+    def _over(self, model: Model, state: State) -> None:
+        assert model.grip
+        self.old.append(model.grip)
+        model.grip, model.state = None, state
+
+    def _next(self, devices: str) -> str | None:
+        if any(model.grip and model.devices == devices for model in self.jobs.values()):
+            return None
+        left = [
+            name
+            for name, model in self.jobs.items()
+            if model.state in HELD and not model.grip and self._fits(model, devices)
+        ]
+        waiting = [
+            name
+            for name, model in self.jobs.items()
+            if model.state is State.QUEUED and self._fits(model, devices)
+        ]
+        return next(iter([*left, *waiting]), None)
+
+    def _fits(self, model: Model, devices: str) -> bool:
+        return model.devices in (None, devices) or model.state is State.CANCELLING
+
+
+def _trial(number: int) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.EXPLORE,
+        configuration=Configuration(),
+        outcome=TrialOutcome.SKIPPED,
+        reason="",
+    )
+
+
+def test_the_store_does_as_its_model(database: Database) -> None:
+    """Whatever is called in whatever order, jobs end once and no attempt writes after its time."""
+
+    class Machine(StoreMachine):
+        pass
+
+    Machine.database = database
+    run_machine(
+        Machine,
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

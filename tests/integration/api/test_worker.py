@@ -1,0 +1,291 @@
+"""Workers as real processes: crashes, cancelling, orphans, and what is left of a job after them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import select
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
+from autotune.api.happenings import Ended
+from autotune.api.jobs import Jobs
+from autotune.api.settings import Settings
+from autotune.api.states import FINAL, State
+from autotune.api.store.database import Database
+from autotune.api.values import Birth, Job
+from autotune.api.work import processes
+from autotune.api.work.worker import Worker
+from autotune.run.engine import Outcome
+
+pytestmark = pytest.mark.chaos
+
+PATIENCE = 60.0
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
+    """Wait until something is true; return how long it took."""
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < seconds, "it took too long"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def markers(database: Database) -> list[str]:
+    with database.reading() as connection:
+        return [*connection.execute(select(tables.attempts.c.marker)).scalars()]
+
+
+def living(database: Database) -> list[Birth]:
+    """Return the processes of all attempts."""
+    return [one for each in markers(database) for one in processes.marked(each)]
+
+
+def alive(database: Database) -> int:
+    """Return how many processes of any attempt live."""
+    return len(living(database))
+
+
+def check_ended_once(jobs: Jobs, job: Job) -> Job:
+    """Make sure that nothing is lost and nothing is there twice."""
+    told = jobs.events(job.id, None)
+    assert [each.number for each in told] == list(range(1, len(told) + 1))
+    assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
+    recorded = jobs.trials(job.id, None)
+    assert [each.number for each in recorded] == list(range(len(recorded)))
+    return jobs.get(job.id, None)
+
+
+def check_done(jobs: Jobs, job: Job) -> Job:
+    """Make sure that the recommendation rests on exactly the recorded trials."""
+    ended = check_ended_once(jobs, job)
+    assert ended.state is State.DONE, ended.reason
+    found = jobs.recommendation(job.id, None)
+    assert found.trials == tuple(each.trial for each in jobs.trials(job.id, None))
+    assert "import" in found.script
+    return ended
+
+
+def test_a_job_is_run_to_its_recommendation(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+) -> None:
+    """A worker takes a job, records its trials and its result, and stops when it is told to."""
+    job = jobs.submit(asked, "me")
+    worker = start_worker()
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert check_done(jobs, job).attempt == 1
+    assert alive(database) == 0
+    worker.terminate()
+    assert worker.wait(10) == 0
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("point", FailPoint)
+def test_a_crash_anywhere_loses_nothing(
+    jobs: Jobs,
+    asked: Asked,
+    database: Database,
+    settings: Settings,
+    start_worker: Start,
+    point: FailPoint,
+) -> None:
+    """Whatever dies by SIGKILL at whatever step, the job ends once, with all its trials."""
+    job = jobs.submit(asked, "me")
+    flag = settings.data.parent / "died"
+    first = start_worker(**{FAIL_AT: point, FAIL_FLAG: str(flag)})
+    until(flag.exists)
+    until(lambda: first.poll() is not None or jobs.get(job.id, None).state in FINAL)
+    second = Worker(database, settings)
+    if jobs.get(job.id, None).state not in FINAL:
+        until(second.run_one)
+    assert check_done(jobs, job).attempt <= 2
+    assert alive(database) == 0
+
+
+@pytest.mark.parametrize("engine", ["sleepers", "stubborn"])
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_cancelled_job_is_gone_within_ten_seconds(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start, engine: str
+) -> None:
+    """After a second nothing new starts, after ten nothing is left, whatever they ignore."""
+    job = jobs.submit(asked, "me")
+    start_worker(engine)
+    until(lambda: alive(database) >= 4)
+    jobs.cancel(job.id, "me")
+    time.sleep(1)
+    seen = set(living(database))
+    assert until(lambda: not set(living(database)) <= seen or alive(database) == 0) < 9
+    assert alive(database) == 0
+    assert until(lambda: jobs.get(job.id, None).state in FINAL) < 5
+    assert check_ended_once(jobs, job).state is State.CANCELLED
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_cancelled_job_keeps_what_was_found(
+    jobs: Jobs, asked: Asked, start_worker: Start
+) -> None:
+    """A search that can still answer does so on its way out."""
+    job = jobs.submit(asked.model_copy(update={"max_trials": 50}), "me")
+    start_worker("slow")
+    until(lambda: jobs.get(job.id, None).trials >= 3)
+    jobs.cancel(job.id, "me")
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert check_ended_once(jobs, job).state is State.CANCELLED
+    assert jobs.recommendation(job.id, None).interrupted
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_search_that_overruns_its_budget_is_ended(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+) -> None:
+    """The budget is kept to within seconds, even by a search that does not look at the clock."""
+    job = jobs.submit(asked.model_copy(update={"budget": 1.0}), "me")
+    start_worker("stubborn")
+    until(lambda: alive(database) >= 4)
+    assert until(lambda: jobs.get(job.id, None).state in FINAL) < 10
+    ended = check_ended_once(jobs, job)
+    assert ended.state is State.FAILED
+    assert ended.reason
+    assert "budget" in ended.reason
+    assert alive(database) == 0
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_no_process_outlives_a_killed_worker(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+) -> None:
+    """The kernel ends the search with its worker, and the search's processes with it."""
+    jobs.submit(asked, "me")
+    worker = start_worker("sleepers")
+    until(lambda: alive(database) >= 4)
+    worker.kill()
+    assert until(lambda: alive(database) == 0) < 10
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_stopped_worker_that_wakes_is_refused(
+    jobs: Jobs, asked: Asked, database: Database, settings: Settings, start_worker: Start
+) -> None:
+    """While it is stopped another takes the job over, ends what it left, and finishes alone."""
+    job = jobs.submit(asked, "me")
+    stopped = start_worker("sleepers")
+    until(lambda: alive(database) >= 4)
+    stopped.send_signal(signal.SIGSTOP)
+    second = Worker(database, settings)
+    until(second.run_one)
+    assert alive(database) == 0
+    before = check_done(jobs, job)
+    stopped.send_signal(signal.SIGCONT)
+    time.sleep(1)
+    assert stopped.poll() is None
+    assert check_done(jobs, job) == before
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_worker_that_is_told_to_stop_puts_its_job_back(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+) -> None:
+    """SIGTERM ends the processes and keeps the job for the next worker."""
+    job = jobs.submit(asked, "me")
+    worker = start_worker("sleepers")
+    until(lambda: alive(database) >= 4)
+    worker.terminate()
+    assert worker.wait(10) == 0
+    assert alive(database) == 0
+    assert jobs.get(job.id, None).state is State.QUEUED
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_what_kills_its_worker_twice_is_set_aside(
+    jobs: Jobs, asked: Asked, start_worker: Start
+) -> None:
+    """The search goes on without the configuration during which it died."""
+    job = jobs.submit(asked.model_copy(update={"max_trials": 8}), "me")
+    start_worker("deadly")
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert check_done(jobs, job).attempt >= 3
+    crashed = [each.trial for each in jobs.trials(job.id, None) if "set aside" in each.trial.reason]
+    assert {each.outcome for each in crashed} == {Outcome.CRASHED}
+    assert {each.configuration.per_replica_batch for each in crashed} == {128}
+
+
+KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "6"))
+"""A longer run is asked for by this variable."""
+
+
+@pytest.mark.timeout(120 + 30 * KILLS)
+def test_no_order_of_kills_loses_or_doubles_anything(
+    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+) -> None:
+    """Workers and their processes are killed at random moments, and every job ends once."""
+    random = Random(KILLS)
+    mine = [jobs.submit(asked, "me") for _ in range(2 + KILLS // 5)]
+    worker = start_worker("slow")
+    for _ in range(KILLS):
+        time.sleep(random.uniform(0.5, 5))
+        victims = living(database)
+        if victims and random.random() < 0.5:
+            processes.end(random.choice(victims))
+        else:
+            worker.kill()
+            worker.wait()
+            worker = start_worker("slow")
+    until(lambda: all(jobs.get(each.id, None).state in FINAL for each in mine), 30.0 * len(mine))
+    for each in mine:
+        check_done(jobs, each)
+    assert alive(database) == 0
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_job_survives_a_crash_of_the_database(
+    jobs: Jobs,
+    asked: Asked,
+    database: Database,
+    start_worker: Start,
+    request: pytest.FixtureRequest,
+) -> None:
+    """The server is stopped as by a power cut while trials run, and the job goes on."""
+    job = jobs.submit(asked.model_copy(update={"max_trials": 6}), "me")
+    start_worker("slow")
+    until(lambda: jobs.get(job.id, None).trials >= 2)
+    request.getfixturevalue("postgresql").restart()
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    check_done(jobs, job)
+    assert alive(database) == 0
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_job_that_always_dies_fails(
+    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+) -> None:
+    """It is not tried for ever."""
+    job = jobs.submit(asked, "me")
+    worker = Worker(database, settings.model_copy(update={"deaths": 2, "engine": "os:abort"}))
+    until(lambda: not worker.run_one() and jobs.get(job.id, None).state in FINAL)
+    ended = check_ended_once(jobs, job)
+    assert (ended.state, ended.attempt) == (State.FAILED, 3)
+    assert ended.reason
+    assert "died 2 times" in ended.reason
+
+
+def test_a_workload_that_is_not_registered_any_more_fails(
+    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+) -> None:
+    """The job ends with the reason, and nothing is started."""
+    job = jobs.submit(asked, "me")
+    bare = settings.model_copy(update={"root": Path(os.devnull)})
+    assert Worker(database, bare).run_one()
+    ended = check_ended_once(jobs, job)
+    assert ended.state is State.FAILED
+    assert ended.reason
+    assert "no workload" in ended.reason

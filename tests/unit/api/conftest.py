@@ -1,0 +1,68 @@
+"""A service on SQLite, made anew for each test from a schema that is migrated once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.api.asked import Asked
+from autotune.api.jobs import Jobs
+from autotune.api.migrations import migrate
+from autotune.api.settings import Quotas
+from autotune.api.store.database import Database
+from autotune.api.workloads import Declared, Parameter, Registry, registered
+
+DIGITS = Declared(
+    model="examples/digits.py:model_fn",
+    dataset="examples/digits.py:dataset_fn",
+    parameters={
+        "filters": Parameter(type="int", default=32, minimum=1, maximum=512),
+        "colour": Parameter(type="str", default="grey", choices=("grey", "red"), dataset=True),
+    },
+)
+
+
+@pytest.fixture(scope="session")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty database with the schema."""
+    path = tmp_path_factory.mktemp("schema") / "service.db"
+    database = Database(f"sqlite:///{path}")
+    migrate(database)
+    database.close()
+    return path
+
+
+@pytest.fixture
+def database(schema: Path, tmp_path: Path) -> Iterator[Database]:
+    """An empty database."""
+    shutil.copy(schema, tmp_path / "service.db")
+    database = Database(f"sqlite:///{tmp_path / 'service.db'}")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def registry() -> Registry:
+    """One workload, called digits."""
+    return Registry({"digits": registered(DIGITS)})
+
+
+@pytest.fixture
+def quotas() -> Quotas:
+    """Two jobs may wait."""
+    return Quotas(queued=2)
+
+
+@pytest.fixture
+def jobs(database: Database, registry: Registry, quotas: Quotas) -> Jobs:
+    """The job service."""
+    return Jobs(database, registry, quotas)
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """The shortest request."""
+    return Asked(workload="digits")

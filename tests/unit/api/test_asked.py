@@ -1,0 +1,64 @@
+"""Checking a request for a job."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from autotune.api.asked import Asked, checked
+from autotune.api.errors import InvalidTuning
+from autotune.api.settings import Quotas
+from autotune.api.workloads import Registry
+from autotune.space import Constraints
+
+
+def test_a_request_becomes_complete(registry: Registry, asked: Asked) -> None:
+    """What the request leaves out is filled in before the job is kept."""
+    tuning = checked(asked, registry, Quotas())
+    assert tuning.seconds == 180
+    assert tuning.params == (("colour", "grey"), ("filters", 32))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"space": "/etc/passwd"},
+        {"space": "spaces/mine.yaml"},
+        {"budget": "2h"},
+        {"budget": "1s"},
+        {"budget": "soon"},
+        {"workload": "examples/digits.py:model_fn"},
+        {"constraints": Constraints(strategies=("magic",))},
+        {"constraints": Constraints(workers=tuple(range(1, 100)))},
+        {"space": {"strategies": ["one_device"], "axes": {"filters": [float("nan")]}}},
+        {"space": {"strategies": ["one_device"], "axes": {"filters": ["x" * 1000]}}},
+    ],
+)
+def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]) -> None:
+    """A request names no file, no code, and nothing beyond the bounds."""
+    wrong = Asked.model_validate({"workload": "digits", **changes})
+    with pytest.raises(InvalidTuning):
+        checked(wrong, registry, Quotas())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"workload": ""},
+        {"workload": "digits", "code": "import os"},
+        {"workload": "digits", "params": {"filters": "x" * 1000}},
+        {"workload": "digits", "params": {"filters": [1]}},
+        {"workload": "digits", "margin": float("nan")},
+        {"workload": "digits", "seed": 2**40},
+    ],
+)
+def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:
+    """Unknown fields, long texts, lists and NaN do not get past the schema."""
+    with pytest.raises(ValidationError):
+        Asked.model_validate(wrong)
+
+
+def test_equal_requests_have_equal_fingerprints(asked: Asked) -> None:
+    """A request is recognised when it comes again."""
+    assert asked.fingerprint == Asked(workload="digits").fingerprint
+    assert asked.fingerprint != Asked(workload="digits", seed=1).fingerprint

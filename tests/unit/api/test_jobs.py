@@ -1,0 +1,144 @@
+"""The job service."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.api.asked import Asked
+from autotune.api.errors import (
+    IdempotencyMismatch,
+    IllegalTransition,
+    InvalidTuning,
+    NoRecommendation,
+    NotFound,
+    QuotaExceeded,
+)
+from autotune.api.happenings import Cancelling, Ended, Queued
+from autotune.api.jobs import Jobs
+from autotune.api.settings import Quotas
+from autotune.api.states import State
+from autotune.api.store.database import Database
+from autotune.api.store.submissions import forget_keys
+from autotune.api.workloads import Registry
+
+
+def test_a_job_waits_after_it_was_submitted(jobs: Jobs, asked: Asked) -> None:
+    """A new job is queued, has an event, and keeps its request."""
+    job = jobs.submit(asked, "me")
+    assert (job.state, job.attempt, job.events) == (State.QUEUED, 0, 1)
+    assert job.request.seconds == 180
+    assert [each.body for each in jobs.events(job.id, "me")] == [Queued()]
+
+
+def test_a_wrong_request_leaves_no_job(jobs: Jobs) -> None:
+    """What is refused is not kept."""
+    with pytest.raises(InvalidTuning):
+        jobs.submit(Asked(workload="other"), "me")
+    assert jobs.page(None).jobs == ()
+
+
+def test_an_idempotency_key_makes_one_job(jobs: Jobs, asked: Asked) -> None:
+    """The same request with the same key is answered with the same job."""
+    first = jobs.submit(asked, "me", "k")
+    assert jobs.submit(asked, "me", "k").id == first.id
+    assert jobs.submit(asked, "you", "k").id != first.id
+
+
+def test_an_idempotency_key_belongs_to_one_request(jobs: Jobs, asked: Asked) -> None:
+    """Another request with the same key is refused."""
+    jobs.submit(asked, "me", "k")
+    with pytest.raises(IdempotencyMismatch):
+        jobs.submit(Asked(workload="digits", seed=5), "me", "k")
+
+
+def test_an_idempotency_key_is_forgotten_some_day(
+    jobs: Jobs, asked: Asked, database: Database
+) -> None:
+    """An old key makes a new job."""
+    first = jobs.submit(asked, "me", "k")
+    forget_keys(database, 60)
+    assert jobs.submit(asked, "me", "k").id == first.id
+    forget_keys(database, -60)
+    assert jobs.submit(asked, "me", "k").id != first.id
+
+
+def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: Asked) -> None:
+    """A request that came while the quota was full may come again."""
+    filling = [jobs.submit(asked, "me") for _ in range(2)]
+    with pytest.raises(QuotaExceeded):
+        jobs.submit(asked, "me", "k")
+    jobs.cancel(filling[0].id, "me")
+    assert jobs.submit(asked, "me", "k").state is State.QUEUED
+
+
+def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: Asked) -> None:
+    """The quota of one key is no other's."""
+    for _ in range(2):
+        jobs.submit(asked, "me")
+    with pytest.raises(QuotaExceeded, match="waiting"):
+        jobs.submit(asked, "me")
+    assert jobs.submit(asked, "you").owner == "you"
+
+
+def test_device_seconds_are_limited(database: Database, registry: Registry, asked: Asked) -> None:
+    """What jobs may use counts before they use it."""
+    jobs = Jobs(database, registry, Quotas(device_seconds=200))
+    jobs.submit(asked, "me")
+    with pytest.raises(QuotaExceeded, match="200 s"):
+        jobs.submit(asked, "me")
+
+
+def test_jobs_of_others_are_not_found(jobs: Jobs, asked: Asked) -> None:
+    """Everything about somebody else's job looks as if there were none."""
+    job = jobs.submit(asked, "me")
+    for call in (jobs.get, jobs.trials, jobs.events, jobs.cancel, jobs.recommendation):
+        with pytest.raises(NotFound):
+            call(job.id, "you")
+    assert jobs.page("you").jobs == ()
+    assert jobs.get(job.id, None) == job
+
+
+def test_pages_hold_every_job_once(database: Database, registry: Registry, asked: Asked) -> None:
+    """The newest come first, and each page says where the next one begins."""
+    jobs = Jobs(database, registry, Quotas(queued=10, device_seconds=1e9))
+    ids = [jobs.submit(asked, "me").id for _ in range(5)]
+    first = jobs.page("me", limit=3)
+    second = jobs.page("me", limit=3, before=first.next_before)
+    assert [each.id for each in (*first.jobs, *second.jobs)] == ids[::-1]
+    assert second.next_before is None
+
+
+def test_pages_are_filtered_by_state(jobs: Jobs, asked: Asked) -> None:
+    """Only jobs in one of the states are listed."""
+    ended, waiting = jobs.submit(asked, "me"), jobs.submit(asked, "me")
+    jobs.cancel(ended.id, "me")
+    assert [each.id for each in jobs.page("me", states=[State.QUEUED]).jobs] == [waiting.id]
+    assert jobs.counts()[State.CANCELLED] == 1
+
+
+def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: Asked) -> None:
+    """Cancelling twice is no error, and the end is told once."""
+    job = jobs.submit(asked, "me")
+    assert jobs.cancel(job.id, "me").state is State.CANCELLED
+    assert jobs.cancel(job.id, "me").state is State.CANCELLED
+    told = [each.body for each in jobs.events(job.id, "me", after=1)]
+    assert told == [Cancelling(), Ended(state=State.CANCELLED)]
+
+
+def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: Asked) -> None:
+    """Both before and after the end the text says what is the matter."""
+    job = jobs.submit(asked, "me")
+    with pytest.raises(NoRecommendation, match="queued"):
+        jobs.recommendation(job.id, "me")
+    jobs.cancel(job.id, "me")
+    with pytest.raises(NoRecommendation, match="cancelled"):
+        jobs.recommendation(job.id, "me")
+
+
+def test_a_failed_job_cannot_be_cancelled(jobs: Jobs, asked: Asked, database: Database) -> None:
+    """What has ended otherwise stays as it is."""
+    job = jobs.submit(asked, "me")
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET state = 'failed'")
+    with pytest.raises(IllegalTransition):
+        jobs.cancel(job.id, "me")

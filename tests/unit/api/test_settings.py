@@ -1,0 +1,76 @@
+"""The operator's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.api.errors import SettingsError
+from autotune.api.settings import FILE, load_settings
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of the machine's own."""
+    monkeypatch.delenv(FILE, raising=False)
+
+
+def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
+    """Without settings the service works where the examples are."""
+    settings = load_settings(root=ROOT, data=Path("data"))
+    assert settings.database_url.startswith("sqlite:////")
+    assert "digits" in settings.registry().workloads
+
+
+def test_without_examples_nothing_is_registered(tmp_path: Path) -> None:
+    """An installed service offers only what the operator registers."""
+    assert load_settings(root=tmp_path).registry().workloads == {}
+
+
+def test_the_file_registers_workloads(tmp_path: Path) -> None:
+    """Names, factories and parameters come from TOML."""
+    path = tmp_path / "service.toml"
+    path.write_text(
+        'devices = "lab"\n[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
+        '[workloads.mine.parameters.units]\ntype = "int"\ndefault = 8\nmaximum = 9\n'
+    )
+    settings = load_settings(path)
+    assert settings.devices == "lab"
+    assert settings.registry().find("mine").validate({}) == (("units", 8),)
+
+
+def test_the_environment_wins_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable changes a setting without touching the file."""
+    path = tmp_path / "service.toml"
+    path.write_text("[quotas]\nqueued = 3\n")
+    monkeypatch.setenv(FILE, str(path))
+    assert load_settings().quotas.queued == 3
+    monkeypatch.setenv("AUTOTUNE_SERVICE_QUOTAS__QUEUED", "4")
+    assert load_settings().quotas.queued == 4
+
+
+@pytest.mark.parametrize("text", ["unknown = 1\n", "[quotas]\nqueued = 0\n", "not toml"])
+def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
+    """The service does not start with settings that it does not understand."""
+    path = tmp_path / "service.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError):
+        load_settings(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """A mistyped path is no reason to run with defaults."""
+    with pytest.raises(SettingsError, match="no settings file"):
+        load_settings(tmp_path / "none.toml")
+
+
+def test_a_password_is_not_shown() -> None:
+    """The database's URL appears in no text of the settings."""
+    settings = load_settings(database="postgresql://me:secret@host/db")
+    assert "secret" not in repr(settings)
+    assert "secret" in settings.database_url

@@ -1,0 +1,35 @@
+"""The state machine of a job."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from autotune.api.errors import IllegalTransition
+from autotune.api.states import FINAL, NEXT, UNFINISHED, State, transition
+
+
+def test_final_states_are_the_three_that_end_a_job() -> None:
+    """A job ends as done, cancelled or failed, and stays so."""
+    assert {State.DONE, State.CANCELLED, State.FAILED} == FINAL
+    assert {State.QUEUED, State.RUNNING, State.CANCELLING} == UNFINISHED
+
+
+@pytest.mark.parametrize(("before", "after"), [*itertools.product(State, State)])
+def test_only_listed_steps_are_taken(before: State, after: State) -> None:
+    """Every pair of states is either listed and allowed, or refused."""
+    if after in NEXT[before]:
+        assert transition(before, after) is after
+    else:
+        with pytest.raises(IllegalTransition, match=f"{before} cannot become {after}"):
+            transition(before, after)
+
+
+def test_every_state_can_come_to_an_end() -> None:
+    """No job is caught in a state that leads nowhere."""
+    for state in UNFINISHED:
+        reached = {state}
+        for _ in State:
+            reached |= {after for each in reached for after in NEXT[each]}
+        assert reached & FINAL

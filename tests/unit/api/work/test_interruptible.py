@@ -1,0 +1,80 @@
+"""The engine between the search and the real one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.api.work.interruptible import InterruptibleEngine
+from autotune.api.work.messages import Message, RunBegun, RunOver
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.run.engine import Outcome, Stop, TrialRequest
+from autotune.testing import FakeEngine
+from autotune.workload import Workload
+
+BAD = Configuration(per_replica_batch=64)
+
+
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    """Put the handler of SIGINT back."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def told() -> list[Message]:
+    """What the engine tells."""
+    return []
+
+
+@pytest.fixture
+def engine(told: list[Message]) -> InterruptibleEngine:
+    """An engine that leaves one configuration alone."""
+    return InterruptibleEngine(FakeEngine(lambda _: 100.0), told.append, [BAD])
+
+
+def request(configuration: Configuration, workload: Workload, folder: Path) -> TrialRequest:
+    return TrialRequest(
+        configuration=configuration,
+        script="",
+        workload=workload,
+        roles=(Role(),),
+        folder=folder / "trial",
+    )
+
+
+def test_it_tells_what_runs(
+    engine: InterruptibleEngine, told: list[Message], workload: Workload, tmp_path: Path
+) -> None:
+    """The configuration is told before the run, the end after it."""
+    good = Configuration()
+    stop = Stop(Outcome.MEASURED, "")
+    assert engine.run(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
+    assert told == [RunBegun(configuration=good), RunOver()]
+
+
+def test_it_does_not_run_what_is_set_aside(
+    engine: InterruptibleEngine, told: list[Message], workload: Workload, tmp_path: Path
+) -> None:
+    """The trial ends as crashed, with the reason, and nothing was started."""
+    result = engine.run(request(BAD, workload, tmp_path), lambda _: None)
+    assert result.outcome is Outcome.CRASHED
+    assert "set aside" in result.reason
+    assert told == []
+
+
+def test_nothing_runs_after_an_interrupt(
+    engine: InterruptibleEngine, workload: Workload, tmp_path: Path
+) -> None:
+    """An interrupt that somebody swallowed comes again."""
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(request(Configuration(), workload, tmp_path), lambda _: None)

@@ -1,0 +1,89 @@
+"""Keeping a lease."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.api.errors import DatabaseUnavailable, Superseded
+from autotune.api.settings import Patience
+from autotune.api.states import State
+from autotune.api.store import leases
+from autotune.api.values import Grip
+from autotune.api.work.lease import Lease
+
+GRIP = Grip(job_id="j", attempt=1, devices="d", worker="w")
+
+
+class Fake:
+    """A clock that is set by hand, and a database that answers or not."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.calls: list[str] = []
+        self.down = False
+        monkeypatch.setattr(leases, "renew", lambda *_: self.answer("renew"))
+        monkeypatch.setattr(leases, "standing", lambda *_: self.answer("look"))
+        patience = Patience(lease=30, renewal=5, look=1)
+        self.lease = Lease(None, GRIP, patience, clock=lambda: self.now)  # type: ignore[arg-type]
+
+    def answer(self, what: str) -> State:
+        """Answer as a database does."""
+        self.calls.append(what)
+        if self.down:
+            raise DatabaseUnavailable("Down.")
+        return State.CANCELLING
+
+    def keep(self, now: float) -> State:
+        """Keep the lease at a time."""
+        self.now = now
+        return self.lease.keep()
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    return Fake(monkeypatch)
+
+
+def test_it_looks_often_and_renews_sometimes(fake: Fake) -> None:
+    """Between renewals only the state is read, and that not in every turn."""
+    assert fake.keep(0.5) is State.RUNNING
+    assert fake.keep(1.5) is State.CANCELLING
+    fake.keep(2.0)
+    fake.keep(5.0)
+    assert fake.calls == ["look", "renew"]
+
+
+def test_it_bears_a_database_that_is_down_for_a_while(fake: Fake) -> None:
+    """The lease lasts, so the work goes on."""
+    fake.down = True
+    assert fake.keep(6) is State.RUNNING
+    fake.down = False
+    assert fake.keep(15) is State.CANCELLING
+
+
+def test_it_gives_up_before_others_may_begin(fake: Fake) -> None:
+    """After two thirds of the lease without renewal the attempt is over."""
+    fake.down = True
+    with pytest.raises(Superseded):
+        fake.keep(20.5)
+
+
+def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
+    """A worker that was stopped asks nobody before it ends its processes."""
+    with pytest.raises(Superseded):
+        fake.keep(100)
+    assert fake.calls == []
+
+
+def test_it_insists_on_a_write(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write is tried again until the database answers."""
+    answers = iter([DatabaseUnavailable("Down."), None])
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+    def write() -> str:
+        error = next(answers)
+        if error:
+            raise error
+        return "written"
+
+    assert fake.lease.insist(write) == "written"
