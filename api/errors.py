@@ -33,6 +33,8 @@ class SettingsError(UsageError):
 class ServiceError(AutotuneError):
     """Base of all errors of a running service."""
 
+    # What a command that asks the service ends with; over HTTP the `kind` tells them apart.
+    exit_code: ClassVar[int] = 3
     kind: ClassVar[str] = "service-error"
 
 
