@@ -113,7 +113,7 @@ CHARACTERS = (
     ),
     Character(
         name="conv",
-        what="compute-bound at a fixed global batch: hardly anything differs",
+        what="compute-bound at a fixed global batch, whose halves use the cores badly",
         axes={
             "per_replica_batch": [128, 256],
             "steps_per_execution": [1, 2, 3, 4],
@@ -162,7 +162,7 @@ CHARACTERS = (
         constraints=Constraints(global_batch=512),
     ),
     Character(
-        name="tiny_dense",
+        name="small_steps",
         what="bound by the overhead of each step",
         axes={
             "per_replica_batch": [32, 128, 512],

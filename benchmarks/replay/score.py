@@ -25,7 +25,7 @@ from benchmarks.replay.outcome import Job, Scenario, Scored, scored
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import world_of
 
-LARGE = 150
+LARGE = 200
 """Configurations from which a space counts as large."""
 SHARE_LARGE, SHARE_SMALL = 0.12, 0.30
 DECISION_SECONDS = 180.0
