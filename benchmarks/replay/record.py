@@ -3,9 +3,11 @@
     python -m benchmarks.replay.record [WORKLOAD ...]        (make replay-tables)
 
 Every configuration of a workload's space is run once, in random order; then the best tenth, the
-best three of one device and of several, and the default are run `REPEATS` times more, in turns,
-each round in another order. What was recorded before is kept, so a recording that was stopped
-goes on. It takes about an hour on two cores, which should have nothing else to do.
+best three of one device and of several, and the default are run again, in turns, each round in
+another order. Who is among the best is asked before every round, by the mean of all runs so far,
+until each of them has `RUNS` runs: the best of single runs is the luckiest, and those that it beat
+by luck get their turn. What was recorded before is kept, so a recording that was stopped goes on.
+It takes above an hour on two cores, which should have nothing else to do.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
@@ -33,7 +36,7 @@ from autotune.strategies import strategy
 from benchmarks.replay.characters import CHARACTERS, Character, character
 from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write
 
-REPEATS = 4
+RUNS = 5
 BEST = 3
 DRAFTS = Path("autotune-out/replay")
 
@@ -73,8 +76,9 @@ class Recording:
         """Run what is missing and return the table."""
         shuffle = random.Random(0)  # noqa: S311 - an order of runs
         self._turn(0, shuffle.sample(self._found.configurations, len(self._found.configurations)))
-        again = self._promising()
-        for turn in range(1, REPEATS + 1):
+        turn = max(run.turn for run in self._runs)
+        while again := [each for each in self._promising() if self._times(each) < RUNS]:
+            turn += 1
             self._turn(turn, shuffle.sample(again, len(again)))
         self._exchange()
         return Table(
@@ -124,12 +128,16 @@ class Recording:
         result = self._engine.run(request, MeasureWatch(configuration.global_batch))
         return run_of(configuration, turn, result)
 
+    def _times(self, configuration: Configuration) -> int:
+        runs = [run for run in self._runs if run.turn != EXCHANGE]
+        return sum(run.configuration == configuration for run in runs)
+
     def _promising(self) -> list[Configuration]:
-        first = [run for run in self._runs if run.turn == 0]
-        ranked = sorted(
-            (run.configuration for run in first if run.outcome is Outcome.MEASURED),
-            key=lambda c: -_rate(next(run for run in first if run.configuration == c)),
-        )
+        rates: dict[Configuration, list[float]] = {}
+        for run in self._runs:
+            if run.turn != EXCHANGE and run.outcome is Outcome.MEASURED:
+                rates.setdefault(run.configuration, []).append(_rate(run))
+        ranked = sorted(rates, key=lambda configuration: -fmean(rates[configuration]))
         several = [c for c in ranked if c.distributed][:BEST]
         alone = [c for c in ranked if not c.distributed][:BEST]
         tenth = ranked[: -(-len(ranked) // 10)]
