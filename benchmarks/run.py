@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 from pathlib import Path
 
@@ -10,7 +11,8 @@ PARTS = ("overhead.py", "start_of_trial.py", "recommendations.py")
 
 
 def main() -> None:
-    """Run each benchmark as its own program."""
+    """Run each benchmark as its own program, none with what an earlier search remembers."""
+    os.environ["AUTOTUNE_CACHE"] = "off"
     for name in PARTS:
         print(f"\n== {name}", flush=True)
         runpy.run_path(str(HERE / name), run_name="__main__")

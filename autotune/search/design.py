@@ -11,8 +11,11 @@ from autotune.space.part import STRUCTURE
 STEPPED = ("per_replica_batch", "steps_per_execution")
 """Axes that make each call of the training step larger."""
 FED = ("num_parallel_calls", "private_threads", "cache")
-"""Axes that spend more on the input. Some help only together: sixteen parallel calls need as many
-threads."""
+"""Axes that spend more on the input. Some help only together: sixteen parallel calls that wait need
+as many threads."""
+THREADS = "private_threads"
+"""The one of these that can do harm: calls that compute are slowed down by more threads than
+cores."""
 WAY = ("strategy", *STRUCTURE)
 """Axes that say how a training is distributed; the others say how it is fed and stepped."""
 
@@ -36,15 +39,16 @@ def one_factor_at_a_time(
 
 
 def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return a start with a group of axes at its largest values: fed, stepped, and both.
+    """Return a start with groups of axes at their largest values: stepped, then fed as well.
 
     Screening by groups (Watson, Technometrics 3, 1961), because effects within a group go the same
-    way, and what two axes do only together is seen at once.
+    way, and what two axes do only together is seen at once. Threads are the exception, so fed comes
+    with them and without.
     """
     largest = {name: max((getattr(c, name) for c in pool), key=_size) for name in STEPPED + FED}
     fed = {name: largest[name] for name in FED}
     stepped = {name: largest[name] for name in STEPPED}
-    changes = (fed, stepped, fed | stepped)
+    changes = (stepped, stepped | fed, stepped | fed | {THREADS: getattr(start, THREADS)})
     return [nearest(start.model_copy(update=each), pool) for each in changes]
 
 

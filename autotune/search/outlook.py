@@ -15,14 +15,13 @@ from autotune.search.history import History
 from autotune.search.seen import Seen, seen, with_failures
 from autotune.search.surrogate import Matrix, Surrogate, expected_improvement
 
-WORTH = 0.001
+WORTH = 0.0002
 """Expected improvement, as a share of the best throughput, for which a trial is still made."""
-
-
+DOUBT = 0.3
+"""Weight of the models that have explained less, where configurations were not tried: a handful of
+runs that the simplest one explains do not rule out that two axes work against each other."""
 OLD = 0.12
 """Standard error of log(rate) of what an earlier search has measured."""
-
-
 CONTRADICTION = 0.3
 """If configurations differ today by so much from what they were to each other, in log(rate), the
 workload is another one than before, whatever its fingerprint says."""
@@ -99,7 +98,8 @@ class Outlook:
         alone = self._best(shown, distributed=False)
         several = self._best(shown, distributed=True)
         goals = [max(alone, several) if each.distributed else alone for each in untried]
-        return expected_improvement(self._surrogate.believe(shown, untried), np.array(goals))
+        belief = self._surrogate.believe(shown, untried, doubt=DOUBT)
+        return expected_improvement(belief, np.array(goals))
 
     def _best(self, shown: dict[Configuration, Seen], *, distributed: bool) -> float:
         """Return the highest log(rate) that all runs together let expect of what was measured."""

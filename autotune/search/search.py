@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autotune.config import Configuration
 from autotune.errors import Interrupted
@@ -151,9 +151,14 @@ class Search:
         self._finals.run()
 
     def _finals_reserve(self) -> float:
-        if self._runner.history.yardstick is None:
+        history = self._runner.history
+        if history.yardstick is None:
             return GUESSED_RESERVE
-        return finals_seconds(self._runner.history, self._finalists())
+        finalists = self._finalists()
+        if self._distributed and not history.ranked(distributed=True):
+            # Nobody knows who, but somebody will challenge.
+            finalists = replace(finalists, challengers=self._distributed[-1:])
+        return finals_seconds(history, finalists)
 
     def _reserve(self) -> float:
         return self._finals_reserve() + self._runner.history.costs.total(self._unknown_twins())

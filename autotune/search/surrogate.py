@@ -86,19 +86,28 @@ class Surrogate:
         """Return whether it can be asked about a configuration."""
         return configuration in self._row
 
-    def believe(self, seen: Mapping[Configuration, Seen], about: Sequence[Configuration]) -> Belief:
+    def believe(
+        self,
+        seen: Mapping[Configuration, Seen],
+        about: Sequence[Configuration],
+        *,
+        doubt: float = 0.0,
+    ) -> Belief:
         """Return what the runs so far let expect.
 
         Args:
             seen: What was run, at least one.
             about: Configurations of interest.
+            doubt: Weight that the models share in equal parts, whatever they have explained.
         """
         known, asked = self._rows(seen), self._rows(about)
         logs = np.array([each.log_rate for each in seen.values()])
         noise = np.array([each.sd**2 for each in seen.values()])
         here, across = self._alike(known, known), self._alike(asked, known)
         parts = [_posterior(model, here, across, logs, noise) for model in MODELS]
-        return _mixture([belief for belief, _ in parts], softmax([proof for _, proof in parts]))
+        proven = softmax([proof for _, proof in parts])
+        weights = (1 - doubt) * proven + doubt / len(MODELS)
+        return _mixture([belief for belief, _ in parts], weights)
 
     def _rows(self, configurations: Iterable[Configuration]) -> list[int]:
         return [self._row[each] for each in configurations]

@@ -16,6 +16,7 @@ from progress import best_alone, incumbents
 
 from autotune.config import Configuration
 from autotune.run.engine import Limits, Outcome, TrialRequest
+from autotune.run.exclusive import exclusive
 from autotune.run.local import LocalEngine
 from autotune.search.runner import trial_of
 from autotune.search.watches import MeasureWatch
@@ -60,7 +61,11 @@ def _held(folder: Path) -> Iterator[Configuration]:
 def measure(job: Job, found: Sequence[Configuration], turns: int) -> None:
     """Measure all in turns and write each run down as it ends."""
     shuffle = random.Random(job.seed)  # noqa: S311 - an order of runs
-    with LocalEngine() as engine, (job.folder / TRUTH).open("a", encoding="utf-8") as file:
+    with (
+        exclusive("a comparison with other tuners", print),
+        LocalEngine() as engine,
+        (job.folder / TRUTH).open("a", encoding="utf-8") as file,
+    ):
         for turn in range(turns):
             for number, configuration in enumerate(shuffle.sample(found, len(found))):
                 folder = job.folder / "truth" / f"{turn}-{number:02}"

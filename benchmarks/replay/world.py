@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+import numpy as np
+
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
 from autotune.run.engine import Outcome
+from autotune.search.study import parameters
 from autotune.window import Window
+from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
 
 
@@ -21,7 +25,8 @@ class World:
 
     Attributes:
         table: Where it comes from.
-        rates: Examples per second of every configuration that was measured: the mean of its runs.
+        rates: Examples per second of every configuration that was measured, by its own runs and by
+            those of configurations like it.
         stalls: log(rate over all of the time) minus log(median rate over the windows), the mean of
             a configuration's runs.
         scatter: log(rate) of repeated runs minus their mean, of all configurations together; a
@@ -76,12 +81,18 @@ def world_of(table: Table) -> World:
             logs[run.configuration].append(log_rate(run))
             reading = read(steady(run))
             stalls[run.configuration].append(math.log(reading.sustained / reading.steps_per_second))
-    return World(
+    world = World(
         table=table,
         stalls={c: fmean(each) for c, each in stalls.items()},
         rates={c: math.exp(fmean(each)) for c, each in logs.items()},
         scatter=[one for each in logs.values() for one in _residuals(each)],
     )
+    if not world.scatter:
+        return world  # without repeats nobody knows what is luck
+    counts = [len(each) for each in logs.values()]
+    means = [fmean(each) for each in logs.values()]
+    expected = kriged([parameters(c) for c in logs], means, counts, world.noise)
+    return replace(world, rates=dict(zip(logs, np.exp(expected).tolist(), strict=True)))
 
 
 def log_rate(run: Run) -> float:

@@ -167,6 +167,28 @@ def test_little_time_means_few_finalists(tuner: Tuner) -> None:
     assert max(t.round or 0 for t in finals) >= 2
 
 
+def test_without_a_challenger_the_finals_tell_single_devices_apart(tuner: Tuner) -> None:
+    """Two that differ by less than the noise run in turns, though nobody else is left."""
+
+    def truth(c: Configuration) -> float:
+        return 20.0 if c.distributed else c.per_replica_batch + 0.3 * c.steps_per_execution
+
+    trials = tuner(truth, options={"seconds": 200.0}).trials
+    finals = [t for t in trials if t.stage is Stage.FINAL]
+    assert not any(t.configuration.distributed for t in finals)
+    best = [t for t in finals if t.configuration.per_replica_batch == 128]
+    assert {t.configuration.steps_per_execution for t in best} == {1, 8}
+    assert len(best) >= 8
+
+
+@pytest.mark.parametrize("seconds", [60.0, 90.0])
+def test_one_device_leaves_time_for_every_strategy(tuner: Tuner, seconds: float) -> None:
+    """However short the time, each strategy is tried before the finals."""
+    result = tuner(speed(distributed=1.5), options={"seconds": seconds})
+    explored = [t for t in result.trials if t.stage is not Stage.FINAL]
+    assert {t.configuration.strategy for t in explored} == set(SPACE.strategies)
+
+
 def test_a_default_that_was_unlucky_before_becomes_the_yardstick(tuner: Tuner) -> None:
     """The finals compare with the default too, and keep it if it leads."""
     runs = Counter[Configuration]()
