@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check chaos bench bench-replay bench-delivered bench-peers replay-tables clean
+.PHONY: demo test check chaos schemathesis bench bench-replay bench-delivered bench-peers replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -27,6 +27,10 @@ check: $(READY)
 # The service's processes killed at every step, on SQLite and PostgreSQL; about five minutes.
 chaos: $(READY)
 	$(BIN)/python -m pytest -m chaos tests/integration/api
+
+# The service against its OpenAPI document, with a thousand examples of each call; an hour or so.
+schemathesis: $(READY)
+	AUTOTUNE_SCHEMATHESIS=1000 $(BIN)/python -m pytest --timeout 0 tests/integration/api/http
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -6,9 +6,9 @@ import hashlib
 import math
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
-from autotune.api.errors import InvalidTuning
+from autotune.api.errors import InvalidBudget, InvalidConstraints, InvalidSpace
 from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
 from autotune.api.workloads import Registry
@@ -16,13 +16,16 @@ from autotune.durations import parse_seconds
 from autotune.errors import UsageError
 from autotune.space import AUTO, Constraints, Space, ready_made
 from autotune.strategies import strategies
-from autotune.value import Value
+from autotune.value import Value, Whole
 
 MOST_AXES = 32
 MOST_PARAMETERS = 64
+MOST_EXAMPLES = 2**31
 
-Text = Annotated[str, Field(max_length=200)]
-Given = Annotated[bool | int | float | Text, Field(union_mode="left_to_right")]
+Text = Annotated[str, Field(strict=True, max_length=200)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
+"""Strict: otherwise a one would become true."""
 
 
 class Asked(Value):
@@ -36,12 +39,12 @@ class Asked(Value):
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
-    budget: Annotated[str, Field(max_length=20)] | float = "3min"
+    budget: Annotated[str, Field(max_length=20)] | Annotated[float, Field(strict=True)] = "3min"
     """Wall time of the search: `90s`, `3min`, or seconds."""
-    max_trials: int | None = Field(default=None, ge=1, le=10_000)
+    max_trials: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
     constraints: Constraints = Constraints()
-    margin: float = Field(default=0.03, ge=0, le=10, allow_inf_nan=False)
-    seed: int = Field(default=0, ge=0, lt=2**31)
+    margin: float = Field(default=0.03, ge=0, le=10, allow_inf_nan=False, strict=True)
+    seed: Whole = Field(default=0, ge=0, lt=2**31)
 
     @property
     def fingerprint(self) -> str:
@@ -76,9 +79,9 @@ def _seconds(budget: str | float, quotas: Quotas) -> float:
     try:
         seconds = parse_seconds(budget)
     except UsageError as exc:
-        raise InvalidTuning(exc.cause, exc.next_step) from exc
+        raise InvalidBudget(exc.cause, exc.next_step) from exc
     if not quotas.shortest_budget <= seconds <= quotas.longest_budget:
-        raise InvalidTuning(
+        raise InvalidBudget(
             f"A budget of {seconds:.0f} s is not allowed here.",
             f"Take {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
         )
@@ -88,12 +91,12 @@ def _seconds(budget: str | float, quotas: Quotas) -> float:
 def _check_space(space: str | Space) -> None:
     # Elsewhere a text may be the path of a file; from a request it must not be.
     if isinstance(space, str) and space not in (AUTO, *ready_made()):
-        raise InvalidTuning(
+        raise InvalidSpace(
             "There is no ready-made space of that name.",
             f"Take one of {', '.join([AUTO, *ready_made()])}, or send a whole space.",
         )
     if isinstance(space, Space) and (len(space.axes) > MOST_AXES or _odd(space)):
-        raise InvalidTuning(
+        raise InvalidSpace(
             f"The space has more than {MOST_AXES} axes, or values that are too long.",
             "Send a smaller one.",
         )
@@ -113,8 +116,11 @@ def _odd(space: Space) -> bool:
 def _check_constraints(constraints: Constraints) -> None:
     unknown = sorted(set(constraints.strategies or ()) - set(strategies()))
     if unknown:
-        raise InvalidTuning(
+        raise InvalidConstraints(
             "There is no strategy of that name.", f"Take from {', '.join(strategies())}."
         )
     if len(constraints.workers or ()) > 64:
-        raise InvalidTuning("There are more than 64 worker counts.", "Name fewer.")
+        raise InvalidConstraints("There are more than 64 worker counts.", "Name fewer.")
+    counts = (constraints.global_batch, constraints.max_global_batch, *(constraints.workers or ()))
+    if max((each for each in counts if each is not None), default=0) > MOST_EXAMPLES:
+        raise InvalidConstraints(f"A bound is above {MOST_EXAMPLES:,}.", "Take a smaller one.")

@@ -6,15 +6,25 @@ AutotuneError
 └── ServiceError
     ├── NotFound                there is no such thing, or it is somebody else's
     ├── InvalidTuning           a request for a job is wrong
+    │   ├── UnknownWorkload     nobody registered it
+    │   ├── InvalidParameter    unknown, missing or out of bounds
+    │   ├── InvalidSpace        unknown, or too large
+    │   │   └── SpaceNotRunnable  nothing of it can run on this machine
+    │   ├── InvalidBudget       no length of time, or out of bounds
+    │   └── InvalidConstraints  unknown strategies, or out of bounds
     ├── Conflict                the job is in no state for this
     │   ├── IllegalTransition   no such step in the state machine
     │   ├── IdempotencyMismatch the same key with another request
     │   └── NoRecommendation    the job has none, or none yet
     ├── QuotaExceeded           too much is queued, or was used
+    │   └── TooManyStreams      as many follow jobs as may
     ├── KeyRefused              no such key, or it has expired
+    │   └── KeyMissing          none was shown
     ├── ScopeMissing            the key may not do this
     ├── Superseded              an attempt that is no longer the current one
+    ├── MachineUnknown          nobody could look at the machine
     └── DatabaseUnavailable     it does not answer
+        └── DiskFull            it has no room
 
 Each has a `kind`, a word by which programs can tell it from others.
 """
@@ -50,6 +60,42 @@ class InvalidTuning(ServiceError):
     kind = "invalid-tuning"
 
 
+class UnknownWorkload(InvalidTuning):
+    """Nobody registered a workload of that name."""
+
+    kind = "unknown-workload"
+
+
+class InvalidParameter(InvalidTuning):
+    """A parameter of the workload is unknown, missing or out of bounds."""
+
+    kind = "invalid-parameter"
+
+
+class InvalidSpace(InvalidTuning):
+    """A search space is unknown or too large."""
+
+    kind = "invalid-space"
+
+
+class SpaceNotRunnable(InvalidSpace):
+    """Nothing of a search space can run on the machine."""
+
+    kind = "space-not-runnable"
+
+
+class InvalidBudget(InvalidTuning):
+    """A budget is no length of time, or out of bounds."""
+
+    kind = "invalid-budget"
+
+
+class InvalidConstraints(InvalidTuning):
+    """Constraints name what there is not, or are out of bounds."""
+
+    kind = "invalid-constraints"
+
+
 class Conflict(ServiceError):
     """The state of a job does not allow what was asked."""
 
@@ -80,10 +126,22 @@ class QuotaExceeded(ServiceError):
     kind = "quota-exceeded"
 
 
+class TooManyStreams(QuotaExceeded):
+    """As many follow jobs as this process serves."""
+
+    kind = "too-many-streams"
+
+
 class KeyRefused(ServiceError):
     """A key is unknown, revoked or expired."""
 
     kind = "key-refused"
+
+
+class KeyMissing(KeyRefused):
+    """A call came without a key."""
+
+    kind = "key-missing"
 
 
 class ScopeMissing(ServiceError):
@@ -98,7 +156,19 @@ class Superseded(ServiceError):
     kind = "superseded"
 
 
+class MachineUnknown(ServiceError):
+    """Nobody could look at the machine."""
+
+    kind = "machine-unknown"
+
+
 class DatabaseUnavailable(ServiceError):
     """The database does not answer."""
 
     kind = "database-unavailable"
+
+
+class DiskFull(DatabaseUnavailable):
+    """The database has no room."""
+
+    kind = "disk-full"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from autotune.api.asked import Asked, checked
-from autotune.api.errors import NoRecommendation
-from autotune.api.migrations import migrate
+from autotune.api.errors import DatabaseUnavailable, NoRecommendation
+from autotune.api.migrations import is_current, migrate
+from autotune.api.runnable import check_runnable
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import reading, submissions
 from autotune.api.store.database import Database
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable
 from autotune.api.workloads import Registry
+from autotune.machine import Machine
 from autotune.recommendation import Recommendation
 
 MOST_JOBS = 100
@@ -30,12 +32,20 @@ class Jobs:
         database: Keeps the jobs.
         registry: The workloads that may be asked for.
         quotas: What one key may have.
+        machine: Returns what jobs are measured on, or None while that is not known.
     """
 
-    def __init__(self, database: Database, registry: Registry, quotas: Quotas) -> None:
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        quotas: Quotas,
+        machine: Callable[[], Machine | None] = lambda: None,
+    ) -> None:
         self._database = database
         self._registry = registry
         self._quotas = quotas
+        self._machine = machine
 
     def submit(self, asked: Asked, owner: str, idempotency_key: str | None = None) -> Job:
         """Take in a job; when this returns, it survives a crash of anything.
@@ -51,6 +61,9 @@ class Jobs:
             IdempotencyMismatch: The idempotency key came with another request before.
         """
         tuning = checked(asked, self._registry, self._quotas)
+        machine = self._machine()
+        if machine is not None:
+            check_runnable(asked.space, asked.constraints, machine)
         repeatable = idempotency_key and Repeatable(
             key=idempotency_key, fingerprint=asked.fingerprint
         )
@@ -130,6 +143,21 @@ class Jobs:
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""
         return reading.counts(self._database)
+
+    def device_seconds(self) -> float:
+        """Return the seconds that all jobs together have spent on their searches."""
+        return reading.device_seconds(self._database)
+
+    def check(self) -> None:
+        """Make sure that the database answers and has the schema of this version.
+
+        Raises:
+            DatabaseUnavailable: It does not.
+        """
+        if not is_current(self._database):
+            raise DatabaseUnavailable(
+                "The database has the schema of another version.", "Restart the service."
+            )
 
 
 def open_jobs(settings: Settings) -> Jobs:

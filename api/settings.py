@@ -14,7 +14,7 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -30,6 +30,7 @@ from pydantic_settings import (
 from autotune.api.errors import SettingsError
 from autotune.api.values import Limits
 from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
+from autotune.machine import Machine
 from autotune.value import Value
 
 PREFIX = "AUTOTUNE_SERVICE_"
@@ -88,6 +89,24 @@ class Patience(Value):
         return self
 
 
+Host = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9.-]+$|^\[[0-9a-fA-F:.]+\]$")]
+
+
+class Web(Value):
+    """How the service is reached."""
+
+    hosts: tuple[Host, ...] = ()
+    """Names by which it may be called beside this machine's own; `*.example.org` is allowed."""
+    body: int = Field(default=64 * 1024, ge=1024)
+    """Most bytes of a request's body."""
+    heartbeat: float = Field(default=15.0, gt=0)
+    """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
+    look: float = Field(default=0.5, gt=0)
+    """Seconds between looks for events of a job that somebody follows."""
+    streams: int = Field(default=500, ge=1)
+    """Most event streams at a time."""
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -109,6 +128,9 @@ class Settings(BaseSettings):
     """A job whose search or workers died so often fails."""
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
+    web: Web = Web()
+    machine: Machine | None = None
+    """What jobs are measured on, where that is not this host; None has the engine look."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
     examples: bool = True
     """Whether the shipped examples are registered where they are found."""

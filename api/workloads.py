@@ -20,7 +20,7 @@ from pydantic import (
     create_model,
 )
 
-from autotune.api.errors import InvalidTuning, SettingsError
+from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.space import Space
 from autotune.value import Scalar, Value
 
@@ -59,7 +59,7 @@ class Registered:
         """Return all parameters, completed by their defaults.
 
         Raises:
-            InvalidTuning: One is unknown, missing or out of bounds.
+            InvalidParameter: One is unknown, missing or out of bounds.
         """
         self._refuse_unknown(given)
         try:
@@ -67,7 +67,7 @@ class Registered:
         except ValidationError as exc:
             first = exc.errors()[0]
             name = ".".join(map(str, first["loc"]))
-            raise InvalidTuning(f"Parameter {name}: {first['msg']}.", _LOOK) from exc
+            raise InvalidParameter(f"Parameter {name}: {first['msg']}.", _LOOK) from exc
         found = checked.model_dump(mode="json", exclude_none=True)
         return tuple(sorted(found.items()))
 
@@ -75,7 +75,7 @@ class Registered:
         """Make sure that a space's own axes hold what the parameters may be.
 
         Raises:
-            InvalidTuning: They would give a factory something that no parameter could.
+            InvalidParameter: They would give a factory something that no parameter could.
         """
         if isinstance(space, Space):
             for name in space.own_axes:
@@ -94,7 +94,7 @@ class Registered:
     def _refuse_unknown(self, given: Mapping[str, Scalar]) -> None:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
         if unknown:
-            raise InvalidTuning(f"The workload has no parameter {unknown[0]!r}.", _LOOK)
+            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _LOOK)
 
 
 class Parameter(Value):
@@ -167,12 +167,12 @@ class Registry:
         """Return a workload.
 
         Raises:
-            InvalidTuning: There is none of that name.
+            UnknownWorkload: There is none of that name.
         """
         found = self._workloads.get(name)
         if found is None:
             known = ", ".join(sorted(self._workloads)) or "none"
-            raise InvalidTuning(
+            raise UnknownWorkload(
                 "There is no workload of that name.", f"Take one that is registered: {known}."
             )
         return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from autotune.api.store.database import Database, lock_schema
 
@@ -19,10 +22,31 @@ def migrate(database: Database) -> None:
     Raises:
         DatabaseUnavailable: The database does not answer.
     """
-    config = Config()
-    # The option goes through an interpolation.
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config = _config()
     with database.writing() as connection:
         lock_schema(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def is_current(database: Database) -> bool:
+    """Return whether the schema is the one that this version needs.
+
+    Raises:
+        DatabaseUnavailable: The database does not answer.
+    """
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        return context.get_current_revision() == _newest()
+
+
+@cache
+def _newest() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _config() -> Config:
+    config = Config()
+    # The option goes through an interpolation.
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    return config

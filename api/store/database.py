@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    TimeoutError,  # noqa: A004 - of a connection
+)
 
-from autotune.api.errors import DatabaseUnavailable, SettingsError
+from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
 
 BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""
 _WRITES = "autotune_writes"
+_DISK_FULL = "53100"
+"""PostgreSQL's code for it."""
 
 
 class Database:
@@ -64,11 +73,19 @@ def _translated() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except DBAPIError as exc:
+    except (DBAPIError, TimeoutError) as exc:
+        if _is_full(exc):
+            raise DiskFull("The database has no room left.", "Tell the operator.") from exc
         # The text may hold the address or the statement: it goes to the log, through the cause.
         raise DatabaseUnavailable(
             "The database does not answer.", "Try again; if it stays so, look at its log."
         ) from exc
+
+
+def _is_full(error: Exception) -> bool:
+    said = getattr(error, "orig", None)
+    code = getattr(said, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_FULL or getattr(said, "sqlstate", None) == _DISK_FULL
 
 
 def _engine(url: str) -> Engine:

@@ -141,6 +141,14 @@ def counts(database: Database) -> dict[State, int]:
     return {state: found.get(state, 0) for state in State}
 
 
+def device_seconds(database: Database) -> float:
+    """Return the seconds that all attempts have spent on their searches."""
+    until = func.coalesce(attempts.c.ended_at, attempts.c.seen_at)
+    query = select(func.coalesce(func.sum(until - attempts.c.began_at), 0.0))
+    with database.reading() as connection:
+        return float(connection.execute(query).scalar_one())
+
+
 def spent(job_id: ColumnElement[str] | str) -> ColumnElement[float]:
     """Return the seconds that the attempts of a job have spent on its search."""
     until = func.coalesce(attempts.c.ended_at, attempts.c.seen_at)

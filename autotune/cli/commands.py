@@ -12,8 +12,10 @@ from autotune.cli.described import DescribedCommand
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES
 from autotune.cli.doctor import doctor
 from autotune.cli.guard import guarded
+from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine
 from autotune.cli.script import script
+from autotune.cli.serve import app as serve_app
 from autotune.cli.spaces import spaces
 from autotune.cli.tune import tune
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES
@@ -38,6 +40,8 @@ app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 for command in (script, spaces, machine):
     app.command()(guarded(command))
+app.add_typer(serve_app, name="serve")
+app.add_typer(keys_app, name="keys")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

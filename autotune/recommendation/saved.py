@@ -51,20 +51,31 @@ class SavedConfiguration(Value):
     seed: int
 
 
+def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
+    """Return what a file of some suffix holds: `.yaml`, `.json` or `.toml`.
+
+    Raises:
+        OutputError: The suffix is none of these.
+    """
+    dump = _dumpers().get(suffix)
+    if dump is None:
+        raise OutputError(f"The suffix {suffix!r} names no format.", "Take .yaml, .json or .toml.")
+    return dump(saved.model_dump(mode="json", exclude_none=True, exclude=_PICKLES))
+
+
 def save_configuration(saved: SavedConfiguration, path: Path) -> None:
     """Write a configuration as YAML, JSON or TOML, as the file's suffix says.
 
     Raises:
         OutputError: The suffix is none of these, or the file cannot be written.
     """
-    dump = _dumpers().get(path.suffix)
-    if dump is None:
+    if path.suffix not in _dumpers():
         raise OutputError(
             f"{path} has no suffix that names a format.", "End it in .yaml, .json or .toml."
         )
-    data = saved.model_dump(mode="json", exclude_none=True, exclude=_PICKLES)
+    text = configuration_text(saved, path.suffix)
     try:
-        path.write_text(dump(data), "utf-8")
+        path.write_text(text, "utf-8")
     except OSError as exc:
         raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
 

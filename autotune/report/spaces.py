@@ -39,7 +39,7 @@ def space_list(spaces: Mapping[str, Space]) -> RenderableType:
 
 def space_text(space: Space, machine: Machine) -> str:
     """Return a space as a file that a user can copy, with what applies on a machine as comments."""
-    found = candidates(space, machine, _any_workload(space), Constraints())
+    found = candidates(space, machine, any_workload(space), Constraints())
     lines = [
         f"name: {_flow(space.name)}",
         f"description: {_flow(space.description)}",
@@ -56,8 +56,8 @@ def space_text(space: Space, machine: Machine) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _any_workload(space: Space) -> WorkloadFacts:
-    """A workload that rules nothing out, so that only the machine does."""
+def any_workload(space: Space) -> WorkloadFacts:
+    """Return a workload that rules nothing out, so that only the machine does."""
     return WorkloadFacts(
         model_takes=space.own_axes,
         dataset_takes=("input_context", "num_parallel_calls"),
@@ -88,7 +88,7 @@ def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Itera
 
 def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machine: Machine) -> str:
     """Return what a value would break, from a configuration that runs without it."""
-    facts = _any_workload(space)
+    facts = any_workload(space)
     for each in map(strategy, space.strategies):
         if name not in COMMON_AXES | each.axes:
             continue

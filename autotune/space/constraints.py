@@ -6,16 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from autotune.value import Value
+from autotune.value import Value, Whole
+
+Count = Annotated[Whole, Field(ge=1)]
 
 
 class Constraints(Value):
     """Bounds on the search that do not belong to the space."""
 
-    global_batch: int | None = Field(default=None, ge=1)
+    global_batch: Count | None = None
     """Examples per step of all replicas together, the same in every configuration."""
-    max_global_batch: int | None = Field(default=None, ge=1)
+    max_global_batch: Count | None = None
     strategies: tuple[str, ...] | None = None
     """Only these strategies of the space; one device is always measured, as the yardstick."""
-    workers: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+    workers: tuple[Count, ...] | None = None
     """Worker counts in place of the space's."""

@@ -34,7 +34,8 @@ LAYERS = (
     {"testing", "verification"},
     {"tuning"},
     {"report"},
-    {"cli", "api"},
+    {"api"},
+    {"cli"},
 )
 """Lowest first; a part may import what stands before it, and its own files."""
 
@@ -59,6 +60,13 @@ def module_of(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
+def all_modules_of(path: Path) -> set[str]:
+    """The modules that a file imports, of whomever."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    plain = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+    return plain | modules_of(path)
+
+
 def modules_of(path: Path) -> set[str]:
     """The modules of autotune that a file imports from."""
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
@@ -74,6 +82,17 @@ def test_lower_parts_never_import_higher_ones(path: Path) -> None:
     level = next(i for i, layer in enumerate(LAYERS) if part in layer)
     allowed = set().union(*LAYERS[:level], {part})
     assert imports_of(path) <= allowed
+
+
+HTTP = {"fastapi", "starlette", "uvicorn", "prometheus_client"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_one_package_knows_http(path: Path) -> None:
+    """The job service, its store and its worker can be used without the web framework."""
+    known = {each.partition(".")[0] for each in all_modules_of(path)} & HTTP
+    inside = path.is_relative_to(ROOT / "autotune" / "api" / "http")
+    assert inside or not known
 
 
 def test_no_two_files_import_each_other() -> None:

@@ -58,6 +58,13 @@ def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:
         Asked.model_validate(wrong)
 
 
+@pytest.mark.parametrize("value", [1, 0, True, 1.0, "on"])
+def test_parameters_keep_their_type(value: object) -> None:
+    """A one does not become true, nor `on`."""
+    found = Asked.model_validate({"workload": "digits", "params": {"p": value}}).params["p"]
+    assert (found, type(found)) == (value, type(value))
+
+
 def test_equal_requests_have_equal_fingerprints(asked: Asked) -> None:
     """A request is recognised when it comes again."""
     assert asked.fingerprint == Asked(workload="digits").fingerprint

@@ -54,7 +54,10 @@ def test_the_environment_wins_over_the_file(
     assert load_settings().quotas.queued == 4
 
 
-@pytest.mark.parametrize("text", ["unknown = 1\n", "[quotas]\nqueued = 0\n", "not toml"])
+@pytest.mark.parametrize(
+    "text",
+    ["unknown = 1\n", "[quotas]\nqueued = 0\n", "[web]\nhosts = ['a*b']\n", "not toml"],
+)
 def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
     """The service does not start with settings that it does not understand."""
     path = tmp_path / "service.toml"

@@ -31,7 +31,7 @@ def test_the_version(run: Run) -> None:
 def test_help_names_every_command_and_exit_code(run: Run) -> None:
     """`autotune --help` is enough to go on."""
     text = " ".join(run("--help").stdout.split())
-    commands = ("tune", "verify", "doctor", "script", "spaces", "machine")
+    commands = ("tune", "verify", "doctor", "script", "spaces", "machine", "serve", "keys")
     for word in (*commands, "Exit codes", "130"):
         assert word in text
 
@@ -61,7 +61,7 @@ def test_help_needs_nothing_heavy() -> None:
     """Neither TensorFlow nor the search is imported to print the help."""
     code = (
         "import sys; from autotune.cli import app; app(['--help'], standalone_mode=False);"
-        "slow = {'tensorflow', 'optuna', 'sqlmodel', 'scipy', 'numpy', 'pydantic'};"
+        "slow = {'tensorflow', 'optuna', 'sqlmodel', 'scipy', 'numpy', 'pydantic', 'fastapi'};"
         "sys.exit(bool(slow & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

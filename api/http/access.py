@@ -1,0 +1,140 @@
+"""Who may come in, and what for.
+
+Every request is looked at before any route or mounted application sees it, so that none can be
+open by mistake. What a key must be good for is declared at each route.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from fastapi import Security
+from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Connection
+
+from autotune.api.errors import KeyMissing, ServiceError
+from autotune.api.http.problems import response_to
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import Key, Scope, digest
+from autotune.api.values import LOCAL_OWNER
+
+PUBLIC = (
+    "/healthz",
+    "/readyz",
+    "/openapi.json",
+)
+"""All that answers without a key."""
+TRUSTED_SECONDS = 2.0
+"""A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
+MOST_TRUSTED = 1024
+Source = Callable[[HTTPConnection], str | None]
+"""Finds the secret that a request shows."""
+EVERYTHING = Key(id=LOCAL_OWNER, name=LOCAL_OWNER, scopes=frozenset(Scope))
+"""Who asks a service without keys."""
+
+
+class Guard:
+    """Lets keys in.
+
+    Args:
+        keyholders: Knows the keys; None lets everybody in, who may do everything.
+    """
+
+    def __init__(self, keyholders: Keyholders | None) -> None:
+        self._keyholders = keyholders
+        self._trusted: dict[str, tuple[Key, float]] = {}
+
+    async def admit(self, secret: str | None) -> Key:
+        """Return the key of a secret, wherever the caller had it from: a header, or a cookie.
+
+        Raises:
+            KeyMissing: There is no secret.
+            KeyRefused: It is unknown, revoked or expired.
+        """
+        if self._keyholders is None:
+            return EVERYTHING
+        if not secret:
+            raise KeyMissing(
+                "This call needs an API key.", "Send it as `Authorization: Bearer autotune_...`."
+            )
+        known = self._trusted.get(digest(secret))
+        if known and time.monotonic() < known[1]:
+            return known[0]
+        return self._trust(secret, await run_in_threadpool(self._keyholders.recognise, secret))
+
+    def _trust(self, secret: str, key: Key) -> Key:
+        if len(self._trusted) >= MOST_TRUSTED:
+            self._trusted.clear()
+        self._trusted[digest(secret)] = key, time.monotonic() + TRUSTED_SECONDS
+        return key
+
+
+def bearer(connection: HTTPConnection) -> str | None:
+    """Return the secret that a request shows in its header."""
+    scheme, _, secret = connection.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else None
+
+
+class Access:
+    """Closes whatever is not public. An ASGI middleware.
+
+    Args:
+        app: What it stands before.
+        sources: Where a request may show its secret; the first that has one counts.
+    """
+
+    def __init__(self, app: ASGIApp, sources: Sequence[Source] = (bearer,)) -> None:
+        self._app = app
+        self._sources = sources
+
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+        """Hand on a request with its key, or refuse it."""
+        if scope["type"] == "http" and scope["path"] not in PUBLIC:
+            connection = HTTPConnection(scope)
+            guard: Guard = connection.app.state.service.guard
+            try:
+                connection.state.key = await guard.admit(self._secret(connection))
+            except ServiceError as exc:
+                return await response_to(exc)(scope, receive, send)
+        elif scope["type"] == "websocket":  # There is none.
+            return await send({"type": "websocket.close", "code": 1008})
+        return await self._app(scope, receive, send)
+
+    def _secret(self, connection: HTTPConnection) -> str | None:
+        found = (source(connection) for source in self._sources)
+        return next((secret for secret in found if secret), None)
+
+
+_header = HTTPBearer(
+    scheme_name="key",
+    bearerFormat="autotune_...",
+    description="An API key, as `autotune keys create` prints it.",
+    auto_error=False,
+)
+
+
+async def caller(
+    request: Request, needed: SecurityScopes, _: Annotated[object, Security(_header)]
+) -> Key:
+    """Return the key that asks.
+
+    Raises:
+        ScopeMissing: It lacks a scope that the route declares.
+    """
+    key: Key = request.state.key
+    for scope in needed.scopes:
+        key.require(Scope(scope))
+    return key
+
+
+Reader = Annotated[Key, Security(caller, scopes=[Scope.READ])]
+"""A caller who may look."""
+Writer = Annotated[Key, Security(caller, scopes=[Scope.WRITE])]
+"""A caller who may ask for jobs and cancel them."""
+Admin = Annotated[Key, Security(caller, scopes=[Scope.ADMIN])]
+"""A caller who may see everybody's jobs, and the metrics."""

@@ -1,0 +1,133 @@
+"""The application: routes, and what stands before them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from threading import Thread
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+
+from autotune.api.errors import ServiceError
+from autotune.api.http import files, offered, operating, tunings
+from autotune.api.http.access import Access
+from autotune.api.http.answers import EventAnswer
+from autotune.api.http.envelope import Envelope
+from autotune.api.http.limits import BodyLimit
+from autotune.api.http.metrics import Metrics
+from autotune.api.http.problems import Problem, handle
+from autotune.api.http.service import open_service
+from autotune.api.settings import Settings
+from autotune.version import VERSION
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+DESCRIPTION = (
+    "Ask for a tuning job of a registered workload, follow it, and fetch the best configuration "
+    "with its training program. Every error is answered with problem details (RFC 9457)."
+)
+
+PARTS = (tunings, files, offered, operating)
+HANDLED = (ServiceError, RequestValidationError, HTTPException)
+"""What the framework hands to a handler; anything else the envelope answers."""
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def create_app(settings: Settings, *, keys: bool = True) -> FastAPI:
+    """Return the application; it opens the database when it starts, not before.
+
+    Args:
+        settings: The operator's.
+        keys: Whether callers need a key. Without, only this machine may reach it, and by its
+            loopback names alone, so that no web page can by a name of its own.
+    """
+    metrics = Metrics()
+    app = FastAPI(
+        title="autotune",
+        version=VERSION,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan(settings, metrics, keys=keys),
+        middleware=_middleware(settings, metrics, keys=keys),
+        exception_handlers={405: _refuse_method, **dict.fromkeys(HANDLED, handle)},
+    )
+    for each in PARTS:
+        app.include_router(each.router)
+    app.openapi = partial(_document, app.openapi)  # type: ignore[method-assign]
+    return app
+
+
+def _middleware(settings: Settings, metrics: Metrics, *, keys: bool) -> list[Middleware]:
+    """Return what a request passes, outermost first."""
+    own = (platform.node().lower(), *settings.web.hosts) if keys else ()
+    hosts = [each for each in (*LOOPBACK, *own) if each]
+    return [
+        Middleware(Envelope, metrics=metrics),
+        Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
+        Middleware(Access),
+        Middleware(BodyLimit, most=settings.web.body),
+    ]
+
+
+def _lifespan(settings: Settings, metrics: Metrics, *, keys: bool) -> Lifespan:
+    @asynccontextmanager
+    async def run(app: FastAPI) -> AsyncIterator[None]:
+        service = await run_in_threadpool(open_service, settings, metrics, keys=keys)
+        app.state.service = service
+        # It takes seconds, for which no caller should have to wait.
+        Thread(target=service.offers.machine_if_known, daemon=True).start()
+        try:
+            yield
+        finally:
+            service.close()
+
+    return run
+
+
+async def _refuse_method(request: Request, error: Exception) -> Response:
+    """Answer with all methods of an address; the framework names those of one route."""
+    fitting = [each for each in _routes() if each.matches(request.scope)[0] is not Match.NONE]
+    response = await handle(request, error)
+    methods = sorted({method for each in fitting for method in each.methods or ()})
+    response.headers["Allow"] = ", ".join(methods)
+    return response
+
+
+def _routes() -> list[APIRoute]:
+    found = [each for part in PARTS for each in part.router.routes]
+    return [each for each in found if isinstance(each, APIRoute)]
+
+
+def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the OpenAPI document, with what it refers to and FastAPI does not know of."""
+    document = usual()
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    if "Problem" not in schemas:
+        for each in (Problem, EventAnswer):
+            schema = each.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= {**schema.pop("$defs", {}), each.__name__: schema}
+        _put_examples(document)
+    return document
+
+
+def _put_examples(document: dict[str, Any]) -> None:
+    """Put the examples in again, because FastAPI leaves out every null in them."""
+    for route in _routes():
+        method = "".join(route.methods or ()).lower()
+        told = document["paths"][route.path][method]["responses"]
+        for status, response in route.responses.items():
+            for kind, media in response.get("content", {}).items():
+                told[str(status)]["content"][kind] |= media

@@ -1,0 +1,72 @@
+"""What Prometheus is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from autotune.api.jobs import Jobs
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Metrics:
+    """Counts requests and event streams of this process."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "autotune_http_requests",
+            "Requests that were answered.",
+            ("method", "route", "status"),
+            registry=self._registry,
+        )
+        self._latency = Histogram(
+            "autotune_http_request_seconds",
+            "Time until the answer was complete; of an event stream, how long it lasted.",
+            ("method", "route"),
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self.streams = Gauge(
+            "autotune_http_event_streams", "Event streams that are open.", registry=self._registry
+        )
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request; a method that is none of HTTP's must not make a series of its own."""
+        known = method if method in METHODS else "other"
+        self._requests.labels(known, route, status).inc()
+        self._latency.labels(known, route).observe(seconds)
+
+    def text(self, jobs: Jobs) -> bytes:
+        """Return everything, with the state of all jobs, in Prometheus' text format.
+
+        Raises:
+            DatabaseUnavailable: The database does not answer.
+        """
+        own = CollectorRegistry()
+        own.register(_OfJobs(jobs))
+        return generate_latest(self._registry) + generate_latest(own)
+
+
+class _OfJobs(Collector):
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    def describe(self) -> list[Metric]:
+        """Return nothing, so that registering does not ask the database."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield how many jobs are in each state, and the time that all have spent."""
+        states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
+        for state, count in self._jobs.counts().items():
+            states.add_metric([state], count)
+        yield states
+        spent = self._jobs.device_seconds()
+        yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)

@@ -1,0 +1,240 @@
+"""How an error is answered: as problem details (RFC 9457), by one table."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from autotune.api.errors import DiskFull, ServiceError
+from autotune.value import Value
+
+MEDIA_TYPE = "application/problem+json"
+MOST_MISTAKES = 20
+LONGEST_PLACE = 100
+
+
+class Kind(NamedTuple):
+    """What all problems of a kind share."""
+
+    status: int
+    title: str
+    retry_after: int | None = None
+    """Seconds after which it may be over."""
+
+
+KINDS: Mapping[str, Kind] = {
+    # Of the service's core, by the `kind` of its errors.
+    "service-error": Kind(500, "The service failed"),
+    "not-found": Kind(404, "Not found"),
+    "invalid-tuning": Kind(422, "The request for a job is wrong"),
+    "unknown-workload": Kind(422, "Unknown workload"),
+    "invalid-parameter": Kind(422, "A parameter of the workload is wrong"),
+    "invalid-space": Kind(422, "The search space is wrong"),
+    "space-not-runnable": Kind(422, "The search space cannot run on this machine"),
+    "invalid-budget": Kind(422, "The budget is wrong"),
+    "invalid-constraints": Kind(422, "The constraints are wrong"),
+    "conflict": Kind(409, "The job's state does not allow this"),
+    "illegal-transition": Kind(409, "The job's state does not allow this"),
+    "idempotency-mismatch": Kind(422, "The idempotency key was used for another request"),
+    "no-recommendation": Kind(409, "There is no recommendation"),
+    "quota-exceeded": Kind(429, "The quota is used up", retry_after=60),
+    "too-many-streams": Kind(429, "Too many event streams", retry_after=10),
+    "key-missing": Kind(401, "An API key is needed"),
+    "key-refused": Kind(401, "The API key is not valid"),
+    "scope-missing": Kind(403, "The API key may not do this"),
+    "superseded": Kind(409, "The attempt was superseded"),
+    "machine-unknown": Kind(503, "The machine is not known", retry_after=60),
+    "database-unavailable": Kind(503, "The database does not answer", retry_after=5),
+    "disk-full": Kind(503, "The disk is full", retry_after=60),
+    # Of HTTP itself.
+    "bad-request": Kind(400, "The request is wrong"),
+    "malformed-body": Kind(400, "The body is malformed"),
+    "no-such-route": Kind(404, "There is no such address"),
+    "method-not-allowed": Kind(405, "The method is not allowed"),
+    "body-too-large": Kind(413, "The body is too large"),
+    "unsupported-media-type": Kind(415, "The media type is not supported"),
+    "invalid-request": Kind(422, "The request does not fit the schema"),
+    "http-error": Kind(400, "The request was refused"),
+    "internal-error": Kind(500, "The service failed"),
+}
+"""The table: every kind of error, with its status."""
+_OF_STATUS: Mapping[int, str] = {
+    400: "bad-request",
+    404: "no-such-route",
+    405: "method-not-allowed",
+    413: "body-too-large",
+    415: "unsupported-media-type",
+}
+"""Errors that the framework raises by itself."""
+
+
+class Mistake(Value):
+    """Something in a request that does not fit the schema."""
+
+    location: str = Field(examples=["body.budget"])
+    message: str = Field(examples=["Input should be a valid number"])
+
+
+class Problem(Value):
+    """Why a request was refused, for people and for programs."""
+
+    type: str = Field(examples=["urn:autotune:problem:not-found"])
+    title: str
+    status: int
+    code: str
+    """The kind of problem in a word."""
+    detail: str
+    next_step: str
+    """What to do about it; may be empty."""
+    errors: tuple[Mistake, ...] = ()
+
+
+def problem(
+    kind: str,
+    detail: str,
+    next_step: str = "",
+    *,
+    status: int | None = None,
+    errors: Iterable[Mistake] = (),
+) -> Problem:
+    """Return a problem of some kind."""
+    return Problem(
+        type=f"urn:autotune:problem:{kind}",
+        title=KINDS[kind].title,
+        status=status or KINDS[kind].status,
+        code=kind,
+        detail=detail,
+        next_step=next_step,
+        errors=tuple(errors),
+    )
+
+
+def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response for a problem."""
+    extra = dict(headers or {})
+    retry_after = KINDS[what.code].retry_after
+    if retry_after is not None:
+        extra["Retry-After"] = str(retry_after)
+    if what.status == 401:
+        extra["WWW-Authenticate"] = "Bearer"
+    content = what.model_dump(mode="json", exclude=set() if what.errors else {"errors"})
+    return JSONResponse(content, what.status, headers=extra, media_type=MEDIA_TYPE)
+
+
+def response_to(error: Exception) -> Response:
+    """Return the response for any error; nothing of the service's inside is in it."""
+    match error:
+        case ServiceError():
+            return answer(problem(error.kind, error.cause, error.next_step))
+        case RequestValidationError():
+            return answer(_unfit(error))
+        case HTTPException():
+            return answer(_framework(error), error.headers)
+        case OSError(errno=errno.ENOSPC):
+            return response_to(DiskFull("The disk is full.", "Tell the operator."))
+    return answer(
+        problem(
+            "internal-error",
+            "The service failed with an error of its own.",
+            "Try again; if it stays so, tell the operator the time of this call.",
+        )
+    )
+
+
+async def handle(_: Request, error: Exception) -> Response:
+    """Answer an error, as a handler of the framework."""
+    return response_to(error)
+
+
+def of_status(status: int) -> Response:
+    """Return the response for an error of which only the status is known."""
+    return response_to(HTTPException(status))
+
+
+def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of the problems that a route may answer with."""
+    found: dict[int | str, dict[str, Any]] = {}
+    for kind in (*kinds, *_ALWAYS):
+        status, title, _ = KINDS[kind]
+        entry = found.setdefault(status, {"description": title, "content": {MEDIA_TYPE: {}}})
+        media = entry["content"][MEDIA_TYPE]
+        media["schema"] = {"$ref": "#/components/schemas/Problem"}
+        example = problem(kind, _DETAILS.get(kind, f"{title}."), "").model_dump(
+            mode="json", exclude={"errors"}
+        )
+        media.setdefault("examples", {})[kind] = {"summary": title, "value": example}
+    return found
+
+
+_ALWAYS = ("bad-request", "internal-error", "database-unavailable", "disk-full")
+CLOSED = ("key-missing", "key-refused", "scope-missing")
+"""What every closed route may answer with."""
+_DETAILS: Mapping[str, str] = {
+    "not-found": "There is no such job.",
+    "no-recommendation": "The job is running.",
+    "illegal-transition": "A job that is done cannot become cancelling.",
+    "key-refused": "The API key is not valid.",
+}
+"""Sentences for examples where the title is not one."""
+
+
+def _unfit(error: RequestValidationError) -> Problem:
+    found = error.errors()
+    if found and found[0]["type"] == "json_invalid":
+        return problem("malformed-body", "The body is not valid JSON.", "Mend it and try again.")
+    mistakes = [
+        Mistake(location=_place(each["loc"]), message=_printable(each["msg"]))
+        for each in found[:MOST_MISTAKES]
+    ]
+    first = mistakes[0]
+    return problem(
+        "invalid-request",
+        f"{first.location}: {first.message}.",
+        "Look at the schema of this call in /openapi.json.",
+        errors=mistakes,
+    )
+
+
+def _framework(error: HTTPException) -> Problem:
+    status = error.status_code
+    kind = _OF_STATUS.get(status, "http-error")
+    if status == 400 and "body" in str(error.detail):
+        kind = "malformed-body"
+    detail, next_step = _SENTENCES.get(kind, ("The request was refused.", ""))
+    return problem(kind, detail, next_step, status=status)
+
+
+_SENTENCES: Mapping[str, tuple[str, str]] = {
+    "bad-request": (
+        "The request is malformed, or names a host that is not served here.",
+        "Call the service by a name that the operator has listed in web.hosts.",
+    ),
+    "malformed-body": ("The body cannot be read.", "Send JSON in UTF-8."),
+    "no-such-route": ("There is nothing at this address.", "Look at /openapi.json."),
+    "method-not-allowed": (
+        "This address does not take this method.",
+        "The header Allow lists those that it takes.",
+    ),
+    "body-too-large": ("The body is larger than this service accepts.", "Send less."),
+    "unsupported-media-type": (
+        "The body is not declared as JSON.",
+        "Send it with Content-Type: application/json.",
+    ),
+}
+
+
+def _place(location: tuple[str | int, ...]) -> str:
+    return _printable(".".join(map(str, location)))[:LONGEST_PLACE]
+
+
+def _printable(text: str) -> str:
+    # A lone surrogate may come out of JSON, and cannot go into UTF-8.
+    return text.encode("utf-8", "replace").decode().removeprefix("Value error, ")

@@ -1,0 +1,75 @@
+"""What the routes call, put together from the operator's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from autotune.api.http.access import Guard
+from autotune.api.http.metrics import Metrics
+from autotune.api.http.streams import Streams
+from autotune.api.jobs import Jobs, open_database
+from autotune.api.keyholders import Keyholders
+from autotune.api.offers import Offers
+from autotune.api.settings import Settings
+from autotune.api.store.database import Database
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """Everything that a request may need."""
+
+    database: Database
+    jobs: Jobs
+    offers: Offers
+    guard: Guard
+    metrics: Metrics
+    streams: Streams
+
+    def close(self) -> None:
+        """End all streams, and let go of the database."""
+        self.streams.close()
+        self.database.close()
+
+
+def open_service(settings: Settings, metrics: Metrics, *, keys: bool) -> Service:
+    """Return the service of some settings, with the schema up to date.
+
+    Args:
+        settings: The operator's.
+        metrics: Counts what happens.
+        keys: Whether callers need a key.
+
+    Raises:
+        SettingsError: The settings are wrong.
+        DatabaseUnavailable: The database does not answer.
+    """
+    registry = settings.registry()
+    database = open_database(settings)
+    offers = Offers(settings, registry)
+    jobs = Jobs(database, registry, settings.quotas, offers.machine_if_known)
+    return Service(
+        database=database,
+        jobs=jobs,
+        offers=offers,
+        guard=Guard(Keyholders(database) if keys else None),
+        metrics=metrics,
+        streams=Streams(jobs, settings.web, metrics),
+    )
+
+
+async def service_of(request: Request) -> Service:
+    """Return the service of an application."""
+    service: Service = request.app.state.service
+    return service
+
+
+async def jobs_of(service: Annotated[Service, Depends(service_of)]) -> Jobs:
+    """Return the job service of an application."""
+    return service.jobs
+
+
+Here = Annotated[Service, Depends(service_of)]
+TheJobs = Annotated[Jobs, Depends(jobs_of)]

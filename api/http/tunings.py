@@ -1,0 +1,200 @@
+"""Jobs: asking for them, following them, ending them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+from fastapi.sse import EventSourceResponse
+
+from autotune.api.asked import Asked
+from autotune.api.http import examples
+from autotune.api.http.access import Reader, Writer
+from autotune.api.http.answers import (
+    RecommendationAnswer,
+    TrialsAnswer,
+    TuningAnswer,
+    TuningsAnswer,
+    address,
+)
+from autotune.api.http.examples import event_stream, json_answer
+from autotune.api.http.limits import json_only
+from autotune.api.http.problems import CLOSED, documented
+from autotune.api.http.queries import ListQuery, Number, TrialsQuery
+from autotune.api.http.service import Here, TheJobs
+from autotune.api.states import FINAL
+from autotune.api.store.reading import no_such_job
+from autotune.api.values import Job
+
+router = APIRouter(tags=["tunings"])
+
+FOR_ONE = ("not-found", "invalid-request", *CLOSED)
+"""Problems of every call about one job."""
+_FOR_SUBMIT = (
+    "malformed-body",
+    "body-too-large",
+    "unsupported-media-type",
+    "invalid-request",
+    "unknown-workload",
+    "invalid-parameter",
+    "invalid-space",
+    "space-not-runnable",
+    "invalid-budget",
+    "invalid-constraints",
+    "idempotency-mismatch",
+    "quota-exceeded",
+    *CLOSED,
+)
+
+
+async def job_id_of(
+    job_id: Annotated[str, Path(description="A job's id.", examples=[examples.JOB])],
+) -> str:
+    """Return the id in an address.
+
+    Raises:
+        NotFound: It is none; a database may not even take the question.
+    """
+    if not re.fullmatch("[0-9a-f]{24}", job_id):
+        raise no_such_job()
+    return job_id
+
+
+JobId = Annotated[str, Depends(job_id_of)]
+
+
+def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
+    """Return the job that is asked about.
+
+    Raises:
+        NotFound: There is none for this key.
+    """
+    return jobs.get(job_id, key.owner)
+
+
+@router.post(
+    "/v1/tunings",
+    status_code=202,
+    summary="Ask for a tuning job",
+    responses={
+        202: json_answer(examples.TUNING, "The job is kept, whatever crashes from now on.")
+        | {"headers": {"Location": {"schema": {"type": "string"}}}},
+        **documented(*_FOR_SUBMIT),
+    },
+    dependencies=[Depends(json_only)],
+)
+def submit(
+    asked: Annotated[Asked, Body(openapi_examples=examples.REQUESTS)],
+    key: Writer,
+    jobs: TheJobs,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            pattern="^[!-~]{1,200}$",
+            description="The same key with the same request makes no second job, for a week.",
+        ),
+    ] = None,
+) -> TuningAnswer:
+    """Take in a job. It runs when its turn comes; one at a time is measured on the devices."""
+    job = jobs.submit(asked, key.id, idempotency_key)
+    response.headers["Location"] = address(job.id)
+    return TuningAnswer.of(job)
+
+
+@router.get(
+    "/v1/tunings",
+    summary="List jobs",
+    responses={
+        200: json_answer(examples.TUNINGS, "Some jobs, newest first."),
+        **documented("invalid-request", *CLOSED),
+    },
+)
+def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> TuningsAnswer:
+    """List your jobs, newest first; with the scope admin, everybody's."""
+    page = jobs.page(key.owner, states=query.state, before=query.before, limit=query.limit)
+    return TuningsAnswer.of(page)
+
+
+@router.get(
+    "/v1/tunings/{job_id}",
+    summary="Look at a job",
+    responses={200: json_answer(examples.DONE, "The job."), **documented(*FOR_ONE)},
+)
+def one(job: Annotated[Job, Depends(job_for_reader)]) -> TuningAnswer:
+    """Tell a job's state, its progress, and its verdict so far."""
+    return TuningAnswer.of(job)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/trials",
+    summary="List the trials of a job",
+    responses={200: json_answer(examples.TRIALS, "Trials by number."), **documented(*FOR_ONE)},
+)
+def trials(
+    job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, jobs: TheJobs
+) -> TrialsAnswer:
+    """List every trial with its outcome and reason."""
+    found = jobs.trials(job_id, key.owner, after=query.after, limit=query.limit)
+    return TrialsAnswer.of(found, query.limit)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/events",
+    summary="Follow a job",
+    response_class=Response,  # The other class would make this function a generator.
+    responses={
+        200: event_stream("The events, as they come."),
+        204: {"description": "The job has ended, and its last event was seen."},
+        **documented(*FOR_ONE, "too-many-streams"),
+    },
+)
+async def events(
+    job: Annotated[Job, Depends(job_for_reader)],
+    here: Here,
+    last_event_id: Annotated[
+        Number,
+        Header(
+            alias="Last-Event-ID",
+            ge=0,
+            lt=2**31,
+            description="The id of the last event that was seen; the stream goes on after it.",
+        ),
+    ] = 0,
+) -> Response:
+    """Follow a job by server-sent events; the stream ends after the event `ended`."""
+    if job.state in FINAL and last_event_id >= job.events:
+        # A browser would otherwise come again and again.
+        return Response(status_code=204)
+    stream = here.streams.follow(job.id, last_event_id)
+    return EventSourceResponse(
+        stream, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    )
+
+
+@router.get(
+    "/v1/tunings/{job_id}/recommendation",
+    summary="Get the recommendation of a job",
+    responses={
+        200: json_answer(examples.RECOMMENDATION, "All in one."),
+        **documented(*FOR_ONE, "no-recommendation"),
+    },
+)
+def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> RecommendationAnswer:
+    """Get the best configuration, its speed-up with interval, the reasons, and the program."""
+    return RecommendationAnswer.of(jobs.recommendation(job_id, key.owner))
+
+
+@router.post(
+    "/v1/tunings/{job_id}/cancel",
+    status_code=202,
+    summary="Cancel a job",
+    responses={
+        202: json_answer(examples.CANCELLED, "Nothing of it is left within ten seconds."),
+        **documented(*FOR_ONE, "illegal-transition", "body-too-large"),
+    },
+)
+def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> TuningAnswer:
+    """Cancel a job; one that was cancelled before stays as it is."""
+    return TuningAnswer.of(jobs.cancel(job_id, key.owner))

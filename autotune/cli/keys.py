@@ -1,0 +1,137 @@
+"""`autotune keys`: who may use the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autotune.cli.consoles import put, say, show
+from autotune.cli.guard import guarded
+from autotune.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from autotune.api.keyholders import Keyholders
+    from autotune.api.keys import Key, Scope
+
+app = typer.Typer(
+    help="Make, list and revoke the service's API keys.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
+]
+DAY_SECONDS = 86400.0
+
+
+@guarded
+def create(
+    *,
+    name: Annotated[str, typer.Argument(help="For people: whose it is.", show_default=False)],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What it allows: tunings:read, tunings:write, admin; may be repeated. "
+            "[default: tunings:read and tunings:write]",
+            show_default=False,
+        ),
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="How long it is valid.", show_default="for good"),
+    ] = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Make a key and print it; it is shown this once."""
+    scopes = _scopes(scope)
+    with _keyholders(settings) as keyholders:
+        made = keyholders.hand_out(_name(name), scopes, days and days * DAY_SECONDS)
+    say(f"Key {made.key.id} for {made.key.name}, shown this once:")
+    put(f"{made.secret}\n")
+
+
+@guarded
+def listing(*, settings: SettingsFile = None) -> None:
+    """List all keys, revoked and expired ones too."""
+    with _keyholders(settings) as keyholders:
+        found = keyholders.all()
+    show(_table(found))
+
+
+@guarded
+def revoke(
+    *,
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id.", show_default=False)],
+    settings: SettingsFile = None,
+) -> None:
+    """Make a key invalid, within two seconds everywhere."""
+    with _keyholders(settings) as keyholders:
+        keyholders.revoke(key)
+    say(f"Key {key} is revoked.")
+
+
+app.command()(create)
+app.command("list")(listing)
+app.command()(revoke)
+
+
+@contextmanager
+def _keyholders(settings: Path | None) -> Iterator[Keyholders]:
+    from autotune.api.jobs import open_database
+    from autotune.api.keyholders import Keyholders
+    from autotune.api.settings import load_settings
+
+    database = open_database(load_settings(settings))
+    try:
+        yield Keyholders(database)
+    finally:
+        database.close()
+
+
+def _scopes(given: list[str] | None) -> list[Scope]:
+    from autotune.api.keys import Scope
+
+    if not given:
+        return [Scope.READ, Scope.WRITE]
+    for each in given:
+        if each not in list(Scope):
+            raise UsageError(f"There is no scope {each!r}.", f"Take from {', '.join(Scope)}.")
+    return [Scope(each) for each in given]
+
+
+def _name(name: str) -> str:
+    if not name.isprintable() or not 0 < len(name) <= 100:
+        raise UsageError("A name has 1 to 100 printable characters.", "Take another one.")
+    return name
+
+
+def _table(keys: tuple[Key, ...]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
+    for head in ("id", "name", "scopes", "made", "until"):
+        table.add_column(head, overflow="fold")
+    for each in keys:
+        scopes = " ".join(sorted(each.scopes))
+        table.add_row(each.id, Text(each.name), scopes, _day(each.created_at), _until(each))
+    return table
+
+
+def _until(key: Key) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "for good" if key.expires_at is None else _day(key.expires_at)
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

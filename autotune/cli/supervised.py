@@ -1,0 +1,133 @@
+"""The parts of the service as processes: started, started again when they die, ended together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+# The parts find the same autotune as this process, and die with it however it dies.
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
+    "from autotune.api.work.processes import die_with; die_with(int(sys.argv.pop())); "
+    "from autotune.cli import main; main()"
+)
+SETTLED_SECONDS = 10.0
+"""A part that gives up before that cannot run at all; one that lived longer is started again."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+GRACE_SECONDS = 20.0
+_LOOK_SECONDS = 0.2
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of the service: a command of autotune."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+class Kept:
+    """Keeps one part running. To be used by one thread, which lives as long as the part.
+
+    Args:
+        part: What to run.
+        say: Is told when it is started again.
+    """
+
+    def __init__(self, part: Part, say: Say) -> None:
+        self._part = part
+        self._say = say
+        self._pause = SHORTEST_PAUSE
+        self._again: float | None = None
+        self._settled = False
+        self._start()
+
+    def look(self) -> int | None:
+        """Start it again if it died; return its exit code if it cannot run at all."""
+        if self._again is not None:
+            if time.monotonic() >= self._again:
+                self._start()
+            return None
+        code = self._process.poll()
+        if code is None:
+            self._settle()
+            return None
+        if code > 0 and not self._settled:
+            return code
+        self._say(f"The {self._part.name} {_death(code)}; it is started again.")
+        self._again = time.monotonic() + self._pause
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        return None
+
+    def ask_to_end(self) -> None:
+        """Ask it to end."""
+        if self._process.poll() is None:
+            self._process.terminate()
+
+    def end(self, seconds: float) -> None:
+        """Wait for it to end, and kill it if it does not."""
+        try:
+            self._process.wait(max(seconds, 0.0))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _settle(self) -> None:
+        if time.monotonic() - self._started > SETTLED_SECONDS:
+            self._settled, self._pause = True, SHORTEST_PAUSE
+
+    def _start(self) -> None:
+        self._again, self._started = None, time.monotonic()
+        path = json.dumps([str(Path(each).absolute()) for each in sys.path])
+        # A group of its own: Ctrl-C reaches this process only, which then ends all in order.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, *self._part.command, str(os.getpid()), path],
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+        )
+
+
+def supervise(parts: Sequence[Part], say: Say) -> int:
+    """Run parts until SIGTERM or Ctrl-C; return the exit code.
+
+    To be called from the main thread.
+    """
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    kept = [Kept(part, say) for part in parts]
+    try:
+        return _watch(kept, stop)
+    finally:
+        _end(kept)
+
+
+def _watch(kept: Sequence[Kept], stop: Event) -> int:
+    while not stop.wait(_LOOK_SECONDS):
+        for each in kept:
+            code = each.look()
+            if code is not None:
+                return code
+    return 0
+
+
+def _end(kept: Sequence[Kept]) -> None:
+    for each in kept:
+        each.ask_to_end()
+    deadline = time.monotonic() + GRACE_SECONDS
+    for each in kept:
+        each.end(deadline - time.monotonic())
+
+
+def _death(code: int) -> str:
+    return f"was ended by signal {-code}" if code < 0 else f"left with exit code {code}"

@@ -1,0 +1,77 @@
+"""The result of a search as Markdown, for a file or a wiki."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autotune.recommendation import Recommendation
+from autotune.report.result import FAILURES
+from autotune.report.standing import Row, Standing
+from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
+from autotune.trial import Trial
+
+_SPECIAL = "\\`*_{}[]<>()#+!|~"
+
+
+def result_markdown(result: Recommendation) -> str:
+    """Return verdict, reasons, the configurations that were compared, failures, and the machine."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: Recommendation) -> Iterator[str]:
+    yield f"# {_plain(result.workload.name)}"
+    yield from ("", f"**{_plain(result.summary)}**", "")
+    yield from (f"- {_plain(each)}" for each in result.reasons)
+    yield from ("", "## Configurations", "")
+    yield from _configurations(result)
+    failed = [trial for trial in result.trials if trial.outcome in FAILURES]
+    if failed:
+        yield from ("", "## Failed trials", "")
+        yield from _failures(failed)
+    yield from ("", "## How it was measured", "")
+    yield from _measured(result)
+
+
+def _configurations(result: Recommendation) -> Iterator[str]:
+    standing = Standing(result.trials, result.one_device)
+    finalists = standing.rows(final=True)
+    seen = {row.configuration for row in finalists}
+    explored = [row for row in standing.rows(final=False) if row.configuration not in seen]
+    head = ("configuration", "examples/s", "vs one device", "outcome")
+    yield from _table(head, (_cells(row, result) for row in (*finalists, *explored)))
+
+
+def _cells(row: Row, result: Recommendation) -> tuple[str, ...]:
+    kind = "finalist" if row.final else str(row.outcome)
+    how = "**recommended**" if row.configuration == result.config else kind
+    return _plain(in_short(row.configuration)), rate_with_error(row.rate), share(row.share), how
+
+
+def _failures(failed: Iterable[Trial]) -> Iterator[str]:
+    rows = (
+        (
+            str(trial.number),
+            _plain(in_short(trial.configuration)),
+            trial.outcome,
+            _plain(trial.reason),
+        )
+        for trial in failed
+    )
+    yield from _table(("trial", "configuration", "outcome", "reason"), rows)
+
+
+def _measured(result: Recommendation) -> Iterator[str]:
+    machine = result.machine
+    yield f"- {counted(len(result.trials), 'trial')} in {roughly(result.seconds)}"
+    yield f"- {_plain(str(machine))}; {_plain(machine.processor)}"
+    yield f"- TensorFlow {machine.tensorflow}, Keras {machine.keras}, Python {machine.python}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for cells in (head, ("---",) * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _plain(text: str) -> str:
+    """Return a text in a line in which nothing is markup."""
+    return "".join(f"\\{each}" if each in _SPECIAL else each for each in one_line(text))

@@ -1,0 +1,175 @@
+"""The installed service over real HTTP, on an engine that takes no time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2 as httpx
+import psutil
+import pytest
+
+from autotune.recommendation import load_configuration
+
+HERE = Path(__file__).parent
+ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 3}
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A service that runs."""
+
+    process: subprocess.Popen[str]
+    client: httpx.Client
+    log: Path
+
+    def family(self) -> list[psutil.Process]:
+        """Return all its processes."""
+        return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
+
+
+def until(look: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.05)
+
+
+def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
+    """Start `autotune serve` in the project, on a free port."""
+    log = project / "service.log"
+    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONUNBUFFERED": "1",
+        "AUTOTUNE_SERVICE_ENGINE": "serving:engine",
+        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.1, "look": 0.1}),
+    }
+    with log.open("ab") as errors:
+        process = subprocess.Popen(
+            [command, "serve", "--port", "0", *options],
+            cwd=project,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    return process, log
+
+
+def told(process: subprocess.Popen[str], pattern: str) -> str:
+    """Return what the service prints on stdout."""
+    assert process.stdout
+    line = process.stdout.readline()
+    found = re.search(pattern, line)
+    assert found, line
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def serving(project: Path, command: Path) -> Iterator[Serving]:
+    """A service at its first start."""
+    process, log = start(command, project)
+    try:
+        address = told(process, r"(http://127\.0\.0\.1:\d+)")
+        key = told(process, r"(autotune_\S+)")
+        header = {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=address, headers=header, timeout=20) as client:
+            yield Serving(process, client, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> None:
+    """From the first key to the recommendation, its files and its figures."""
+    client = serving.client
+    made = client.post("/v1/tunings", json=ASKED)
+    assert made.status_code == 202, made.text
+    where = made.headers["location"]
+    with client.stream("GET", f"{where}/events") as stream:
+        kinds = [line[7:] for line in stream.iter_lines() if line.startswith("event: ")]
+    assert kinds[0] == "queued"
+    assert kinds[-1] == "ended"
+    assert "trial ended" in kinds
+    assert client.get(where).json()["state"] == "done"
+    told = client.get(f"{where}/recommendation").json()
+    assert told["speedup"]["low"] <= told["speedup"]["value"] <= told["speedup"]["high"]
+    assert client.get(f"{where}/script").text == told["program"]["train"]
+    path = tmp_path / "config.yaml"
+    path.write_bytes(client.get(f"{where}/config").content)
+    assert load_configuration(path).configuration.model_dump(mode="json") == told["configuration"]
+    assert client.get(f"{where}/report").text.startswith("# ")
+
+
+def test_a_job_is_cancelled(serving: Serving) -> None:
+    """Within ten seconds it has ended."""
+    client = serving.client
+    asked = {**ASKED, "max_trials": None, "space": "cpu"}
+    where = client.post("/v1/tunings", json=asked).headers["location"]
+    until(lambda: client.get(where).json()["progress"]["trials"] > 0)
+    assert client.post(f"{where}/cancel").status_code == 202
+    until(lambda: client.get(where).json()["state"] == "cancelled", 10)
+
+
+def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:
+    """The next job runs."""
+    workers = [each for each in serving.family() if "worker" in each.cmdline()]
+    assert len(workers) == 1
+    workers[0].kill()
+    where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
+    until(lambda: serving.client.get(where).json()["state"] == "done")
+    assert "The worker was ended by signal 9; it is started again." in serving.log.read_text()
+
+
+def test_the_log_holds_no_secret(serving: Serving) -> None:
+    """Neither the key nor what it is sent with."""
+    text = serving.log.read_text()
+    assert "A request was answered." in text
+    assert serving.client.headers["authorization"].split()[1] not in text
+    assert "Traceback" not in text
+
+
+def test_a_key_of_the_command_line_is_good_at_once(
+    serving: Serving, run: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """`autotune keys create` needs no restart."""
+    made = run("keys", "create", "ci")
+    header = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    assert serving.client.get("/v1/tunings", headers=header).json()["tunings"] == []
+
+
+def test_ctrl_c_ends_everything(serving: Serving) -> None:
+    """No process is left, a follower is let go, and the exit code is 0."""
+    client = serving.client
+    asked = {**ASKED, "max_trials": None, "space": "cpu"}
+    where = client.post("/v1/tunings", json=asked).headers["location"]
+    family = serving.family()
+    began = time.monotonic()
+    with client.stream("GET", f"{where}/events") as stream:
+        serving.process.send_signal(signal.SIGINT)
+        assert [*stream.iter_lines()]
+    assert serving.process.wait(15) == 0
+    assert time.monotonic() - began < 10
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+
+def test_nothing_is_left_when_the_supervisor_is_killed(project: Path, command: Path) -> None:
+    """Its parts die with it, however it dies; and no second start prints a key."""
+    process, _ = start(command, project)
+    told(process, r"(http://\S+)")
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) >= 2
+    process.kill()
+    assert process.communicate()[0] == ""
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []

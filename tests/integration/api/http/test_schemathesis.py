@@ -1,0 +1,119 @@
+"""Schemathesis holds the application to its OpenAPI document, in this process.
+
+`make schemathesis` does the same with many more examples.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events, from_schema
+from starlette.testclient import TestClient
+
+from autotune.api.http.app import create_app
+from autotune.api.jobs import open_database
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import Scope
+from autotune.api.settings import Quotas, Settings, Web, load_settings
+from autotune.api.work.worker import Worker
+from autotune.testing import FAKE_MACHINE
+
+ROOT = Path(__file__).parents[4]
+ENGINES = Path(__file__).parents[1]
+EXAMPLES = int(os.environ.get("AUTOTUNE_SCHEMATHESIS", "4"))
+"""Of each operation, beside those that cover every boundary once."""
+
+
+ACCEPTED = ["2xx", "3xx", 401, 403, 404, 409, 429, "5xx"]
+"""What Schemathesis takes for an acceptance of valid data by itself."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An application with a job that is done."""
+
+    app: FastAPI
+    secret: str
+    job: str
+
+    def findings(self, **options: object) -> list[str]:
+        """Return what Schemathesis finds, each with a call that shows it."""
+        told = {
+            "headers": {"Authorization": f"Bearer {self.secret}"},
+            "generation": {"max-examples": EXAMPLES, "deterministic": True, "no-shrink": True},
+            # Not all that fits the schema is registered, or can run on a machine.
+            "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, 422]}},
+            **options,
+        }
+        config = SchemathesisConfig.from_dict(told)
+        schema = schemathesis.openapi.from_asgi("/openapi.json", self.app, config=config)
+        return [each for event in from_schema(schema).execute() for each in _findings(event)]
+
+
+def _findings(event: events.EngineEvent) -> Iterator[str]:
+    if isinstance(event, events.NonFatalError):
+        yield f"{event.label}: {event.info.format()}"
+    elif isinstance(event, events.FatalError):
+        yield repr(event.exception)
+    elif isinstance(event, events.ScenarioFinished):
+        for checks in event.recorder.checks.values():
+            for check in checks:
+                if check.failure_info is not None:
+                    failure = check.failure_info
+                    yield f"{check.name}: {failure.failure.message}\n{failure.code_sample}"
+
+
+@pytest.fixture(scope="module")
+def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Nothing runs out, and streams that nothing happens in give up soon."""
+    return load_settings(
+        data=tmp_path_factory.mktemp("data"),
+        root=ROOT,
+        engine="service_engines:quick",
+        machine=FAKE_MACHINE,
+        quotas=Quotas(queued=10**9, device_seconds=1e12),
+        web=Web(hosts=("testserver",), look=0.01, heartbeat=0.05),
+    )
+
+
+@pytest.fixture(scope="module")
+def target(own_settings: Settings) -> Iterator[Target]:
+    """The application, after a worker has done a job."""
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.syspath_prepend(str(ENGINES))
+        database = open_database(own_settings)
+        stack.callback(database.close)
+        secret = Keyholders(database).hand_out("schemathesis", list(Scope)).secret
+        app = create_app(own_settings)
+        with TestClient(app, headers={"Authorization": f"Bearer {secret}"}) as client:
+            asked = {"workload": "digits", "space": "quick", "max_trials": 3}
+            job = client.post("/v1/tunings", json=asked).json()["id"]
+            Worker(database, own_settings).run_one()
+            assert client.get(f"/v1/tunings/{job}").json()["state"] == "done"
+        yield Target(app, secret, job)
+
+
+def test_every_answer_is_as_documented(target: Target) -> None:
+    """Whatever is sent, alone or one call after the other: no check has a finding."""
+    # One event is all that comes of a job that waits.
+    found = target.findings(**{"max-stream-events": 1})
+    assert not found, "\n\n".join(found)
+
+
+def test_every_answer_about_a_job_that_is_done_is_as_documented(target: Target) -> None:
+    """As before, where there is something to answer with."""
+    options = {
+        "parameters": {"path.job_id": target.job},
+        "phases": {"stateful": {"enabled": False}},
+    }
+    found = target.findings(**options)
+    assert not found, "\n\n".join(found)

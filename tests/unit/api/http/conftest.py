@@ -1,0 +1,176 @@
+"""The application in this process, on a database made anew for each test, without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from autotune.api.asked import Asked
+from autotune.api.happenings import TrialEnded
+from autotune.api.http.app import create_app
+from autotune.api.jobs import Jobs
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import Scope
+from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
+from autotune.api.states import State
+from autotune.api.store import attempts, leases
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.values import Grip, Job, Outcome, Post
+from autotune.config import Configuration
+from autotune.measure import Interval
+from autotune.recommendation import Recommendation, Verdict
+from autotune.run.engine import Outcome as TrialOutcome
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.trial import Stage, Trial
+from autotune.window import Window
+from autotune.workload import Workload
+
+ROOT = Path(__file__).parents[4]
+Client = Callable[..., TestClient]
+Finish = Callable[[Job], Job]
+
+
+@pytest.fixture
+def settings(database: Database, tmp_path: Path) -> Settings:
+    """The shipped examples, a machine that is known, and streams that look often."""
+    del database  # Its file lies where these settings look.
+    return load_settings(
+        data=tmp_path,
+        root=ROOT,
+        devices="bench",
+        machine=FAKE_MACHINE,
+        patience=Patience(lease=600),
+        quotas=Quotas(queued=100_000, device_seconds=1e9),
+        web=Web(look=0.01, heartbeat=0.05),
+    )
+
+
+@pytest.fixture
+def jobs(database: Database, settings: Settings) -> Jobs:
+    """The job service behind the application."""
+    return Jobs(database, settings.registry(), settings.quotas)
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """The application."""
+    return create_app(settings)
+
+
+@pytest.fixture
+def anybody(app: FastAPI) -> Iterator[TestClient]:
+    """A client without a key."""
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def client_with(anybody: TestClient, database: Database) -> Client:
+    """Makes clients with a key of their own."""
+
+    def make(*scopes: Scope, **options: Any) -> TestClient:
+        made = Keyholders(database).hand_out("test", scopes, **options)
+        client = TestClient(anybody.app, base_url="http://localhost", raise_server_exceptions=False)
+        client.headers["Authorization"] = f"Bearer {made.secret}"
+        client.portal = anybody.portal
+        return client
+
+    return make
+
+
+@pytest.fixture
+def client(client_with: Client) -> TestClient:
+    """A client who may look and ask."""
+    return client_with(Scope.READ, Scope.WRITE)
+
+
+@pytest.fixture
+def job(client: TestClient, jobs: Jobs) -> Job:
+    """A job of that client, which waits."""
+    made = client.post("/v1/tunings", json={"workload": "digits", "space": "quick"})
+    return jobs.get(made.json()["id"], None)
+
+
+@pytest.fixture
+def grip(database: Database, job: Job, settings: Settings) -> Grip:
+    """A worker's hold on that job."""
+    del job
+    post = Post(worker="w", devices="bench", host="here")
+    claimed = leases.claim(database, post, settings.patience.lease)
+    assert claimed is not None
+    return claimed.grip
+
+
+@pytest.fixture
+def trial() -> Trial:
+    """A trial that was measured."""
+    return Trial(
+        number=0,
+        stage=Stage.YARDSTICK,
+        configuration=Configuration(per_replica_batch=128),
+        outcome=TrialOutcome.MEASURED,
+        reason="its speed is known",
+        examples_per_second=1000.0,
+        windows=(Window(4, 0.1),),
+        wall_seconds=3.0,
+        detail="printed by /home/somebody/model.py",
+    )
+
+
+@pytest.fixture
+def recommendation(trial: Trial, workload: Workload) -> Recommendation:
+    """One that stays on one device."""
+    return Recommendation(
+        config=trial.configuration,
+        verdict=Verdict.ONE_DEVICE,
+        summary="Stay on one device.",
+        reasons=("Nothing else ran.",),
+        examples_per_second=Interval(low=900, value=1000, high=1100),
+        speedup=Interval(low=1, value=1, high=1),
+        best_distributed=None,
+        distributed_speedup=None,
+        over_default=Interval(low=1.1, value=1.2, high=1.3),
+        script="print('trained')\n",
+        launch=None,
+        trials=(trial,),
+        workload=workload,
+        facts=FAKE_FACTS,
+        machine=FAKE_MACHINE,
+        study="tuning",
+        seed=0,
+        seconds=60.0,
+    )
+
+
+@pytest.fixture
+def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
+    """The hold on a job of which a trial has ended."""
+    ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
+    report = Report(number=1, happenings=[ended], trial=trial, began=True)
+    attempts.record(database, grip, report)
+    return grip
+
+
+@pytest.fixture
+def done(database: Database, jobs: Jobs, measured: Grip, recommendation: Recommendation) -> Job:
+    """A job with a recommendation."""
+    outcome = Outcome(
+        state=State.DONE,
+        verdict=recommendation.verdict,
+        summary=recommendation.summary,
+        recommendation=recommendation.model_dump_json(),
+    )
+    attempts.finish(database, measured, outcome)
+    return jobs.get(measured.job_id, None)
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """The shortest request."""
+    return Asked(workload="digits", space="quick")

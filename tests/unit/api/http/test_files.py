@@ -1,0 +1,110 @@
+"""The parts of a recommendation as files, what may be asked for, and what operators see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.errors import DatabaseUnavailable
+from autotune.api.jobs import Jobs
+from autotune.api.keys import Scope
+from autotune.api.store.database import Database
+from autotune.api.values import Job
+from autotune.recommendation import Recommendation, load_configuration
+from autotune.testing import FAKE_MACHINE
+
+
+@pytest.mark.parametrize("kind", ["yaml", "json", "toml"])
+def test_the_configuration_is_the_file_that_autotune_writes(
+    client: TestClient, done: Job, recommendation: Recommendation, tmp_path: Path, kind: str
+) -> None:
+    """In each format it can be read again, and holds everything."""
+    answer = client.get(f"/v1/tunings/{done.id}/config", params={"format": kind})
+    assert answer.headers["content-type"].startswith(f"application/{kind}")
+    assert f'filename="config.{kind}"' in answer.headers["content-disposition"]
+    path = tmp_path / f"config.{kind}"
+    path.write_bytes(answer.content)
+    assert load_configuration(path) == recommendation.saved()
+
+
+def test_the_program_comes_byte_for_byte(
+    client: TestClient, done: Job, recommendation: Recommendation
+) -> None:
+    """It is the one that was timed."""
+    answer = client.get(f"/v1/tunings/{done.id}/script")
+    assert answer.content == recommendation.script.encode()
+    assert 'filename="train.py"' in answer.headers["content-disposition"]
+
+
+def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job) -> None:
+    """It is not found."""
+    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": "launch"})
+    assert (refused.status_code, refused.json()["code"]) == (404, "not-found")
+
+
+def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
+    """It is Markdown with the recommended configuration in bold."""
+    answer = client.get(f"/v1/tunings/{done.id}/report")
+    assert answer.headers["content-type"].startswith("text/markdown")
+    assert "**Stay on one device.**" in answer.text
+    assert "**recommended**" in answer.text
+
+
+def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:
+    """The schema of the parameters is told, and where the factories are is not."""
+    answer = client.get("/v1/workloads")
+    found = {each["name"]: each for each in answer.json()["workloads"]}
+    assert found["digits"]["parameters"]["properties"]["filters"]["maximum"] == 512
+    assert ".py" not in answer.text
+
+
+def test_spaces_are_listed(client: TestClient) -> None:
+    """With the one that `auto` stands for."""
+    told = client.get("/v1/spaces").json()
+    assert told["auto"] == "cpu"
+    assert "quick" in {each["name"] for each in told["spaces"]}
+
+
+def test_the_machine_is_told(client: TestClient) -> None:
+    """As the operator has declared it, or as the engine sees it."""
+    told = client.get("/v1/machine").json()
+    assert told == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
+
+
+def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:
+    """Addresses are counted by route, so that their number is bounded."""
+    admin = client_with(*Scope)
+    admin.get(f"/v1/tunings/{job.id}")
+    admin.get("/v1/nothing")
+    text = admin.get("/metrics").text
+    route = 'method="GET",route="/v1/tunings/{job_id}",status="200"'
+    assert f"autotune_http_requests_total{{{route}}} 1.0" in text
+    assert 'route="none",status="404"' in text
+    assert 'autotune_jobs{state="queued"} 1.0' in text
+    assert "autotune_device_seconds_total 0.0" in text
+    assert job.id not in text
+
+
+def test_a_database_that_is_gone_is_told(
+    anybody: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is alive and not ready."""
+
+    def gone(_: Jobs) -> None:
+        raise DatabaseUnavailable("The database does not answer.")
+
+    monkeypatch.setattr(Jobs, "check", gone)
+    assert anybody.get("/healthz").status_code == 200
+    refused = anybody.get("/readyz")
+    assert (refused.status_code, refused.json()["code"]) == (503, "database-unavailable")
+    assert refused.headers["retry-after"] == "5"
+
+
+def test_a_schema_of_another_version_is_not_ready(anybody: TestClient, database: Database) -> None:
+    """Calls would fail in odd ways."""
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE autotune_version SET version_num = 'other'")
+    assert anybody.get("/readyz").status_code == 503

@@ -1,0 +1,207 @@
+"""How errors are answered."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import event
+from starlette.testclient import TestClient
+
+from autotune.api import errors
+from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
+from autotune.api.http.problems import KINDS, MEDIA_TYPE
+from autotune.api.jobs import Jobs
+
+Space = dict[str, Any]
+
+
+def all_errors(base: type[ServiceError] = ServiceError) -> Iterator[type[ServiceError]]:
+    """Yield an error with all that derive from it."""
+    yield base
+    for each in base.__subclasses__():
+        yield from all_errors(each)
+
+
+@pytest.mark.parametrize("error", [*all_errors()])
+def test_every_kind_of_error_has_a_status(error: type[ServiceError]) -> None:
+    """The table holds each, and each has a word of its own."""
+    assert error.kind in KINDS
+    assert KINDS[error.kind].status >= 400
+    twins = [each for each in all_errors() if each.kind == error.kind]
+    assert twins == [error]
+    assert error.__module__ == errors.__name__
+
+
+def space(**axes: list[Any]) -> Space:
+    return {"workload": "digits", "space": {"strategies": ["one_device"], "axes": axes}}
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "code"),
+    [
+        ({"workload": "nosuch"}, 422, "unknown-workload"),
+        ({"workload": "os:system"}, 422, "unknown-workload"),
+        ({"workload": "digits", "params": {"filters": 0}}, 422, "invalid-parameter"),
+        ({"workload": "digits", "params": {"filters": "8"}}, 422, "invalid-parameter"),
+        ({"workload": "digits", "params": {"path": "/etc/passwd"}}, 422, "invalid-parameter"),
+        ({"workload": "digits", "space": "/etc/passwd"}, 422, "invalid-space"),
+        ({"workload": "digits", "space": "tpu"}, 422, "space-not-runnable"),
+        ({"workload": "digits", "space": {"strategies": ["tpu"]}}, 422, "space-not-runnable"),
+        (space(per_replica_batch=[8], folder=["/etc"]), 422, "invalid-parameter"),
+        ({"workload": "digits", "budget": "soon"}, 422, "invalid-budget"),
+        ({"workload": "digits", "budget": 10**400}, 422, "invalid-request"),
+        ({"workload": "digits", "budget": "9h"}, 422, "invalid-budget"),
+        (
+            {"workload": "digits", "constraints": {"strategies": ["magic"]}},
+            422,
+            "invalid-constraints",
+        ),
+        (
+            {"workload": "digits", "constraints": {"global_batch": 2**40}},
+            422,
+            "invalid-constraints",
+        ),
+        ({"workload": "digits", "code": "import os"}, 422, "invalid-request"),
+        ({"workload": "digits", "margin": -1}, 422, "invalid-request"),
+        ([], 422, "invalid-request"),
+    ],
+)
+def test_what_is_wrong_is_told(client: TestClient, call: Any, status: int, code: str) -> None:
+    """Each mistake has a status, a code and a sentence of its own."""
+    refused = client.post("/v1/tunings", json=call)
+    told = refused.json()
+    assert (refused.status_code, told["code"], told["status"]) == (status, code, status)
+    assert refused.headers["content-type"] == MEDIA_TYPE
+    assert told["detail"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"{", 400, "malformed-body"),
+        (b"\xff\xfe", 400, "malformed-body"),
+        (b"[" * 50_000, 400, "malformed-body"),
+        (b'{"workload": "digits", "seed": 1' + b"0" * 5000 + b"}", 400, "malformed-body"),
+        (b'{"workload": "digits", "budget": NaN}', 422, "invalid-budget"),
+        (b'{"workload": "digits", "margin": NaN}', 422, "invalid-request"),
+        (b'{"\\ud800": 1, "workload": "digits"}', 422, "invalid-request"),
+        (b"", 422, "invalid-request"),
+        (b" " * 70_000, 413, "body-too-large"),
+    ],
+)
+def test_a_malformed_body_is_told(client: TestClient, body: bytes, status: int, code: str) -> None:
+    """Whatever the bytes are, the answer says what is the matter."""
+    headers = {"Content-Type": "application/json"}
+    refused = client.post("/v1/tunings", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+
+
+def test_a_large_body_without_a_length_is_refused(client: TestClient) -> None:
+    """It is counted as it comes."""
+    refused = client.post(
+        "/v1/tunings",
+        content=(b" " * 10_000 for _ in range(10)),
+        headers={"Content-Type": "application/json"},
+    )
+    assert (refused.status_code, refused.json()["code"]) == (413, "body-too-large")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_another_media_type_is_refused(client: TestClient, kind: str) -> None:
+    """Only JSON is read, so that no page elsewhere can send a form."""
+    refused = client.post(
+        "/v1/tunings", content=b'{"workload": "digits"}', headers={"Content-Type": kind}
+    )
+    assert (refused.status_code, refused.json()["code"]) == (415, "unsupported-media-type")
+
+
+def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
+    """Both are told as problems; the second with the methods that there are."""
+    assert client.get("/v1/nothing").json()["code"] == "no-such-route"
+    refused = client.delete("/v1/tunings")
+    assert (refused.status_code, refused.json()["code"]) == (405, "method-not-allowed")
+    assert refused.headers["allow"] == "GET, POST"
+
+
+def test_a_query_parameter_that_there_is_not_is_refused(client: TestClient) -> None:
+    """A mistyped filter is not silently without effect."""
+    refused = client.get("/v1/tunings", params={"sate": "queued"})
+    assert (refused.status_code, refused.json()["errors"][0]["location"]) == (422, "query.sate")
+
+
+@pytest.mark.parametrize("number", ["+1", "1.0", "1e1", "0x1", "", "99999999999999999999", "²"])
+def test_a_number_in_other_than_plain_digits_is_refused(client: TestClient, number: str) -> None:
+    """In an address as well as in a header."""
+    query = {"limit": number}
+    assert client.get("/v1/tunings", params=query).status_code == 422
+
+
+def test_the_quota_is_told(app: FastAPI, client: TestClient, jobs: Jobs) -> None:
+    """Status 429 says when to come again."""
+    full = jobs._quotas.model_copy(update={"queued": 1})
+    app.state.service.jobs._quotas = full
+    calls = [client.post("/v1/tunings", json={"workload": "digits"}) for _ in range(2)]
+    assert (calls[1].status_code, calls[1].json()["code"]) == (429, "quota-exceeded")
+    assert int(calls[1].headers["retry-after"]) > 0
+
+
+PRIVATE = "postgresql://me:secret@host/db in /home/somebody"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (DatabaseUnavailable("The database does not answer."), 503, "database-unavailable"),
+        (DiskFull("The database has no room left."), 503, "disk-full"),
+        (OSError(errno.ENOSPC, "No space left", PRIVATE), 503, "disk-full"),
+        (OSError(errno.EACCES, "Denied", PRIVATE), 500, "internal-error"),
+        (RuntimeError(PRIVATE), 500, "internal-error"),
+    ],
+)
+def test_what_fails_inside_is_not_shown(
+    client: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    status: int,
+    code: str,
+) -> None:
+    """The database and the disk have a status, everything else is an error without details."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Jobs, "submit", fail)
+    with caplog.at_level(logging.DEBUG):
+        failed = client.post("/v1/tunings", json={"workload": "digits"})
+    assert (failed.status_code, failed.json()["code"]) == (status, code)
+    assert ("retry-after" in failed.headers) == (status == 503)
+    assert "secret" not in failed.text + caplog.text
+    assert "somebody" not in failed.text + caplog.text
+    assert failed.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
+    """What was answered with 202 stays, the rest is told, and once there is room it goes on."""
+    engine = app.state.service.database._engine
+    with engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+
+    @event.listens_for(engine, "checkout")
+    def fill(connection: Any, *_: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    calls = [client.post("/v1/tunings", json={"workload": "digits"}) for _ in range(60)]
+    kept = [each for each in calls if each.status_code == 202]
+    full = [each for each in calls if each.status_code == 503]
+    assert len(kept) + len(full) == 60
+    assert {each.json()["code"] for each in full} == {"disk-full"}
+    listed = client.get("/v1/tunings", params={"limit": 100}).json()["tunings"]
+    assert {each["id"] for each in listed} == {each.json()["id"] for each in kept}
+    pages = 10**6
+    assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202

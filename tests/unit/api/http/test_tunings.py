@@ -1,0 +1,183 @@
+"""Asking for jobs, following and ending them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.happenings import Note
+from autotune.api.jobs import Jobs
+from autotune.api.keys import Scope
+from autotune.api.states import State
+from autotune.api.store import attempts
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.values import Grip, Job
+from autotune.recommendation import Recommendation
+
+SPACE = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16]}}
+
+
+def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
+    """The answer is 202 with the job's address, which answers too."""
+    call = {"workload": "digits", "params": {"filters": 1}, "space": SPACE, "budget": "90s"}
+    made = client.post("/v1/tunings", json=call)
+    assert made.status_code == 202, made.text
+    assert made.headers["location"] == made.json()["url"]
+    assert client.get(made.headers["location"]).json() == made.json()
+    assert jobs.get(made.json()["id"], None).request.params == (("filters", 1),)
+
+
+def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
+    """Neither the owner nor the order in which everybody's jobs came is told."""
+    told = client.get(f"/v1/tunings/{job.id}").json()
+    assert not {"owner", "seq", "devices", "request"} & set(told)
+    assert told["budget_seconds"] == 180
+    assert told["state"] == "queued"
+
+
+def test_an_idempotency_key_makes_one_job(client: TestClient) -> None:
+    """The same call is answered with the same job, another one with the same key is refused."""
+    key = {"Idempotency-Key": "once"}
+    first, second = (
+        client.post("/v1/tunings", json={"workload": "digits"}, headers=key) for _ in range(2)
+    )
+    assert first.json()["id"] == second.json()["id"]
+    other = client.post("/v1/tunings", json={"workload": "lstm"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+def test_jobs_are_listed_in_pages(client: TestClient) -> None:
+    """The newest come first, and `next` leads to the rest."""
+    ids = [client.post("/v1/tunings", json={"workload": "digits"}).json()["id"] for _ in range(3)]
+    first = client.get("/v1/tunings", params={"limit": 2}).json()
+    rest = client.get("/v1/tunings", params={"before": first["next"]}).json()
+    assert [each["id"] for each in (*first["tunings"], *rest["tunings"])] == ids[::-1]
+    assert rest["next"] is None
+
+
+def test_jobs_are_listed_by_state(client: TestClient, job: Job) -> None:
+    """Only jobs in one of the states come."""
+    client.post(f"/v1/tunings/{job.id}/cancel")
+    for state, count in (("cancelled", 1), ("running", 0)):
+        assert len(client.get("/v1/tunings", params={"state": state}).json()["tunings"]) == count
+
+
+def test_a_job_is_cancelled(client: TestClient, job: Job) -> None:
+    """Cancelling again changes nothing."""
+    for _ in range(2):
+        ended = client.post(f"/v1/tunings/{job.id}/cancel")
+        assert (ended.status_code, ended.json()["state"]) == (202, "cancelled")
+
+
+def test_what_is_done_cannot_be_cancelled(client: TestClient, done: Job) -> None:
+    """The answer is a conflict."""
+    refused = client.post(f"/v1/tunings/{done.id}/cancel")
+    assert (refused.status_code, refused.json()["code"]) == (409, "illegal-transition")
+
+
+def test_trials_come_without_what_they_printed(client: TestClient, measured: Grip) -> None:
+    """Outcome, reason and figures are told; neither windows nor output."""
+    answer = client.get(f"/v1/tunings/{measured.job_id}/trials")
+    told = answer.json()["trials"][0]
+    assert (told["outcome"], told["examples_per_second"], told["global_batch"]) == (
+        "measured",
+        1000.0,
+        128,
+    )
+    assert "somebody" not in answer.text
+    assert "windows" not in told
+
+
+def test_trials_come_in_pages(client: TestClient, measured: Grip) -> None:
+    """A page that is full says where the next one begins."""
+    path = f"/v1/tunings/{measured.job_id}/trials"
+    assert client.get(path, params={"limit": 1}).json()["next"] == 0
+    assert client.get(path, params={"after": 0}).json() == {"trials": [], "next": None}
+
+
+def test_a_recommendation_comes_in_one_answer(
+    client: TestClient, done: Job, recommendation: Recommendation
+) -> None:
+    """Configuration, speed-up, reasons and program are together."""
+    told = client.get(f"/v1/tunings/{done.id}/recommendation").json()
+    assert told["configuration"]["per_replica_batch"] == 128
+    assert told["speedup"] == {"low": 1, "value": 1, "high": 1}
+    assert told["reasons"] == list(recommendation.reasons)
+    assert told["program"]["train"] == recommendation.script
+
+
+@pytest.mark.parametrize("what", ["recommendation", "config", "script", "report"])
+def test_a_job_without_recommendation_says_so(client: TestClient, job: Job, what: str) -> None:
+    """The answer is a conflict that tells the state."""
+    refused = client.get(f"/v1/tunings/{job.id}/{what}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "no-recommendation")
+    assert "queued" in refused.json()["detail"]
+
+
+def events_of(text: str) -> list[dict[str, str]]:
+    """Return the events of a stream, comments left out."""
+    blocks = [each for each in text.split("\n\n") if each and not each.startswith(":")]
+    return [dict(line.split(": ", 1) for line in each.split("\n")) for each in blocks]
+
+
+def test_a_stream_ends_with_the_job(client: TestClient, done: Job) -> None:
+    """Every event comes once, in order, and the last one is `ended`."""
+    answer = client.get(f"/v1/tunings/{done.id}/events")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    told = events_of(answer.text)
+    assert [each["id"] for each in told] == [str(n + 1) for n in range(done.events)]
+    assert [each["event"] for each in told] == ["queued", "attempt began", "trial ended", "ended"]
+    assert "somebody" not in answer.text
+
+
+def test_a_stream_is_resumed(client: TestClient, done: Job) -> None:
+    """What was seen does not come again."""
+    path = f"/v1/tunings/{done.id}/events"
+    told = events_of(client.get(path, headers={"Last-Event-ID": "2"}).text)
+    assert [each["id"] for each in told] == ["3", "4"]
+
+
+def test_a_stream_that_was_seen_to_its_end_is_over(client: TestClient, done: Job) -> None:
+    """Status 204 tells a browser not to come again."""
+    path = f"/v1/tunings/{done.id}/events"
+    answer = client.get(path, headers={"Last-Event-ID": str(done.events)})
+    assert answer.status_code == 204
+
+
+def test_a_stream_goes_on_as_things_happen(
+    client: TestClient, database: Database, grip: Grip, jobs: Jobs
+) -> None:
+    """What happens while somebody follows comes too; in silence there are signs of life."""
+    notes = [Report(number=n + 1, happenings=[Note(text=f"note {n}")]) for n in range(3)]
+    attempts.record(database, grip, notes[0])
+    jobs.cancel(grip.job_id, None)
+    seen = ""
+    with client.stream("GET", f"/v1/tunings/{grip.job_id}/events") as answer:
+        attempts.let_go(database, grip, attempts.RELEASED, "stop")
+        for line in answer.iter_lines():
+            seen += line + "\n"
+    told = [each["event"] for each in events_of(seen)]
+    assert told[-2:] == ["attempt ended", "ended"]
+    assert jobs.get(grip.job_id, None).state is State.CANCELLED
+
+
+def test_jobs_of_others_are_not_there(client_with: Any, done: Job) -> None:
+    """Every call about a foreign job answers as if there were none, but to an administrator."""
+    other = client_with(Scope.READ, Scope.WRITE)
+    unknown = "0" * 24
+    for what in ("", "/trials", "/events", "/recommendation", "/config", "/script", "/report"):
+        foreign = other.get(f"/v1/tunings/{done.id}{what}")
+        assert foreign.status_code == 404, what
+        assert foreign.json() == other.get(f"/v1/tunings/{unknown}{what}").json()
+    assert other.post(f"/v1/tunings/{done.id}/cancel").status_code == 404
+    assert other.get("/v1/tunings").json()["tunings"] == []
+    assert client_with(*Scope).get(f"/v1/tunings/{done.id}").status_code == 200
+
+
+@pytest.mark.parametrize("job_id", ["x", "%00" * 24, "..", "A" * 24, "1' OR '1'='1"])
+def test_an_id_of_no_form_is_not_found(client: TestClient, job_id: str) -> None:
+    """It does not reach the database."""
+    assert client.get(f"/v1/tunings/{job_id}").status_code == 404
