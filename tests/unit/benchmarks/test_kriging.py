@@ -1,0 +1,42 @@
+"""The truth of a replay table, from noisy runs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from benchmarks.replay.kriging import kriged
+
+SETTINGS = [
+    {"batch": batch, "steps": steps, "threads": threads, "prefetch": prefetch}
+    for batch, steps, threads, prefetch in product(range(4), range(4), range(2), range(2))
+]
+NOISE = 0.1
+
+
+def error(found: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((found - truth) ** 2)))
+
+
+def test_single_runs_are_drawn_towards_runs_like_them() -> None:
+    """Where two axes matter and two do not, half of the noise at least is taken out."""
+    truth = np.array([0.4 * each["batch"] - 0.2 * each["steps"] for each in SETTINGS])
+    runs = truth + np.random.default_rng(0).normal(0, NOISE, len(truth))
+    found = kriged(SETTINGS, runs, [1] * len(truth), NOISE)
+    assert error(found, truth) < error(runs, truth) / 2
+
+
+def test_the_luckiest_run_is_not_the_best_configuration() -> None:
+    """Where nothing matters, all configurations come out nearly alike."""
+    runs = np.random.default_rng(1).normal(0, NOISE, len(SETTINGS))
+    found = kriged(SETTINGS, runs, [1] * len(SETTINGS), NOISE)
+    assert np.ptp(found) < np.ptp(runs) / 3
+
+
+def test_what_was_run_often_keeps_its_own_mean() -> None:
+    """A configuration that nothing resembles is not smoothed away."""
+    means = np.random.default_rng(2).normal(0, 0.01, len(SETTINGS))
+    means[5] += 0.5
+    found = kriged(SETTINGS, means, [100] * len(SETTINGS), NOISE)
+    assert abs(found[5] - means[5]) < 0.05
