@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from autotune.search.options import Options
 
-MAX_FINALS_SHARE = 0.5
+MAX_FINALS_SHARE = 0.6
 """Of the time, the finals may set aside at most this share."""
 
 

@@ -24,6 +24,7 @@ import optuna
 
 from autotune.config import Configuration
 from autotune.search.design import default_in
+from autotune.search.outlook import DOUBT
 from autotune.search.seen import Seen
 from autotune.search.surrogate import Surrogate, expected_improvement
 from autotune.space import candidates
@@ -53,7 +54,8 @@ class Process:
         if not known:
             return untried[0]
         best = float(self._surrogate.believe(known, list(known)).mean.max())
-        gains = expected_improvement(self._surrogate.believe(known, untried), best)
+        belief = self._surrogate.believe(known, untried, doubt=DOUBT)
+        gains = expected_improvement(belief, best)
         return untried[int(np.argmax(gains))]
 
 
