@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from typing import Annotated
 
@@ -48,8 +49,9 @@ class Asked(Value):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for the same request."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        """Equal for the same request, in whatever order its members come."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def checked(asked: Asked, registry: Registry, quotas: Quotas) -> Tuning:

@@ -172,3 +172,8 @@ class DiskFull(DatabaseUnavailable):
     """The database has no room."""
 
     kind = "disk-full"
+
+
+def no_such_job() -> NotFound:
+    """Return the error of a job that is not there for whoever asks."""
+    return NotFound("There is no such job.", "Check its id.")

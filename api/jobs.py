@@ -32,7 +32,8 @@ class Jobs:
         database: Keeps the jobs.
         registry: The workloads that may be asked for.
         quotas: What one key may have.
-        machine: Returns what jobs are measured on, or None while that is not known.
+        machine: Returns at once what jobs are measured on, or None while that is not known; then
+            nobody checks here whether anything of a space can run, and the job's worker finds out.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Jobs:
         owner: str | None,
         *,
         states: Collection[State] = (),
-        before: int | None = None,
+        before: str | None = None,
         limit: int = 20,
     ) -> Page:
         """Return some jobs, newest first.
@@ -93,6 +94,9 @@ class Jobs:
             states: Only those in one of these; empty for all.
             before: The `next_before` of the page before; None for the first.
             limit: At most so many, and at most `MOST_JOBS`.
+
+        Raises:
+            NotFound: There is no job `before`.
         """
         most = max(1, min(limit, MOST_JOBS))
         return reading.page(self._database, owner, states=states, before=before, limit=most)
@@ -135,9 +139,9 @@ class Jobs:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        found = reading.recommendation_of(self._database, job_id, owner)
+        state, found = reading.recommendation_of(self._database, job_id, owner)
         if found is None:
-            raise _none_yet(self.get(job_id, owner))
+            raise _none_yet(state)
         return Recommendation.model_validate_json(found)
 
     def counts(self) -> dict[State, int]:
@@ -160,17 +164,6 @@ class Jobs:
             )
 
 
-def open_jobs(settings: Settings) -> Jobs:
-    """Return the job service of some settings, with the schema up to date.
-
-    Raises:
-        SettingsError: The settings are wrong.
-        DatabaseUnavailable: The database does not answer.
-    """
-    database = open_database(settings)
-    return Jobs(database, settings.registry(), settings.quotas)
-
-
 def open_database(settings: Settings) -> Database:
     """Return the database of some settings, with the schema up to date.
 
@@ -184,9 +177,9 @@ def open_database(settings: Settings) -> Database:
     return database
 
 
-def _none_yet(job: Job) -> NoRecommendation:
-    if job.state in FINAL:
+def _none_yet(state: State) -> NoRecommendation:
+    if state in FINAL:
         return NoRecommendation(
-            f"The job is {job.state} and has no recommendation.", "Look at its reason."
+            f"The job is {state} and has no recommendation.", "Look at its reason."
         )
-    return NoRecommendation(f"The job is {job.state}.", "Wait until it is done.")
+    return NoRecommendation(f"The job is {state}.", "Wait until it is done.")

@@ -28,7 +28,7 @@ class Scope(StrEnum):
     WRITE = "tunings:write"
     """To ask for jobs and cancel them."""
     ADMIN = "admin"
-    """To see everybody's jobs, and the metrics."""
+    """To see everybody's jobs, and the metrics; it implies `tunings:read`."""
 
 
 class Key(Value):
@@ -52,7 +52,8 @@ class Key(Value):
         Raises:
             ScopeMissing: It does not.
         """
-        if scope not in self.scopes:
+        implied = scope is Scope.READ and Scope.ADMIN in self.scopes
+        if scope not in self.scopes and not implied:
             raise ScopeMissing(f"This key lacks the scope {scope}.", "Ask the operator for one.")
 
 

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from importlib import import_module
-from threading import Lock
+from threading import Event
 
 from autotune.api.errors import MachineUnknown
+from autotune.api.log import say
 from autotune.api.settings import Settings
 from autotune.api.workloads import Registered, Registry
-from autotune.errors import AutotuneError
 from autotune.machine import Machine
 from autotune.run.engine import Engine
+from autotune.run.exclusive import Tell, exclusive
 from autotune.space import Space, ready_made, space_for
+
+AGAIN_SECONDS = 60.0
+"""From a look that failed to the next one."""
+Alone = Callable[[str, Tell], AbstractContextManager[None]]
+"""Waits until nothing is timed on this machine, then keeps others from timing."""
 
 
 class Offers:
-    """Knows what may be asked for. Threads may share it.
+    """Knows what may be asked for. Threads may share it; none of them is ever kept waiting.
 
     Args:
         settings: The operator's.
         registry: The workloads that they register.
+        alone: What the look at the machine is done under.
     """
 
-    def __init__(self, settings: Settings, registry: Registry) -> None:
+    def __init__(self, settings: Settings, registry: Registry, alone: Alone = exclusive) -> None:
         self._settings = settings
         self._registry = registry
+        self._alone = alone
         self._machine = settings.machine
         self._failed = False
-        self._lock = Lock()
+        self._closed = Event()
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
@@ -46,39 +56,62 @@ class Offers:
         return self._settings.devices
 
     def machine(self) -> Machine:
-        """Return what jobs are measured on; the first look takes seconds.
+        """Return what jobs are measured on, if it is known by now.
 
         Raises:
-            MachineUnknown: The look failed.
+            MachineUnknown: It was not looked at yet, or the look failed.
         """
-        with self._lock:
-            if self._machine is None and not self._failed:
-                self._look()
-        if self._machine is None:
-            raise MachineUnknown("The engine could not look at the machine.", "Tell the operator.")
-        return self._machine
+        if self._machine is not None:
+            return self._machine
+        if self._failed:
+            raise MachineUnknown(
+                "The engine could not look at the machine; it is tried again each minute.",
+                "Tell the operator.",
+            )
+        raise MachineUnknown("The machine was not looked at yet.", "Try again in some seconds.")
 
     def machine_if_known(self) -> Machine | None:
-        """Return what jobs are measured on, or None where it cannot be looked at."""
-        try:
-            return self.machine()
-        except MachineUnknown:
-            return None
+        """Return what jobs are measured on, or None while it is not known."""
+        return self._machine
 
     def space(self) -> Space:
         """Return the space that `auto` stands for.
 
         Raises:
-            MachineUnknown: The machine could not be looked at.
+            MachineUnknown: The machine is not known.
         """
         return space_for(self.machine())
 
-    def _look(self) -> None:
-        module, _, name = self._settings.engine.partition(":")
-        try:
+    def look(self, again: float = AGAIN_SECONDS) -> None:
+        """Look at the machine until it is known: a task for a thread in the background.
+
+        A look imports TensorFlow and takes seconds, so it waits while a search is timed here.
+
+        Args:
+            again: Seconds from a look that failed to the next one.
+        """
+        while self._machine is None and not self._closed.is_set():
+            try:
+                self._machine = self._looked()
+            except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
+                self._failed = True
+                kind = type(exc).__name__
+                say("The look at the machine failed.", logging.ERROR, error=kind, text=str(exc))
+                self._closed.wait(again)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._closed.set()
+
+    def _looked(self) -> Machine | None:
+        with self._alone("a look at the machine", _tell):
+            if self._closed.is_set():
+                return None
+            module, _, name = self._settings.engine.partition(":")
             engine: Engine = getattr(import_module(module), name)()
             with engine:
-                self._machine = engine.machine()
-        except (AutotuneError, ImportError, AttributeError, OSError):
-            # Looked at once: it would fail again, and each look takes seconds.
-            self._failed = True
+                return engine.machine()
+
+
+def _tell(text: str) -> None:
+    say("The look at the machine is not done at once.", why=text)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -105,6 +106,8 @@ class Web(Value):
     """Seconds between looks for events of a job that somebody follows."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
+    streams_per_key: int = Field(default=50, ge=1)
+    """Most of them that one key may have open."""
 
 
 class Settings(BaseSettings):
@@ -162,8 +165,12 @@ class Settings(BaseSettings):
             SettingsError: One is registered wrongly.
         """
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
-        own = {name: registered(each) for name, each in declared.items()}
-        return Registry({**installed(), **own})
+        with _told("What an installed package offers"):
+            found = installed()
+        for name, each in declared.items():
+            with _told(f"The workload {name!r}"):
+                found[name] = registered(each)
+        return Registry(found)
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
@@ -192,6 +199,17 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
         raise SettingsError(f"Setting {place}: {first['msg']}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except SettingsError:
+        raise
+    except Exception as exc:
+        # Importing a package may raise anything, and so may pydantic for a field that cannot be.
+        raise SettingsError(f"{what} cannot be registered: {exc}", "Mend it.") from exc
 
 
 def _examples(root: Path | None) -> dict[str, Declared]:

@@ -37,8 +37,6 @@ class Tuning(Value):
 class Job(Value):
     """A job as it stands."""
 
-    seq: int
-    """Position in the order in which jobs came; pages go by it."""
     id: str
     owner: str
     workload: str
@@ -83,8 +81,8 @@ class Page(Value):
     """Some jobs, newest first."""
 
     jobs: tuple[Job, ...]
-    next_before: int | None
-    """Where the next page begins; None at the end."""
+    next_before: str | None
+    """The id of the last of these, after which the next page begins; None at the end."""
 
 
 class Grip(Value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Security
@@ -23,6 +24,8 @@ from autotune.api.keyholders import Keyholders
 from autotune.api.keys import Key, Scope, digest
 from autotune.api.values import LOCAL_OWNER
 
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
 PUBLIC = (
     "/healthz",
     "/readyz",
@@ -43,10 +46,14 @@ class Guard:
 
     Args:
         keyholders: Knows the keys; None lets everybody in, who may do everything.
+        clock: Tells seconds that never go back.
     """
 
-    def __init__(self, keyholders: Keyholders | None) -> None:
+    def __init__(
+        self, keyholders: Keyholders | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._keyholders = keyholders
+        self._clock = clock
         self._trusted: dict[str, tuple[Key, float]] = {}
 
     async def admit(self, secret: str | None) -> Key:
@@ -63,14 +70,14 @@ class Guard:
                 "This call needs an API key.", "Send it as `Authorization: Bearer autotune_...`."
             )
         known = self._trusted.get(digest(secret))
-        if known and time.monotonic() < known[1]:
+        if known and self._clock() < known[1]:
             return known[0]
         return self._trust(secret, await run_in_threadpool(self._keyholders.recognise, secret))
 
     def _trust(self, secret: str, key: Key) -> Key:
         if len(self._trusted) >= MOST_TRUSTED:
             self._trusted.clear()
-        self._trusted[digest(secret)] = key, time.monotonic() + TRUSTED_SECONDS
+        self._trusted[digest(secret)] = key, self._clock() + TRUSTED_SECONDS
         return key
 
 
@@ -78,6 +85,32 @@ def bearer(connection: HTTPConnection) -> str | None:
     """Return the secret that a request shows in its header."""
     scheme, _, secret = connection.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
+
+
+class CrossOrigin(ServiceError):
+    """Another site's page has a browser ask for a change."""
+
+    kind = "cross-origin"
+
+
+def check_origin(connection: HTTPConnection) -> None:
+    """Let no page of another site change anything by a browser that is let in here.
+
+    Programs send neither of the two headers.
+
+    Raises:
+        CrossOrigin: A browser says that the call comes from elsewhere.
+    """
+    if connection.scope["method"] in SAFE:
+        return
+    headers = connection.headers
+    site, origin = headers.get("sec-fetch-site", "none"), headers.get("origin")
+    host = headers.get("host", "").lower()
+    foreign = origin is not None and origin.lower().partition("://")[2] != host
+    if foreign or site not in {"same-origin", "none"}:
+        raise CrossOrigin(
+            "This call comes from a page of another site.", "Call from a page of this service."
+        )
 
 
 class Access:
@@ -97,10 +130,13 @@ class Access:
         if scope["type"] == "http" and scope["path"] not in PUBLIC:
             connection = HTTPConnection(scope)
             guard: Guard = connection.app.state.service.guard
+            admit = partial(guard.admit, self._secret(connection))
             try:
-                connection.state.key = await guard.admit(self._secret(connection))
+                check_origin(connection)
+                connection.state.key = await admit()
             except ServiceError as exc:
                 return await response_to(exc)(scope, receive, send)
+            connection.state.again = admit
         elif scope["type"] == "websocket":  # There is none.
             return await send({"type": "websocket.close", "code": 1008})
         return await self._app(scope, receive, send)

@@ -86,7 +86,7 @@ class TuningsAnswer(Value):
     """Some jobs, newest first."""
 
     tunings: tuple[TuningAnswer, ...]
-    next: int | None
+    next: str | None
     """What to give as `before` for the next page; null at the end."""
 
     @classmethod

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from operator import attrgetter
 from threading import Thread
 from typing import Any
 
@@ -25,14 +25,13 @@ from autotune.api.http import files, offered, operating, tunings
 from autotune.api.http.access import Access
 from autotune.api.http.answers import EventAnswer
 from autotune.api.http.envelope import Envelope
+from autotune.api.http.hosts import served
 from autotune.api.http.limits import BodyLimit
-from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import Problem, handle
-from autotune.api.http.service import open_service
+from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
 from autotune.version import VERSION
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 DESCRIPTION = (
     "Ask for a tuning job of a registered workload, follow it, and fetch the best configuration "
     "with its training program. Every error is answered with problem details (RFC 9457)."
@@ -44,15 +43,15 @@ HANDLED = (ServiceError, RequestValidationError, HTTPException)
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-def create_app(settings: Settings, *, keys: bool = True) -> FastAPI:
-    """Return the application; it opens the database when it starts, not before.
+def create_app(settings: Settings, *, keys: bool = True, opened: Service | None = None) -> FastAPI:
+    """Return the application.
 
     Args:
         settings: The operator's.
         keys: Whether callers need a key. Without, only this machine may reach it, and by its
-            loopback names alone, so that no web page can by a name of its own.
+            loopback names alone.
+        opened: What its routes call; None opens that when the application starts, not before.
     """
-    metrics = Metrics()
     app = FastAPI(
         title="autotune",
         version=VERSION,
@@ -60,8 +59,8 @@ def create_app(settings: Settings, *, keys: bool = True) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=_lifespan(settings, metrics, keys=keys),
-        middleware=_middleware(settings, metrics, keys=keys),
+        lifespan=_lifespan(lambda: opened or open_service(settings, keys=keys)),
+        middleware=_middleware(settings, keys=keys),
         exception_handlers={405: _refuse_method, **dict.fromkeys(HANDLED, handle)},
     )
     for each in PARTS:
@@ -70,25 +69,22 @@ def create_app(settings: Settings, *, keys: bool = True) -> FastAPI:
     return app
 
 
-def _middleware(settings: Settings, metrics: Metrics, *, keys: bool) -> list[Middleware]:
+def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
     """Return what a request passes, outermost first."""
-    own = (platform.node().lower(), *settings.web.hosts) if keys else ()
-    hosts = [each for each in (*LOOPBACK, *own) if each]
+    hosts = served(settings, keys=keys)
     return [
-        Middleware(Envelope, metrics=metrics),
+        Middleware(Envelope),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
         Middleware(Access),
         Middleware(BodyLimit, most=settings.web.body),
     ]
 
 
-def _lifespan(settings: Settings, metrics: Metrics, *, keys: bool) -> Lifespan:
+def _lifespan(opened: Callable[[], Service]) -> Lifespan:
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
-        service = await run_in_threadpool(open_service, settings, metrics, keys=keys)
-        app.state.service = service
-        # It takes seconds, for which no caller should have to wait.
-        Thread(target=service.offers.machine_if_known, daemon=True).start()
+        service = app.state.service = await run_in_threadpool(opened)
+        Thread(target=service.offers.look, daemon=True).start()
         try:
             yield
         finally:
@@ -102,7 +98,8 @@ async def _refuse_method(request: Request, error: Exception) -> Response:
     fitting = [each for each in _routes() if each.matches(request.scope)[0] is not Match.NONE]
     response = await handle(request, error)
     methods = sorted({method for each in fitting for method in each.methods or ()})
-    response.headers["Allow"] = ", ".join(methods)
+    if methods:  # Otherwise it is none of our routes, and the framework knows.
+        response.headers["Allow"] = ", ".join(methods)
     return response
 
 
@@ -125,9 +122,9 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def _put_examples(document: dict[str, Any]) -> None:
     """Put the examples in again, because FastAPI leaves out every null in them."""
-    for route in _routes():
-        method = "".join(route.methods or ()).lower()
-        told = document["paths"][route.path][method]["responses"]
-        for status, response in route.responses.items():
-            for kind, media in response.get("content", {}).items():
-                told[str(status)]["content"][kind] |= media
+    for route in filter(attrgetter("include_in_schema"), _routes()):
+        for method in route.methods or ():
+            told = document["paths"][route.path][method.lower()]["responses"]
+            for status, response in route.responses.items():
+                for kind, media in response.get("content", {}).items():
+                    told[str(status)]["content"][kind] |= media

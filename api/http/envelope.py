@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
-import traceback
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from autotune.api.http.causes import route_of
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import of_status, response_to
 from autotune.api.log import say
@@ -34,12 +33,10 @@ class Envelope:
 
     Args:
         app: What it stands before.
-        metrics: Counts the requests.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on a request, and seal its answer."""
@@ -50,26 +47,12 @@ class Envelope:
         try:
             await self._app(scope, receive, seal.send)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the answer must not show it
-            _tell(exc, scope)
+            response = response_to(exc, route_of(scope))
             if not seal.status:
-                await response_to(exc)(scope, receive, seal.send)
+                await response(scope, receive, seal.send)
         finally:
-            self._note(scope, seal.status, time.monotonic() - began)
+            _note(scope, seal.status, time.monotonic() - began)
         return None
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        method, route = scope["method"], _route(scope)
-        self._metrics.count(method, route, status, seconds)
-        key = getattr(scope.get("state", {}).get("key"), "id", "-")
-        # The route and not the address, which may hold anything.
-        say(
-            "A request was answered.",
-            method=method if method.isalpha() else "?",
-            route=route,
-            status=status,
-            milliseconds=round(seconds * 1000, 1),
-            key=key,
-        )
 
 
 class _Seal:
@@ -108,13 +91,15 @@ def _seal(headers: MutableHeaders) -> None:
     headers.setdefault("Cache-Control", "no-store")
 
 
-def _route(scope: Scope) -> str:
-    return getattr(scope.get("route"), "path", None) or "none"
-
-
-def _tell(error: Exception, scope: Scope) -> None:
-    """Log where an error came from, without its text, which may hold anything."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{last.name}:{last.lineno}"
-    kind = type(error).__name__
-    say("A request failed.", logging.ERROR, route=_route(scope), error=kind, where=where)
+def _note(scope: Scope, status: int, seconds: float) -> None:
+    method, route = scope["method"], route_of(scope)
+    metrics: Metrics = scope["app"].state.service.metrics
+    metrics.count(method, route, status, seconds)
+    say(
+        "A request was answered.",
+        method=method if method.isalpha() else "?",
+        route=route,
+        status=status,
+        milliseconds=round(seconds * 1000, 1),
+        key=getattr(scope.get("state", {}).get("key"), "id", "-"),
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from autotune.api.errors import DatabaseUnavailable
 from autotune.api.jobs import Jobs
+from autotune.api.log import say
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -44,11 +47,7 @@ class Metrics:
         self._latency.labels(known, route).observe(seconds)
 
     def text(self, jobs: Jobs) -> bytes:
-        """Return everything, with the state of all jobs, in Prometheus' text format.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Return everything in Prometheus' text format; of the jobs, if the database answers."""
         own = CollectorRegistry()
         own.register(_OfJobs(jobs))
         return generate_latest(self._registry) + generate_latest(own)
@@ -63,10 +62,22 @@ class _OfJobs(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield how many jobs are in each state, and the time that all have spent."""
+        """Yield what the database tells, and whether it does."""
+        try:
+            found = [self._states(), self._spent()]
+        except DatabaseUnavailable:
+            say("The metrics lack the jobs.", logging.WARNING)
+            found = []
+        what = "Whether the database answers."
+        yield GaugeMetricFamily("autotune_database_up", what, 1 if found else 0)
+        yield from found
+
+    def _states(self) -> Metric:
         states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
         for state, count in self._jobs.counts().items():
             states.add_metric([state], count)
-        yield states
+        return states
+
+    def _spent(self) -> Metric:
         spent = self._jobs.device_seconds()
-        yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
+        return CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from autotune.api.errors import DiskFull, ServiceError
+from autotune.api.http.causes import note, route_of
 from autotune.value import Value
 
 MEDIA_TYPE = "application/problem+json"
@@ -50,8 +51,9 @@ KINDS: Mapping[str, Kind] = {
     "key-missing": Kind(401, "An API key is needed"),
     "key-refused": Kind(401, "The API key is not valid"),
     "scope-missing": Kind(403, "The API key may not do this"),
+    "cross-origin": Kind(403, "The call comes from another site"),
     "superseded": Kind(409, "The attempt was superseded"),
-    "machine-unknown": Kind(503, "The machine is not known", retry_after=60),
+    "machine-unknown": Kind(503, "The machine is not known", retry_after=10),
     "database-unavailable": Kind(503, "The database does not answer", retry_after=5),
     "disk-full": Kind(503, "The disk is full", retry_after=60),
     # Of HTTP itself.
@@ -129,29 +131,20 @@ def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse(content, what.status, headers=extra, media_type=MEDIA_TYPE)
 
 
-def response_to(error: Exception) -> Response:
-    """Return the response for any error; nothing of the service's inside is in it."""
-    match error:
-        case ServiceError():
-            return answer(problem(error.kind, error.cause, error.next_step))
-        case RequestValidationError():
-            return answer(_unfit(error))
-        case HTTPException():
-            return answer(_framework(error), error.headers)
-        case OSError(errno=errno.ENOSPC):
-            return response_to(DiskFull("The disk is full.", "Tell the operator."))
-    return answer(
-        problem(
-            "internal-error",
-            "The service failed with an error of its own.",
-            "Try again; if it stays so, tell the operator the time of this call.",
-        )
-    )
+def response_to(error: Exception, route: str = "none") -> Response:
+    """Return the response for any error.
+
+    Nothing of the service's inside is in it; what is behind a fault of its own goes to the log.
+    """
+    what = _problem_of(error)
+    if what.status >= 500:
+        note(error, what.code, what.status, route)
+    return answer(what, error.headers if isinstance(error, HTTPException) else None)
 
 
-async def handle(_: Request, error: Exception) -> Response:
+async def handle(request: Request, error: Exception) -> Response:
     """Answer an error, as a handler of the framework."""
-    return response_to(error)
+    return response_to(error, route_of(request.scope))
 
 
 def of_status(status: int) -> Response:
@@ -177,6 +170,8 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
 _ALWAYS = ("bad-request", "internal-error", "database-unavailable", "disk-full")
 CLOSED = ("key-missing", "key-refused", "scope-missing")
 """What every closed route may answer with."""
+CHANGING = (*CLOSED, "cross-origin")
+"""What every route that changes something may answer with."""
 _DETAILS: Mapping[str, str] = {
     "not-found": "There is no such job.",
     "no-recommendation": "The job is running.",
@@ -184,6 +179,23 @@ _DETAILS: Mapping[str, str] = {
     "key-refused": "The API key is not valid.",
 }
 """Sentences for examples where the title is not one."""
+
+
+def _problem_of(error: Exception) -> Problem:
+    match error:
+        case ServiceError():
+            return problem(error.kind, error.cause, error.next_step)
+        case RequestValidationError():
+            return _unfit(error)
+        case HTTPException():
+            return _framework(error)
+        case OSError(errno=errno.ENOSPC):
+            return problem(DiskFull.kind, "The disk is full.", "Tell the operator.")
+    return problem(
+        "internal-error",
+        "The service failed with an error of its own.",
+        "Try again; if it stays so, tell the operator the time of this call.",
+    )
 
 
 def _unfit(error: RequestValidationError) -> Problem:

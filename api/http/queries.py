@@ -27,7 +27,7 @@ class ListQuery(Value):
 
     state: list[State] = Field(default=[], max_length=len(State))
     """Only those in one of these states."""
-    before: Annotated[Number, Field(ge=0, lt=2**53)] | None = None
+    before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
     limit: Annotated[Number, Field(ge=1, le=MOST_JOBS)] = 20
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
 
 from autotune.api.errors import SettingsError
 from autotune.api.http.app import create_app
-from autotune.api.jobs import open_database
-from autotune.api.keyholders import Keyholders
+from autotune.api.http.hosts import in_address, is_loopback
+from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
 
 GRACE_SECONDS = 3
@@ -39,24 +38,26 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
     """
     if not keys:
         _check_loopback(host)
-    listener = _listener(host, port)
-    app = create_app(_called_by(host, settings), keys=keys)
-    first = _first_key(settings) if keys else None
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    _Server(config, app, lambda: _announce(listener, first, tell)).run(sockets=[listener])
+    named = _called_by(host, settings)
+    with _listener(host, port) as listener:
+        service = _opened(named, keys=keys)
+        app = create_app(named, keys=keys, opened=service)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        ready = partial(_announce, listener, service, tell)
+        _Server(config, service, ready).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app = app
+        self._service = service
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -67,7 +68,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams first, because they would not end by themselves."""
-        self._app.state.service.streams.close()
+        self._service.streams.close()
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -77,7 +78,7 @@ class _Server(uvicorn.Server):
 
 
 def _check_loopback(host: str) -> None:
-    if host != "localhost" and not _is_loopback(host):
+    if not is_loopback(host):
         raise SettingsError(
             "A service without keys may only listen on loopback.",
             "Leave out --no-keys, or take --host 127.0.0.1.",
@@ -86,16 +87,9 @@ def _check_loopback(host: str) -> None:
 
 def _called_by(host: str, settings: Settings) -> Settings:
     """Return the settings with the name that is listened on, by which callers may call."""
-    name = f"[{host}]" if ":" in host else host
-    web = settings.web.model_copy(update={"hosts": (*settings.web.hosts, name)})
+    hosts = (*settings.web.hosts, in_address(host))
+    web = settings.web.model_copy(update={"hosts": hosts})
     return settings.model_copy(update={"web": web})
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listener(host: str, port: int) -> socket.socket:
@@ -112,18 +106,20 @@ def _listener(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _first_key(settings: Settings) -> str | None:
-    database = open_database(settings)
+def _opened(settings: Settings, *, keys: bool) -> Service:
     try:
-        made = Keyholders(database).first()
-    finally:
-        database.close()
-    return made.secret if made else None
+        return open_service(settings, keys=keys)
+    except OSError as exc:
+        raise SettingsError(
+            f"The data folder {settings.data.absolute()} cannot be made: {exc.strerror}.",
+            "Name another one in the settings, as `data`.",
+        ) from exc
 
 
-def _announce(listener: socket.socket, first: str | None, tell: Tell) -> None:
+def _announce(listener: socket.socket, service: Service, tell: Tell) -> None:
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    tell(f"autotune listens on http://{shown}:{port}")
-    if first is not None:
-        tell(f"First key, shown this once, good for everything: {first}")
+    tell(f"autotune listens on http://{in_address(host)}:{port}")
+    # Made no sooner: it would be lost if the service could not start.
+    first = service.keyholders and service.keyholders.first()
+    if first:
+        tell(f"First key, shown this once, good for everything: {first.secret}")

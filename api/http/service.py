@@ -24,37 +24,43 @@ class Service:
     database: Database
     jobs: Jobs
     offers: Offers
+    keyholders: Keyholders | None
+    """None: callers need no key."""
     guard: Guard
     metrics: Metrics
     streams: Streams
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
+        self.offers.close()
         self.streams.close()
         self.database.close()
 
 
-def open_service(settings: Settings, metrics: Metrics, *, keys: bool) -> Service:
+def open_service(settings: Settings, *, keys: bool) -> Service:
     """Return the service of some settings, with the schema up to date.
 
     Args:
         settings: The operator's.
-        metrics: Counts what happens.
         keys: Whether callers need a key.
 
     Raises:
         SettingsError: The settings are wrong.
         DatabaseUnavailable: The database does not answer.
+        OSError: The data folder cannot be made.
     """
     registry = settings.registry()
     database = open_database(settings)
     offers = Offers(settings, registry)
     jobs = Jobs(database, registry, settings.quotas, offers.machine_if_known)
+    keyholders = Keyholders(database) if keys else None
+    metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
         offers=offers,
-        guard=Guard(Keyholders(database) if keys else None),
+        keyholders=keyholders,
+        guard=Guard(keyholders),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
     )

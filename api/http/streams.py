@@ -1,17 +1,19 @@
-"""Event streams: one look at the database serves all who follow a job."""
+"""Event streams: one loop looks at each job that is followed, for all who follow it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.errors import DatabaseUnavailable, TooManyStreams
-from autotune.api.happenings import Ended
+from autotune.api.errors import DatabaseUnavailable, KeyRefused, ServiceError, TooManyStreams
+from autotune.api.happenings import AttemptEnded, Ended, Queued
 from autotune.api.http.answers import EventAnswer
 from autotune.api.http.metrics import Metrics
 from autotune.api.jobs import Jobs
@@ -20,6 +22,10 @@ from autotune.api.settings import Web
 from autotune.api.values import JobEvent
 
 HEARTBEAT = format_sse_event(comment="still there")
+RARER = 4
+"""A job that waits for a worker is looked at so many times more rarely."""
+Again = Callable[[], Awaitable[object]]
+"""Lets a caller in again, or raises what is against it."""
 
 
 class Feed:
@@ -36,10 +42,13 @@ class Feed:
         self._job_id = job_id
         self._look = look
         self._news = asyncio.Event()
+        self._waits = False
         self.told: list[bytes] = []
         """All events so far, encoded; the first one has the number one."""
         self.over = False
         """Nothing will follow."""
+        self.broken = False
+        """It is over, though the job may not be."""
         self.followers = 0
         self._task = asyncio.create_task(self._run())
 
@@ -53,18 +62,24 @@ class Feed:
     def close(self) -> None:
         """End; followers get what there is and no more."""
         self._task.cancel()
-        self.over = True
-        self._announce()
+        self._end()
 
     async def _run(self) -> None:
+        try:
+            await self._follow()
+        except Exception as exc:  # noqa: BLE001 - followers must not wait for nothing
+            self.broken = True
+            kind = type(exc).__name__
+            say("A job cannot be followed.", logging.ERROR, job=self._job_id, error=kind)
+            self._end()
+
+    async def _follow(self) -> None:
         while not self.over:
             found = await self._read()
-            self.told += map(_encoded, found)
-            self.over = bool(found) and isinstance(found[-1].body, Ended)
             if found:
-                self._announce()
+                self._take(found)
             else:
-                await asyncio.sleep(self._look)
+                await asyncio.sleep(self._look * (RARER if self._waits else 1))
 
     async def _read(self) -> tuple[JobEvent, ...]:
         after = len(self.told)
@@ -75,9 +90,47 @@ class Feed:
             say("Events cannot be read.", logging.WARNING, job=self._job_id)
             return ()
 
+    def _take(self, found: tuple[JobEvent, ...]) -> None:
+        last = found[-1].body
+        self.told += map(_encoded, found)
+        self._waits = isinstance(last, Queued | AttemptEnded)
+        self.over = isinstance(last, Ended)
+        self._announce()
+
+    def _end(self) -> None:
+        self.over = True
+        self._announce()
+
     def _announce(self) -> None:
         news, self._news = self._news, asyncio.Event()
         news.set()
+
+
+class Admission:
+    """A follower's leave to follow, which may end before the job does.
+
+    Args:
+        again: Lets the follower in again.
+        seconds: Asks at most so often.
+    """
+
+    def __init__(self, again: Again, seconds: float) -> None:
+        self._again = again
+        self._seconds = seconds
+        self._due = time.monotonic() + seconds
+
+    async def holds(self) -> bool:
+        """Return whether the follower may still follow."""
+        if time.monotonic() < self._due:
+            return True
+        self._due = time.monotonic() + self._seconds
+        try:
+            await self._again()
+        except KeyRefused:
+            return False
+        except ServiceError:
+            say("A follower's key cannot be looked up.", logging.WARNING)
+        return True
 
 
 class Streams:
@@ -94,20 +147,30 @@ class Streams:
         self._web = web
         self._metrics = metrics
         self._feeds: dict[str, Feed] = {}
-        self._open = 0
+        self._open: Counter[str] = Counter()
         self._closing = False
 
-    def follow(self, job_id: str, after: int) -> AsyncGenerator[bytes]:
-        """Return the stream of a job's events after one of them.
+    @contextmanager
+    def follow(
+        self, job_id: str, after: int, key_id: str, again: Again
+    ) -> Iterator[AsyncGenerator[bytes]]:
+        """Give the stream of a job's events; it counts as open until the block ends.
+
+        Args:
+            job_id: The job.
+            after: Number of the last event that is not wanted.
+            key_id: Of the key that follows.
+            again: Lets that key in again; the stream ends when it raises `KeyRefused`.
 
         Raises:
             TooManyStreams: As many are open as may.
         """
-        if self._open >= self._web.streams:
-            raise TooManyStreams(
-                f"{self._open} event streams are open already.", "Try again later."
-            )
-        return self._stream(job_id, after)
+        self._check(key_id)
+        feed = self._join(job_id, key_id)
+        try:
+            yield self._stream(feed, after, again)
+        finally:
+            self._leave(job_id, key_id, feed)
 
     def close(self) -> None:
         """End all streams, and let none begin."""
@@ -115,38 +178,49 @@ class Streams:
         for each in self._feeds.values():
             each.close()
 
-    async def _stream(self, job_id: str, after: int) -> AsyncGenerator[bytes]:
-        feed = self._join(job_id)
-        try:
-            while not self._closing:
-                for event in feed.told[after:]:
-                    after += 1
-                    yield event
-                if after < len(feed.told):  # More came while these were sent.
-                    continue
-                if feed.over:
-                    return
-                if not await feed.news(self._web.heartbeat):
-                    yield HEARTBEAT
-        finally:
-            self._leave(job_id, feed)
+    async def _stream(self, feed: Feed, after: int, again: Again) -> AsyncGenerator[bytes]:
+        # Half a heartbeat, so that every silence that is as long is one in which it is asked.
+        admission = Admission(again, self._web.heartbeat / 2)
+        while not self._closing:
+            for event in feed.told[after:]:
+                after += 1
+                yield event
+            if after < len(feed.told):  # More came while these were sent.
+                continue
+            if feed.over:
+                return
+            news = await feed.news(self._web.heartbeat)
+            if not await admission.holds():
+                return
+            if not news:
+                yield HEARTBEAT
 
-    def _join(self, job_id: str) -> Feed:
+    def _check(self, key_id: str) -> None:
+        total, own = self._open.total(), self._open[key_id]
+        if total >= self._web.streams:
+            raise TooManyStreams(f"{total} event streams are open already.", "Try again later.")
+        if own >= self._web.streams_per_key:
+            raise TooManyStreams(
+                f"{own} event streams of this key are open already.", "Close one and try again."
+            )
+
+    def _join(self, job_id: str, key_id: str) -> Feed:
         feed = self._feeds.get(job_id)
-        if feed is None:
+        if feed is None or feed.broken:
             feed = self._feeds[job_id] = Feed(self._jobs, job_id, self._web.look)
         feed.followers += 1
-        self._open += 1
+        self._open[key_id] += 1
         self._metrics.streams.inc()
         return feed
 
-    def _leave(self, job_id: str, feed: Feed) -> None:
+    def _leave(self, job_id: str, key_id: str, feed: Feed) -> None:
         feed.followers -= 1
-        self._open -= 1
+        self._open -= Counter([key_id])
         self._metrics.streams.dec()
         if not feed.followers:
             feed.close()
-            self._feeds.pop(job_id, None)
+            if self._feeds.get(job_id) is feed:
+                del self._feeds[job_id]
 
 
 def _encoded(event: JobEvent) -> bytes:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
 
 from autotune.api.asked import Asked
+from autotune.api.errors import no_such_job
 from autotune.api.http import examples
 from autotune.api.http.access import Reader, Writer
 from autotune.api.http.answers import (
@@ -20,11 +22,10 @@ from autotune.api.http.answers import (
 )
 from autotune.api.http.examples import event_stream, json_answer
 from autotune.api.http.limits import json_only
-from autotune.api.http.problems import CLOSED, documented
+from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.queries import ListQuery, Number, TrialsQuery
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.states import FINAL
-from autotune.api.store.reading import no_such_job
 from autotune.api.values import Job
 
 router = APIRouter(tags=["tunings"])
@@ -44,7 +45,7 @@ _FOR_SUBMIT = (
     "invalid-constraints",
     "idempotency-mismatch",
     "quota-exceeded",
-    *CLOSED,
+    *CHANGING,
 )
 
 
@@ -71,6 +72,37 @@ def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
         NotFound: There is none for this key.
     """
     return jobs.get(job_id, key.owner)
+
+
+Stream = AsyncGenerator[bytes]
+
+
+async def stream_of(
+    request: Request,
+    job: Annotated[Job, Depends(job_for_reader)],
+    here: Here,
+    key: Reader,
+    last_event_id: Annotated[
+        Number,
+        Header(
+            alias="Last-Event-ID",
+            ge=0,
+            lt=2**31,
+            description="The id of the last event that was seen; the stream goes on after it.",
+        ),
+    ] = 0,
+) -> AsyncIterator[Stream | None]:
+    """Give the events of a job, or None if all were seen; it ends when the answer is complete.
+
+    Raises:
+        TooManyStreams: As many are open as may.
+    """
+    seen = min(last_event_id, job.events)
+    if job.state in FINAL and seen == job.events:
+        yield None
+    else:
+        with here.streams.follow(job.id, seen, key.id, request.state.again) as stream:
+            yield stream
 
 
 @router.post(
@@ -108,7 +140,7 @@ def submit(
     summary="List jobs",
     responses={
         200: json_answer(examples.TUNINGS, "Some jobs, newest first."),
-        **documented("invalid-request", *CLOSED),
+        **documented(*FOR_ONE),
     },
 )
 def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> TuningsAnswer:
@@ -150,24 +182,11 @@ def trials(
         **documented(*FOR_ONE, "too-many-streams"),
     },
 )
-async def events(
-    job: Annotated[Job, Depends(job_for_reader)],
-    here: Here,
-    last_event_id: Annotated[
-        Number,
-        Header(
-            alias="Last-Event-ID",
-            ge=0,
-            lt=2**31,
-            description="The id of the last event that was seen; the stream goes on after it.",
-        ),
-    ] = 0,
-) -> Response:
+async def events(stream: Annotated[Stream | None, Depends(stream_of)]) -> Response:
     """Follow a job by server-sent events; the stream ends after the event `ended`."""
-    if job.state in FINAL and last_event_id >= job.events:
+    if stream is None:
         # A browser would otherwise come again and again.
         return Response(status_code=204)
-    stream = here.streams.follow(job.id, last_event_id)
     return EventSourceResponse(
         stream, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     )
@@ -192,7 +211,7 @@ def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> RecommendationA
     summary="Cancel a job",
     responses={
         202: json_answer(examples.CANCELLED, "Nothing of it is left within ten seconds."),
-        **documented(*FOR_ONE, "illegal-transition", "body-too-large"),
+        **documented(*FOR_ONE, "cross-origin", "illegal-transition", "body-too-large"),
     },
 )
 def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> TuningAnswer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from autotune.api.errors import NotFound, Superseded
+from autotune.api.errors import Superseded, no_such_job
 from autotune.api.happenings import Happening
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.clock import Now, live
@@ -38,7 +38,7 @@ def state_for_change(connection: Connection, job_id: str) -> State:
     query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
     found = connection.execute(query).scalar()
     if found is None:
-        raise NotFound("There is no such job.", "Check its id.")
+        raise no_such_job()
     return State(found)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, and_, case, false, func, insert, select, update
+from sqlalchemy import Connection, and_, case, exists, false, func, insert, select, update
 
 from autotune.api.happenings import AttemptEnded, Ended, Happening
 from autotune.api.states import State
@@ -27,7 +28,9 @@ from autotune.trial import Trial
 FINISHED = "finished"
 """How an attempt ended that ended its job."""
 RELEASED = "released"
-"""How an attempt ended whose worker was asked to stop."""
+"""How an attempt ended whose worker was asked to stop, or found the devices taken."""
+STUCK = "stuck"
+"""How an attempt ended whose host could not keep its files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +192,11 @@ def _standing(trial: Trial) -> dict[str, Cell]:
 
 
 def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
-    values = {"ended_at": Now(), "ending": ending, "swept": True}
+    values: dict[str, Any] = {"ended_at": Now(), "ending": ending, "swept": True}
+    if ending == STUCK:
+        mine = (trials.c.job_id == grip.job_id, trials.c.attempt == grip.attempt)
+        # Time in which nothing could be measured is not taken off the job's budget.
+        values["began_at"] = case((exists().where(*mine), attempts.c.began_at), else_=None)
     connection.execute(update(attempts).where(is_attempt(grip)).values(values))
 
 

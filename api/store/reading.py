@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
 
-from autotune.api.errors import NotFound
+from autotune.api.errors import no_such_job
 from autotune.api.states import State
 from autotune.api.store.advance import happening
 from autotune.api.store.database import Database
@@ -50,7 +50,7 @@ def page(
     owner: str | None,
     *,
     states: Collection[State] = (),
-    before: int | None = None,
+    before: str | None = None,
     limit: int,
 ) -> Page:
     """Return some jobs, newest first.
@@ -59,15 +59,20 @@ def page(
         database: Where they are.
         owner: Whose; None for everybody's.
         states: Only those in one of these; empty for all.
-        before: Only those that came before this position.
+        before: The id of a job; only those that came before it.
         limit: At most so many.
+
+    Raises:
+        NotFound: There is no job `before`, or it is somebody else's.
     """
     query = select(*_COLUMNS).order_by(jobs.c.seq.desc()).limit(limit + 1)
-    query = query.where(*_conditions(owner, states, before))
+    query = query.where(*_conditions(owner, states))
     with database.reading() as connection:
+        if before is not None:
+            query = query.where(jobs.c.seq < _position(connection, before, owner))
         found = [_job(row) for row in connection.execute(query).mappings()]
     more = len(found) > limit
-    return Page(jobs=tuple(found[:limit]), next_before=found[limit - 1].seq if more else None)
+    return Page(jobs=tuple(found[:limit]), next_before=found[limit - 1].id if more else None)
 
 
 def trials_of(
@@ -118,19 +123,20 @@ def events_of(
         )
 
 
-def recommendation_of(database: Database, job_id: str, owner: str | None) -> str | None:
-    """Return the recommendation of a job as JSON, or None if it has none.
+def recommendation_of(
+    database: Database, job_id: str, owner: str | None
+) -> tuple[State, str | None]:
+    """Return the state of a job and, if it has one, its recommendation as JSON: of one moment.
 
     Raises:
         NotFound: There is no such job, or it is somebody else's.
     """
     with database.reading() as connection:
-        query = _of(select(jobs.c.recommendation), job_id, owner)
+        query = _of(select(jobs.c.state, jobs.c.recommendation), job_id, owner)
         row = connection.execute(query).first()
     if row is None:
         raise no_such_job()
-    found: str | None = row.recommendation
-    return found
+    return State(row.state), row.recommendation
 
 
 def counts(database: Database) -> dict[State, int]:
@@ -156,26 +162,24 @@ def spent(job_id: ColumnElement[str] | str) -> ColumnElement[float]:
     return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
 
 
-def no_such_job() -> NotFound:
-    """Return the error of a job that is not there for whoever asks."""
-    return NotFound("There is no such job.", "Check its id.")
-
-
 def _of(query: Select[Any], job_id: str, owner: str | None) -> Select[Any]:
     query = query.where(jobs.c.id == job_id)
     return query if owner is None else query.where(jobs.c.owner == owner)
 
 
-def _conditions(
-    owner: str | None, states: Collection[State], before: int | None
-) -> list[ColumnElement[bool]]:
+def _position(connection: Connection, job_id: str, owner: str | None) -> int:
+    found: int | None = connection.execute(_of(select(jobs.c.seq), job_id, owner)).scalar()
+    if found is None:
+        raise no_such_job()
+    return found
+
+
+def _conditions(owner: str | None, states: Collection[State]) -> list[ColumnElement[bool]]:
     found = []
     if owner is not None:
         found.append(jobs.c.owner == owner)
     if states:
         found.append(jobs.c.state.in_(states))
-    if before is not None:
-        found.append(jobs.c.seq < before)
     return found
 
 

@@ -6,6 +6,7 @@ before it has read its order, so that it never runs without being recorded.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -13,11 +14,13 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from autotune.api.failpoints import FailPoint, reach
+from autotune.api.log import say
 from autotune.api.settings import LOCAL
 from autotune.api.work import messages, processes
 from autotune.api.work.interruptible import InterruptibleEngine
 from autotune.api.work.messages import STUDY, Message, Order, message
-from autotune.errors import AutotuneError
+from autotune.api.work.trouble import detail, last_word
+from autotune.errors import OutputError
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Engine
 from autotune.run.exclusive import exclusive
@@ -38,11 +41,15 @@ def main(arguments: list[str]) -> None:
     order = Order.model_validate_json(line)
     try:
         result = _search(order, tell)
-    except AutotuneError as exc:
-        tell(messages.GaveUp(reason=str(exc)))
+    except Exception as exc:
+        last = last_word(exc)
+        if last is None:
+            raise
+        tell(last)
         return
     reach(FailPoint.TOLD_NOTHING)
     tell(messages.Found(recommendation=result))
+    _save(result, order)
 
 
 def _teller(channel: int) -> Tell:
@@ -75,6 +82,14 @@ def _search(order: Order, tell: Tell) -> Recommendation:
         return tune(_request(order), running, _observer(order, tell), host)
 
 
+def _save(result: Recommendation, order: Order) -> None:
+    """Write the files of a result, which is told already; only the operator may miss them."""
+    try:
+        result.save(order.out)
+    except (OutputError, OSError) as exc:
+        say("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
+
+
 def _machine(order: Order, tell: Tell) -> AbstractContextManager[None]:
     """Wait for a search that somebody runs on this machine without the service."""
     return exclusive(order.name, lambda text: tell(messages.Said(text=text)))
@@ -97,6 +112,7 @@ def _request(order: Order) -> TuningRequest:
         out=order.out,
         study=STUDY,
         resume=order.study is not None,
+        files=False,
     )
 
 

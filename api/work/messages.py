@@ -105,10 +105,23 @@ class GaveUp(Value):
 
     kind: Literal["gave up"] = "gave up"
     reason: str
+    """For whoever asked for the job."""
+    detail: str | None = None
+    """For the log alone."""
 
 
+class Stuck(Value):
+    """The search could not use its folder, which is no fault of the job."""
+
+    kind: Literal["stuck"] = "stuck"
+    detail: str
+    """For the log alone."""
+
+
+Answer = Found | GaveUp | Stuck
+"""What the search says at last."""
 Message = Annotated[
-    Begun | Prepared | RunBegun | RunOver | TrialStarted | TrialDone | Said | Found | GaveUp,
+    Begun | Prepared | RunBegun | RunOver | TrialStarted | TrialDone | Said | Answer,
     Field(discriminator="kind"),
 ]
 message = TypeAdapter[Message](Message)

@@ -15,7 +15,7 @@ from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.values import Grip
 from autotune.api.work.lease import Lease
-from autotune.api.work.messages import Begun, Found, GaveUp, Message
+from autotune.api.work.messages import Answer, Begun, Message
 from autotune.api.work.reports import report
 from autotune.api.work.tuner import Tuner
 
@@ -73,7 +73,7 @@ class Supervision:
         self._unwritten: deque[attempts.Report] = deque()
         self._began: float | None = None
         self._asked: tuple[Cause, float] | None = None
-        self.answer: Found | GaveUp | None = None
+        self.answer: Answer | None = None
         """What the process said at last."""
 
     def follow(self) -> Cause:
@@ -102,7 +102,7 @@ class Supervision:
             self._unwritten.append(report(self._heard, each))
             if isinstance(each, Begun):
                 self._began = time.monotonic()
-            elif isinstance(each, Found | GaveUp):
+            elif isinstance(each, Answer):
                 self.answer = each
 
     def _write(self) -> None:

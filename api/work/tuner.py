@@ -17,6 +17,7 @@ from autotune.api.settings import PREFIX
 from autotune.api.values import Birth
 from autotune.api.work import processes
 from autotune.api.work.messages import Message, Order, message
+from autotune.api.work.places import Places
 
 # As in `autotune.run.forking`: the worker's own module path finds the same autotune.
 _PROGRAM = (
@@ -33,35 +34,41 @@ class Tuner:
 
     Args:
         marker: What its environment holds.
-        root: The folder from which the workload's files are named.
+        places: The operator's folders; it runs in the root, and its texts lose them.
         log: File for what it prints.
         adopts: Whether this process adopts orphans, and has no other children.
+
+    Raises:
+        OSError: The log cannot be written, or no process be started.
     """
 
-    def __init__(self, marker: str, root: Path, log: Path, *, adopts: bool) -> None:
+    def __init__(self, marker: str, places: Places, log: Path, *, adopts: bool) -> None:
         self._marker = marker
+        self._places = places
         self._adopts = adopts
         self._received = b""
         self._channel, theirs = os.pipe()
+        try:
+            self._process = self._started(theirs, log)
+        except OSError:
+            os.close(self._channel)
+            raise
+        finally:
+            os.close(theirs)
+
+    def _started(self, channel: int, log: Path) -> subprocess.Popen[bytes]:
+        program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(channel)]
         with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    _PROGRAM,
-                    str(os.getpid()),
-                    str(theirs),
-                    json.dumps([str(Path(each).absolute()) for each in sys.path]),
-                ],
-                env=_environment(os.environ, marker),
-                cwd=root,
-                pass_fds=[theirs],
+            return subprocess.Popen(
+                [*program, json.dumps([str(Path(each).absolute()) for each in sys.path])],
+                env=_environment(os.environ, self._marker),
+                cwd=self._places.root,
+                pass_fds=[channel],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
-        os.close(theirs)
 
     @property
     def birth(self) -> Birth | None:
@@ -93,7 +100,7 @@ class Tuner:
                 break
             *whole, self._received = (self._received + data).split(b"\n")
             lines += whole
-        return [message.validate_json(line) for line in lines]
+        return [self._places.told(message.validate_json(line)) for line in lines]
 
     def interrupt(self) -> None:
         """Ask it to end with what it has found."""

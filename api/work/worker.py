@@ -26,15 +26,21 @@ from autotune.api.store import attempts, leases, submissions
 from autotune.api.store.database import Database
 from autotune.api.values import Claimed, Outcome, Post
 from autotune.api.work import processes
+from autotune.api.work.chore import Chore
 from autotune.api.work.cleanup import sweep
 from autotune.api.work.lease import Lease
-from autotune.api.work.messages import Found, GaveUp, Order
+from autotune.api.work.messages import Answer, Found, GaveUp, Order, Stuck
 from autotune.api.work.orders import folder, order
+from autotune.api.work.places import Places
 from autotune.api.work.supervision import Cause, Supervision
+from autotune.api.work.trouble import UNUSABLE, detail
 from autotune.api.work.tuner import Tuner
 
+_HELD = "Processes of an earlier attempt hold the devices."
 _KEY_SECONDS = 7 * 24 * 3600.0
 """After so long an idempotency key may be used for something else."""
+FORGET_SECONDS = 3600.0
+"""Between looks for such keys."""
 
 
 class Worker:
@@ -51,6 +57,8 @@ class Worker:
         self._settings = settings
         self._registry = settings.registry()
         self._adopts = adopts
+        self._places = Places(settings)
+        self._forgetting = Chore(self._forget_keys, FORGET_SECONDS)
         self._stop = Event()
         self._post = Post(
             worker=f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}",
@@ -64,20 +72,26 @@ class Worker:
 
     def run(self) -> None:
         """End what earlier workers left on this host, then run jobs until asked to stop."""
-        self._tidy()
+        with suppress(DatabaseUnavailable):
+            sweep(self._database, self._post.host)
         while not self._stop.is_set():
-            try:
-                worked = self.run_one()
-            except DatabaseUnavailable as exc:
-                say("The database does not answer.", logging.WARNING, error=_root(exc))
-                worked = False
-            if not worked:
+            self._tidy()
+            if not self._run_one_if_it_can():
                 self._stop.wait(self._settings.patience.idle)
 
     def _tidy(self) -> None:
         with suppress(DatabaseUnavailable):
-            sweep(self._database, self._post.host)
-            submissions.forget_keys(self._database, _KEY_SECONDS)
+            self._forgetting.do_if_due()
+
+    def _forget_keys(self) -> None:
+        submissions.forget_keys(self._database, _KEY_SECONDS)
+
+    def _run_one_if_it_can(self) -> bool:
+        try:
+            return self.run_one()
+        except DatabaseUnavailable as exc:
+            say("The database does not answer.", logging.WARNING, error=_root(exc))
+            return False
 
     def run_one(self) -> bool:
         """Run the next job, if there is one; return whether there was.
@@ -102,10 +116,7 @@ class Worker:
     def _attempt(self, claimed: Claimed) -> State:
         lease = Lease(self._database, claimed.grip, self._settings.patience)
         if not sweep(self._database, self._post.host):
-            reason = "Processes of an earlier attempt hold the devices."
-            state = self._let_go(lease, claimed, attempts.RELEASED, reason)
-            self._stop.wait(self._settings.patience.lease)
-            return state
+            return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
         reach(FailPoint.SWEPT)
         refused = self._refusal(claimed)
@@ -126,14 +137,13 @@ class Worker:
         return None
 
     def _tune(self, lease: Lease, claimed: Claimed, what: Order) -> State:
-        with self._tuner(lease, claimed) as tuner:
+        try:
+            tuner = self._started(claimed)
+        except OSError as exc:
+            return self._stuck(lease, claimed, detail(exc))
+        with self._ended_at_last(tuner, lease, claimed):
             reach(FailPoint.STARTED)
-            birth = tuner.birth
-            if birth is not None:
-                lease.insist(lambda: attempts.note_process(self._database, claimed.grip, birth))
-                reach(FailPoint.RECORDED)
-                tuner.go(what)
-                reach(FailPoint.ORDERED)
+            self._order(tuner, lease, claimed, what)
             supervision = Supervision(
                 self._database,
                 claimed.grip,
@@ -148,15 +158,30 @@ class Worker:
         reach(FailPoint.GONE)
         return self._conclude(lease, claimed, cause, supervision.answer, code)
 
-    @contextmanager
-    def _tuner(self, lease: Lease, claimed: Claimed) -> Iterator[Tuner]:
-        """Give the process of an attempt; nothing of it is left at the end."""
+    def _started(self, claimed: Claimed) -> Tuner:
+        """Start the process of an attempt.
+
+        Raises:
+            OSError: Its folder cannot be used, or no process be started.
+        """
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
-        log = place / "search.log"
-        tuner = Tuner(claimed.marker, self._settings.root, log, adopts=self._adopts)
+        return Tuner(claimed.marker, self._places, place / "search.log", adopts=self._adopts)
+
+    def _order(self, tuner: Tuner, lease: Lease, claimed: Claimed, what: Order) -> None:
+        """Record the process, and then give it its order."""
+        birth = tuner.birth
+        if birth is not None:
+            lease.insist(lambda: attempts.note_process(self._database, claimed.grip, birth))
+            reach(FailPoint.RECORDED)
+            tuner.go(what)
+            reach(FailPoint.ORDERED)
+
+    @contextmanager
+    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: Claimed) -> Iterator[None]:
+        """Leave nothing of the process of an attempt, however it goes."""
         try:
-            yield tuner
+            yield
         finally:
             while not tuner.end():
                 # The devices are not free, so the lease is kept.
@@ -169,20 +194,34 @@ class Worker:
         lease: Lease,
         claimed: Claimed,
         cause: Cause,
-        answer: Found | GaveUp | None,
+        answer: Answer | None,
         code: int | None,
     ) -> State:
+        if isinstance(answer, Stuck):
+            return self._stuck(lease, claimed, answer.detail)
         if cause is Cause.DIED:
             reason = f"The search's process {_death(code)}."
             return self._let_go(lease, claimed, leases.DIED, reason)
         if cause is Cause.STOPPED:
             reason = "The worker was asked to stop."
             return self._let_go(lease, claimed, attempts.RELEASED, reason)
+        _log_detail(claimed, answer)
         return self._finish(lease, claimed, _outcome(cause, answer))
 
     def _finish(self, lease: Lease, claimed: Claimed, outcome: Outcome) -> State:
         state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
         reach(FailPoint.FINISHED)
+        return state
+
+    def _stuck(self, lease: Lease, claimed: Claimed, error: str) -> State:
+        """Put a job back that this host cannot run now, which is no fault of the job."""
+        say("A job's folder cannot be used.", logging.ERROR, job=claimed.job.id, error=error)
+        return self._put_back(lease, claimed, attempts.STUCK, UNUSABLE)
+
+    def _put_back(self, lease: Lease, claimed: Claimed, ending: str, reason: str) -> State:
+        """Let go of a job, and take none for a while: the next one would fare no better."""
+        state = self._let_go(lease, claimed, ending, reason)
+        self._stop.wait(self._settings.patience.lease)
         return state
 
     def _let_go(self, lease: Lease, claimed: Claimed, ending: str, reason: str) -> State:
@@ -206,7 +245,13 @@ def _root(error: DatabaseUnavailable) -> str:
     return (str(said).splitlines() or [""])[0]
 
 
-def _outcome(cause: Cause, answer: Found | GaveUp | None) -> Outcome:
+def _log_detail(claimed: Claimed, answer: Answer | None) -> None:
+    if isinstance(answer, GaveUp) and answer.detail:
+        job = claimed.job.id
+        say("The engine could not run a search.", logging.ERROR, job=job, error=answer.detail)
+
+
+def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
     match answer:
         case Found(recommendation=result):
             return Outcome(

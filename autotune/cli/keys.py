@@ -12,6 +12,7 @@ import typer
 
 from autotune.cli.consoles import put, say, show
 from autotune.cli.guard import guarded
+from autotune.cli.settings_file import SettingsFile
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from autotune.api.keyholders import Keyholders
     from autotune.api.keys import Key, Scope
+    from autotune.api.settings import Settings
+    from autotune.api.store.database import Database
 
 app = typer.Typer(
     help="Make, list and revoke the service's API keys.",
@@ -26,10 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-SettingsFile = Annotated[
-    Path | None,
-    typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
-]
 DAY_SECONDS = 86400.0
 
 
@@ -86,15 +85,41 @@ app.command()(revoke)
 
 @contextmanager
 def _keyholders(settings: Path | None) -> Iterator[Keyholders]:
-    from autotune.api.jobs import open_database
     from autotune.api.keyholders import Keyholders
     from autotune.api.settings import load_settings
 
-    database = open_database(load_settings(settings))
+    database = _existing(load_settings(settings))
     try:
         yield Keyholders(database)
     finally:
         database.close()
+
+
+def _existing(settings: Settings) -> Database:
+    """Return the database as it is: nothing is made here, and no table is changed."""
+    from autotune.api.errors import SettingsError
+    from autotune.api.migrations import is_current
+    from autotune.api.store.database import Database
+
+    database = Database(settings.database_url)
+    if not _is_there(settings.database_url):
+        raise SettingsError(
+            f"There is no service in {settings.data.absolute()} yet.",
+            "Start `autotune serve` once, or come to its folder, or name its --settings.",
+        )
+    if not is_current(database):
+        raise SettingsError(
+            "The service's database has not the tables of this version.",
+            "Start `autotune serve` once.",
+        )
+    return database
+
+
+def _is_there(url: str) -> bool:
+    from sqlalchemy import make_url
+
+    found = make_url(url)
+    return found.get_backend_name() != "sqlite" or Path(found.database or "").is_file()
 
 
 def _scopes(given: list[str] | None) -> list[Scope]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from autotune.cli.consoles import put, say
 from autotune.cli.guard import guarded
+from autotune.cli.settings_file import SettingsFile
+from autotune.errors import UsageError
 
 app = typer.Typer(
     help="Take tuning jobs over HTTP and run them: everything on one machine, or a part alone.",
@@ -23,11 +23,8 @@ NoKeys = Annotated[
     bool,
     typer.Option("--no-keys", help="Let everybody on this machine do everything; loopback only."),
 ]
-SettingsFile = Annotated[
-    Path | None,
-    typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
-]
 LOCAL_HOST, USUAL_PORT = "127.0.0.1", 8321
+_OF_THE_API = {"host": "--host", "port": "--port", "no_keys": "--no-keys"}
 
 
 @guarded
@@ -40,20 +37,23 @@ def everything(
     settings: SettingsFile = None,
 ) -> None:
     """Serve the API and run a worker, until Ctrl-C or SIGTERM."""
+    context.obj = settings  # For a part that is named, and has no file of its own.
     if context.invoked_subcommand is not None:
-        return
+        return _refuse_lost(context)
     from autotune.cli.supervised import Part, supervise
 
-    _take(settings)
+    file = ("--settings", str(settings.absolute())) if settings else ()
     flags = ("--no-keys",) if no_keys else ()
-    api = ("serve", "api", "--host", host, "--port", str(port), *flags)
-    parts = [Part(name="API", command=api), Part(name="worker", command=("serve", "worker"))]
+    api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
+    worker = ("serve", "worker", *file)
+    parts = [Part(name="API", command=api), Part(name="worker", command=worker)]
     raise typer.Exit(supervise(parts, say))
 
 
 @guarded
 def api(
     *,
+    context: typer.Context,
     host: Host = LOCAL_HOST,
     port: Port = USUAL_PORT,
     no_keys: NoKeys = False,
@@ -64,15 +64,17 @@ def api(
     from autotune.api.settings import load_settings
 
     _log()
-    serve(load_settings(settings), host, port, lambda text: put(f"{text}\n"), keys=not no_keys)
+    given = load_settings(settings or context.obj)
+    serve(given, host, port, lambda text: put(f"{text}\n"), keys=not no_keys)
 
 
 @guarded
-def worker(*, settings: SettingsFile = None) -> None:
+def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run a worker alone: it takes one job after the other."""
     from autotune.api.work.worker import main
 
-    main([str(settings)] if settings else [])
+    file = settings or context.obj
+    main([str(file)] if file else [])
 
 
 app.callback(invoke_without_command=True)(everything)
@@ -80,12 +82,15 @@ app.command()(api)
 app.command()(worker)
 
 
-def _take(settings: Path | None) -> None:
-    """Let the parts read the same settings file."""
-    if settings is not None:
-        from autotune.api.settings import FILE
-
-        os.environ[FILE] = str(settings.absolute())
+def _refuse_lost(context: typer.Context) -> None:
+    """Raise UsageError where an option stands before the part that it is meant for."""
+    for name, option in _OF_THE_API.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(
+                f"{option} before {context.invoked_subcommand} would have no effect.",
+                f"Write it last: autotune serve api {option} ...",
+            )
 
 
 def _log() -> None:

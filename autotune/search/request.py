@@ -23,3 +23,5 @@ class TuningRequest(Value):
     storage: str | None = None
     """SQLAlchemy URL of the study's database; None puts it beside the other files."""
     resume: bool = False
+    files: bool = True
+    """Whether the result is written into `out`; whoever keeps it elsewhere may do without."""

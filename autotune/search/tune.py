@@ -58,7 +58,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
 def tune(
     request: TuningRequest, engine: Engine, observer: Observer = nobody, host: Host = NO_HOST
 ) -> Recommendation:
-    """Search, decide, and write the files.
+    """Search, decide, and write the files if they are wanted.
 
     Args:
         request: What to tune.
@@ -104,7 +104,8 @@ def tune(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
             result = _with_remark(result, meter)
-            result.save(request.out)
+            if request.files:
+                result.save(request.out)
         finally:
             study.flush()
     past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,9 +76,9 @@ def told(process: subprocess.Popen[str], pattern: str) -> str:
     return found[1]
 
 
-@pytest.fixture(scope="module")
-def serving(project: Path, command: Path) -> Iterator[Serving]:
-    """A service at its first start."""
+@contextmanager
+def running(command: Path, project: Path) -> Iterator[Serving]:
+    """Give a service at its first start."""
     process, log = start(command, project)
     try:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
@@ -87,6 +89,20 @@ def serving(project: Path, command: Path) -> Iterator[Serving]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def serving(project: Path, command: Path) -> Iterator[Serving]:
+    """A service that several tests use, and none ends."""
+    with running(command, project) as service:
+        yield service
+
+
+@pytest.fixture
+def apart(project: Path, tmp_path: Path) -> Path:
+    """A project folder in which nothing was served yet."""
+    shutil.copytree(project / "examples", tmp_path / "examples")
+    return tmp_path
 
 
 def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> None:
@@ -132,6 +148,7 @@ def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:
 
 def test_the_log_holds_no_secret(serving: Serving) -> None:
     """Neither the key nor what it is sent with."""
+    assert serving.client.get("/v1/tunings").status_code == 200
     text = serving.log.read_text()
     assert "A request was answered." in text
     assert serving.client.headers["authorization"].split()[1] not in text
@@ -147,29 +164,41 @@ def test_a_key_of_the_command_line_is_good_at_once(
     assert serving.client.get("/v1/tunings", headers=header).json()["tunings"] == []
 
 
-def test_ctrl_c_ends_everything(serving: Serving) -> None:
+def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
     """No process is left, a follower is let go, and the exit code is 0."""
-    client = serving.client
     asked = {**ASKED, "max_trials": None, "space": "cpu"}
-    where = client.post("/v1/tunings", json=asked).headers["location"]
-    family = serving.family()
-    began = time.monotonic()
-    with client.stream("GET", f"{where}/events") as stream:
-        serving.process.send_signal(signal.SIGINT)
-        assert [*stream.iter_lines()]
-    assert serving.process.wait(15) == 0
-    assert time.monotonic() - began < 10
-    _, alive = psutil.wait_procs(family, timeout=5)
-    assert alive == []
+    with running(command, apart) as serving:
+        client = serving.client
+        where = client.post("/v1/tunings", json=asked).headers["location"]
+        until(lambda: client.get(where).json()["progress"]["trials"] > 0)
+        family = serving.family()
+        began = time.monotonic()
+        with client.stream("GET", f"{where}/events") as stream:
+            serving.process.send_signal(signal.SIGINT)
+            assert [*stream.iter_lines()]
+        assert serving.process.wait(15) == 0
+        assert time.monotonic() - began < 10
+        _, alive = psutil.wait_procs(family, timeout=5)
+        assert alive == []
 
 
-def test_nothing_is_left_when_the_supervisor_is_killed(project: Path, command: Path) -> None:
-    """Its parts die with it, however it dies; and no second start prints a key."""
-    process, _ = start(command, project)
-    told(process, r"(http://\S+)")
-    family = psutil.Process(process.pid).children(recursive=True)
-    assert len(family) >= 2
-    process.kill()
+def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Path) -> None:
+    """Its parts die with it, however it dies."""
+    with running(command, apart) as serving:
+        family = serving.family()[1:]
+        assert len(family) >= 2
+        serving.process.kill()
+        _, alive = psutil.wait_procs(family, timeout=5)
+        assert alive == []
+
+
+def test_a_second_start_prints_no_key(apart: Path, command: Path) -> None:
+    """The first key was shown, and is good."""
+    with running(command, apart) as first:
+        header = first.client.headers["authorization"]
+    process, _ = start(command, apart)
+    address = told(process, r"(http://\S+)")
+    answer = httpx.get(f"{address}/v1/tunings", headers={"Authorization": header})
+    process.terminate()
     assert process.communicate()[0] == ""
-    _, alive = psutil.wait_procs(family, timeout=5)
-    assert alive == []
+    assert answer.status_code == 200

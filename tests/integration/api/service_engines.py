@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.errors import EngineError, FactoryFailed
+from autotune.machine import Machine
 from autotune.run.engine import RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 
@@ -73,6 +77,49 @@ class Deadly(FakeEngine):
         return super().run(request, watch)
 
 
+class Filling(FakeEngine):
+    """After two trials no file may grow any more, as on a full disk."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer twice, then try to write."""
+        result = super().run(request, watch)
+        if len(self.requests) > 2:
+            _fill()
+            (request.folder / "output.txt").write_bytes(b"x" * 100_000)
+        return result
+
+
+class Unsaved(FakeEngine):
+    """Puts a folder where the result's program should be written."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer, once nothing can be saved."""
+        out = next(each.parent for each in request.folder.parents if each.name == "trials")
+        (out / "train.py").mkdir(exist_ok=True)
+        return super().run(request, watch)
+
+
+class Broken(FakeEngine):
+    """Cannot start its processes."""
+
+    def machine(self) -> Machine:
+        """Fail."""
+        raise EngineError(f"{Path.cwd()}/python cannot be started.")
+
+
+class Complaining(FakeEngine):
+    """Finds the workload wrong."""
+
+    def machine(self) -> Machine:
+        """Fail."""
+        raise FactoryFailed(f"{Path.cwd()}/examples/digits.py raised: no digits.")
+
+
+def _fill() -> None:
+    """Let no file of this process grow beyond a few pages."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+
+
 def quick() -> FakeEngine:
     """Return an engine that takes no time."""
     return FakeEngine(_speed)
@@ -96,3 +143,29 @@ def stubborn() -> FakeEngine:
 def deadly() -> FakeEngine:
     """Return an engine that dies."""
     return Deadly(_speed)
+
+
+def full() -> FakeEngine:
+    """Return an engine on a disk that is full already."""
+    _fill()
+    return FakeEngine(_speed)
+
+
+def filling() -> FakeEngine:
+    """Return an engine whose disk gets full."""
+    return Filling(_speed)
+
+
+def unsaved() -> FakeEngine:
+    """Return an engine after which no result can be saved."""
+    return Unsaved(_speed)
+
+
+def broken() -> FakeEngine:
+    """Return an engine that does not work."""
+    return Broken(_speed)
+
+
+def complaining() -> FakeEngine:
+    """Return an engine that dislikes the workload."""
+    return Complaining(_speed)

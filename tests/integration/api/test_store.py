@@ -320,3 +320,31 @@ def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: A
     attempts.finish(database, grip, DONE)
     assert jobs.submit(asked, "me").state is State.QUEUED
     assert jobs.get(job.id, "me").state is State.DONE
+
+
+def used_by(database: Database, grip: Grip, said: Report) -> float:
+    """End an attempt of a hundred seconds as stuck; return what the next one finds used."""
+    attempts.record(database, grip, said)
+    with database.writing() as connection:
+        earlier = tables.attempts.c.began_at - 100
+        connection.execute(update(tables.attempts).values(began_at=earlier))
+    attempts.let_go(database, grip, attempts.STUCK, "The disk was full.")
+    found = take(database)
+    assert (found.deaths, found.killers) == (0, ())
+    return found.used_seconds
+
+
+def test_an_attempt_that_was_stuck_is_no_death(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """It takes nothing off the budget either, as nothing came of it."""
+    jobs.submit(asked, "me")
+    said = Report(number=1, began=True, running=Configuration())
+    assert used_by(database, take(database).grip, said) == 0
+
+
+def test_time_that_was_measured_in_is_used(database: Database, jobs: Jobs, asked: Asked) -> None:
+    """The trials of an attempt that was stuck later are kept, so they are paid for."""
+    jobs.submit(asked, "me")
+    said = Report(number=1, began=True, trial=trial())
+    assert used_by(database, take(database).grip, said) == pytest.approx(100, abs=5)

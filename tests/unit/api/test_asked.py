@@ -69,3 +69,19 @@ def test_equal_requests_have_equal_fingerprints(asked: Asked) -> None:
     """A request is recognised when it comes again."""
     assert asked.fingerprint == Asked(workload="digits").fingerprint
     assert asked.fingerprint != Asked(workload="digits", seed=1).fingerprint
+
+
+def test_the_order_of_members_makes_no_other_request() -> None:
+    """A client that sends the same object in another order repeats its request."""
+    one, other = ({"a": 1, "b": 2.0}, {"b": 2.0, "a": 1})
+    first = Asked.model_validate({"workload": "digits", "params": one})
+    again = Asked.model_validate({"params": other, "workload": "digits"})
+    assert first.fingerprint == again.fingerprint
+
+
+@pytest.mark.parametrize("other", [{"a": 2, "b": 1}, {"a": 1.0, "b": 2}, {"a": True, "b": 2}, {}])
+def test_other_parameters_make_another_request(other: dict[str, object]) -> None:
+    """Values belong to their names, and keep their type."""
+    first = Asked.model_validate({"workload": "digits", "params": {"a": 1, "b": 2}})
+    second = Asked.model_validate({"workload": "digits", "params": other})
+    assert first.fingerprint != second.fingerprint

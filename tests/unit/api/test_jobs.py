@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from autotune.api.asked import Asked
@@ -12,14 +14,17 @@ from autotune.api.errors import (
     NoRecommendation,
     NotFound,
     QuotaExceeded,
+    SpaceNotRunnable,
 )
 from autotune.api.happenings import Cancelling, Ended, Queued
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas
 from autotune.api.states import State
+from autotune.api.store import reading
 from autotune.api.store.database import Database
 from autotune.api.store.submissions import forget_keys
 from autotune.api.workloads import Registry
+from autotune.testing import FAKE_MACHINE
 
 
 def test_a_job_waits_after_it_was_submitted(jobs: Jobs, asked: Asked) -> None:
@@ -142,3 +147,57 @@ def test_a_failed_job_cannot_be_cancelled(jobs: Jobs, asked: Asked, database: Da
         connection.exec_driver_sql("UPDATE jobs SET state = 'failed'")
     with pytest.raises(IllegalTransition):
         jobs.cancel(job.id, "me")
+
+
+def test_a_page_does_not_tell_how_many_jobs_there_are(jobs: Jobs, asked: Asked) -> None:
+    """The next one begins after a job, which the caller knows already."""
+    jobs.submit(asked, "you")
+    mine = [jobs.submit(asked, "me").id for _ in range(2)]
+    assert jobs.page("me", limit=1).next_before == mine[1]
+    assert [each.id for each in jobs.page("me", before=mine[1]).jobs] == mine[:1]
+
+
+def test_a_page_begins_after_a_job_of_ones_own(jobs: Jobs, asked: Asked) -> None:
+    """A job of somebody else's looks like none, even though its place is known."""
+    theirs = jobs.submit(asked, "you").id
+    jobs.submit(asked, "me")
+    for unknown in (theirs, "0" * 24):
+        with pytest.raises(NotFound):
+            jobs.page("me", before=unknown)
+    assert jobs.page(None, before=theirs).jobs == ()
+
+
+def test_a_page_is_filtered_by_state_wherever_it_begins(jobs: Jobs, asked: Asked) -> None:
+    """The job that it begins after may be in any state."""
+    older, newer = jobs.submit(asked, "me"), jobs.submit(asked, "me")
+    jobs.cancel(newer.id, "me")
+    found = jobs.page("me", states=[State.QUEUED], before=newer.id)
+    assert [each.id for each in found.jobs] == [older.id]
+
+
+def test_a_job_that_ends_meanwhile_is_told_as_it_was(
+    jobs: Jobs, asked: Asked, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State and recommendation are of one moment, so that no finished job seems to have none."""
+    job = jobs.submit(asked, "me")
+    read = reading.recommendation_of
+
+    def read_and_end(*arguments: Any) -> tuple[State, str | None]:
+        found = read(*arguments)
+        with database.writing() as connection:
+            connection.exec_driver_sql("UPDATE jobs SET state = 'done', recommendation = '{}'")
+        return found
+
+    monkeypatch.setattr(reading, "recommendation_of", read_and_end)
+    with pytest.raises(NoRecommendation, match=r"queued.*Wait"):
+        jobs.recommendation(job.id, "me")
+
+
+def test_a_space_is_checked_where_the_machine_is_known(
+    database: Database, registry: Registry, quotas: Quotas
+) -> None:
+    """Nobody waits for it: while it is not known, the job's worker finds out."""
+    tpus = Asked(workload="digits", space="tpu")
+    with pytest.raises(SpaceNotRunnable):
+        Jobs(database, registry, quotas, lambda: FAKE_MACHINE).submit(tpus, "me")
+    assert Jobs(database, registry, quotas, lambda: None).submit(tpus, "me").owner == "me"

@@ -67,3 +67,11 @@ def test_a_missing_scope_is_named(holders: Keyholders) -> None:
     made.key.require(Scope.READ)
     with pytest.raises(ScopeMissing, match="tunings:write"):
         made.key.require(Scope.WRITE)
+
+
+def test_an_administrator_may_look_and_not_ask(holders: Keyholders) -> None:
+    """Seeing everybody's jobs includes one's own; changing them is another matter."""
+    key = holders.hand_out("ops", [Scope.ADMIN]).key
+    key.require(Scope.READ)
+    with pytest.raises(ScopeMissing):
+        key.require(Scope.WRITE)

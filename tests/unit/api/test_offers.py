@@ -2,65 +2,149 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from types import ModuleType
 
 import pytest
 
 from autotune.api.errors import MachineUnknown
-from autotune.api.offers import Offers
+from autotune.api.log import logger
+from autotune.api.offers import Alone, Offers
 from autotune.api.settings import load_settings
 from autotune.api.workloads import Registry
 from autotune.errors import EngineError
+from autotune.run.exclusive import Tell, exclusive
 from autotune.testing import FAKE_MACHINE, FakeEngine
+
+Engines = Callable[[Callable[[], FakeEngine]], None]
+NAME = "engines_of_a_test"
+
+
+@contextmanager
+def at_once(what: str, tell: Tell) -> Iterator[None]:
+    """Nothing is timed on the machine."""
+    tell(f"{what} begins")
+    yield
 
 
 @pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> list[FakeEngine]:
-    """Those that were made by the engine that the settings name."""
-    made: list[FakeEngine] = []
+def made() -> list[FakeEngine]:
+    """The engines that were made."""
+    return []
 
-    def engine() -> FakeEngine:
+
+@pytest.fixture
+def engine_is(monkeypatch: pytest.MonkeyPatch, made: list[FakeEngine]) -> Engines:
+    """Sets the engine that the settings name; at first it is one that works."""
+
+    def put(engine: Callable[[], FakeEngine]) -> None:
+        module = ModuleType(NAME)
+        module.engine = engine  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, NAME, module)
+
+    def working() -> FakeEngine:
         made.append(FakeEngine(lambda _: 1.0))
         return made[-1]
 
-    def broken() -> FakeEngine:
-        raise EngineError("TensorFlow cannot be imported.")
-
-    module = ModuleType("engines_of_a_test")
-    module.engine, module.broken = engine, broken  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    return made
+    put(working)
+    return put
 
 
-def offers(engine: str, registry: Registry, **settings: object) -> Offers:
-    return Offers(load_settings(engine=f"engines_of_a_test:{engine}", **settings), registry)
+def offers(registry: Registry, alone: Alone = at_once, **settings: object) -> Offers:
+    return Offers(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry, alone)
 
 
-def test_the_machine_is_looked_at_once(engines: list[FakeEngine], registry: Registry) -> None:
+@pytest.mark.usefixtures("engine_is")
+def test_the_machine_is_looked_at_once(made: list[FakeEngine], registry: Registry) -> None:
     """A look takes seconds; the engine is closed after it."""
-    here = offers("engine", registry)
+    here = offers(registry)
+    here.look()
+    here.look()
     assert here.machine() == here.machine_if_known() == FAKE_MACHINE
-    assert [each.closed for each in engines] == [True]
+    assert [each.closed for each in made] == [True]
     assert here.space().name == "cpu"
 
 
+@pytest.mark.usefixtures("engine_is")
+def test_nobody_waits_for_a_look(made: list[FakeEngine], registry: Registry) -> None:
+    """While a search is timed nothing is looked at, and callers are answered at once."""
+    waits, free = Event(), Event()
+
+    @contextmanager
+    def busy(_: str, __: Tell) -> Iterator[None]:
+        waits.set()
+        assert free.wait(60)
+        yield
+
+    here = offers(registry, busy)
+    looking = Thread(target=here.look)
+    looking.start()
+    assert waits.wait(60)
+    assert here.machine_if_known() is None
+    for ask in (here.machine, here.space):
+        with pytest.raises(MachineUnknown, match="not looked at yet"):
+            ask()
+    assert made == []
+    free.set()
+    looking.join()
+    assert here.machine_if_known() == FAKE_MACHINE
+
+
+def test_a_look_is_alone_on_the_machine(registry: Registry) -> None:
+    """It takes the lock of the searches."""
+    assert Offers(load_settings(), registry)._alone is exclusive
+
+
+@pytest.mark.usefixtures("engine_is")
 def test_a_machine_that_is_declared_is_not_looked_at(
-    engines: list[FakeEngine], registry: Registry
+    made: list[FakeEngine], registry: Registry
 ) -> None:
     """Jobs may be measured on another host than the API's."""
     other = FAKE_MACHINE.model_copy(update={"cpus": 64})
-    assert offers("engine", registry, machine=other).machine().cpus == 64
-    assert engines == []
+    here = offers(registry, machine=other)
+    here.look()
+    assert here.machine().cpus == 64
+    assert made == []
 
 
-@pytest.mark.parametrize("engine", ["broken", "nosuch"])
-def test_a_look_that_fails_is_told(
-    engines: list[FakeEngine], registry: Registry, engine: str
+@pytest.mark.parametrize("error", [EngineError("TensorFlow is gone."), RuntimeError("anything")])
+def test_a_look_that_fails_is_told_and_done_again(
+    engine_is: Engines, registry: Registry, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
-    """Jobs are taken in all the same, and their worker finds out."""
-    here = offers(engine, registry)
+    """Whatever the error is, the log names it, callers are told, and the next look may succeed."""
+    told: list[str] = []
+
+    def working() -> FakeEngine:
+        with pytest.raises(MachineUnknown) as known:
+            here.machine()
+        told.append(known.value.cause)
+        return FakeEngine(lambda _: 1.0)
+
+    def broken() -> FakeEngine:
+        engine_is(working)
+        raise error
+
+    engine_is(broken)
+    here = offers(registry)
+    with caplog.at_level(logging.ERROR, logger.name):
+        here.look(again=0)
+    assert told == ["The engine could not look at the machine; it is tried again each minute."]
+    assert here.machine_if_known() == FAKE_MACHINE
+    assert [str(error) in each.getMessage() for each in caplog.records] == [True]
+
+
+def test_no_look_follows_the_end(registry: Registry) -> None:
+    """A service that ends waits for no further look."""
+
+    @contextmanager
+    def ending(_: str, __: Tell) -> Iterator[None]:
+        here.close()
+        yield
+
+    here = offers(registry, ending, engine="nosuch:engine")
+    here.look()
     assert here.machine_if_known() is None
-    with pytest.raises(MachineUnknown):
-        here.machine()
-    assert engines == []

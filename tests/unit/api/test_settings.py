@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,25 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError):
         load_settings(path)
+
+
+@pytest.mark.parametrize("parameter", ['_units = { type = "int" }', 'name = { type = "str" }'])
+def test_a_workload_that_cannot_be_is_refused(tmp_path: Path, parameter: str) -> None:
+    """Whatever it fails with, the message says that the settings are wrong."""
+    path = tmp_path / "service.toml"
+    path.write_text(
+        f'[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\nparameters = {{ {parameter} }}\n'
+    )
+    with pytest.raises(SettingsError):
+        load_settings(path).registry()
+
+
+def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service does not start without workloads that it should offer."""
+    broken = EntryPoint("mine", "nosuch_package:workload", "autotune.workloads")
+    monkeypatch.setattr("autotune.api.workloads.entry_points", lambda **_: [broken])
+    with pytest.raises(SettingsError, match="nosuch_package"):
+        load_settings().registry()
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
 from autotune.api.errors import KeyRefused
+from autotune.api.jobs import open_database
 from autotune.api.keyholders import Keyholders
 from autotune.api.keys import Key, Scope
 from autotune.api.settings import load_settings
@@ -17,11 +20,18 @@ from autotune.api.store.database import Database
 Run = Callable[..., Result]
 
 
+@pytest.fixture
+def service() -> None:
+    """One that was started in the working folder before."""
+    open_database(load_settings()).close()
+
+
 def recognised(secret: str) -> Key:
     """Return the key of a secret in the service of the working folder."""
     return Keyholders(Database(load_settings().database_url)).recognise(secret)
 
 
+@pytest.mark.usefixtures("service")
 def test_a_key_is_printed_once_and_alone(run: Run) -> None:
     """Stdout holds the secret and nothing else, so that it can go into a file."""
     done = run("keys", "create", "ci")
@@ -32,6 +42,7 @@ def test_a_key_is_printed_once_and_alone(run: Run) -> None:
     assert key.id in done.stderr
 
 
+@pytest.mark.usefixtures("service")
 def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run) -> None:
     """Both are kept."""
     done = run("keys", "create", "ops", "--scope", "admin", "--days", "2")
@@ -41,6 +52,7 @@ def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run) -> None
     assert key.expires_at - key.created_at == pytest.approx(2 * 86400, abs=5)
 
 
+@pytest.mark.usefixtures("service")
 def test_keys_are_listed_without_their_secrets(run: Run) -> None:
     """Name, scopes and end are shown."""
     secret = run("keys", "create", "ci").stdout.strip()
@@ -50,6 +62,7 @@ def test_keys_are_listed_without_their_secrets(run: Run) -> None:
     assert secret not in text
 
 
+@pytest.mark.usefixtures("service")
 def test_a_key_is_revoked(run: Run) -> None:
     """It is not recognised any more, and the list says so."""
     secret = run("keys", "create", "ci").stdout.strip()
@@ -60,6 +73,7 @@ def test_a_key_is_revoked(run: Run) -> None:
     assert "revoked" in run("keys", "list").stdout
 
 
+@pytest.mark.usefixtures("service")
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -79,5 +93,34 @@ def test_a_wrong_call_is_told(run: Run, words: tuple[str, ...], code: int) -> No
 def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
     """Another file may name another place."""
     (folder / "service.toml").write_text('data = "elsewhere"\n')
+    settings = load_settings(Path("service.toml"))
+    open_database(settings).close()
     assert run("keys", "create", "ci", "--settings", "service.toml").exit_code == 0
-    assert (folder / "elsewhere" / "service.db").exists()
+    assert [each.name for each in Keyholders(Database(settings.database_url)).all()] == ["ci"]
+
+
+@pytest.mark.parametrize("words", [("create", "ci"), ("list",), ("revoke", "x")])
+def test_a_folder_without_a_service_is_told(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+    """Nothing is made there, because nobody would look for it."""
+    done = run("keys", *words)
+    assert done.exit_code == 2
+    assert str(folder / "autotune-service") in done.stderr
+    assert "autotune serve" in done.stderr
+    assert not (folder / "autotune-service").exists()
+
+
+def test_the_tables_are_left_as_they_are(run: Run, folder: Path) -> None:
+    """Changing them is for a service that starts."""
+    path = folder / "autotune-service" / "service.db"
+    path.parent.mkdir()
+    path.touch()
+    done = run("keys", "list")
+    assert done.exit_code == 2
+    assert "autotune serve" in done.stderr
+    assert tables(path) == []
+
+
+def tables(path: Path) -> list[str]:
+    """Return the names of the tables in a file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]

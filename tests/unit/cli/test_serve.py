@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import socket
-import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import uvicorn
 from typer.testing import Result
 
+from autotune.api.errors import ServiceError
+from autotune.api.keyholders import Keyholders
+from autotune.api.settings import load_settings
+from autotune.api.store.database import Database
 from autotune.cli import supervised
 from autotune.cli.supervised import Kept, Part
 
@@ -33,10 +39,63 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
     assert str(port) in done.stderr
 
 
-def test_wrong_settings_are_told(run: Run) -> None:
-    """The service does not start."""
-    done = run("serve", "api", "--settings", "nosuch.toml")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("unknown = 1\n", "unknown"),
+        ("data = 'mine.py/data'\n", "data folder"),
+        (
+            "[workloads.mine]\nmodel = 'm:f'\ndataset = 'm:g'\nparameters.name.type = 'str'\n",
+            "choices",
+        ),
+    ],
+)
+def test_wrong_settings_are_told(run: Run, folder: Path, text: str, told: str) -> None:
+    """The service does not start, and says what is wrong instead of where it failed."""
+    (folder / "service.toml").write_text(text)
+    for words in (("api", "--settings", "service.toml"), ("--settings", "service.toml", "api")):
+        done = run("serve", *words)
+        assert done.exit_code == 2
+        assert "Error:" in done.stderr
+        assert told in done.stderr
+
+
+def test_missing_settings_are_told(run: Run) -> None:
+    """A mistyped path is no reason to run with others."""
+    assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--host=::1", "--port=1", "--no-keys"])
+@pytest.mark.parametrize("part", ["api", "worker"])
+def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: str) -> None:
+    """A service without keys must not turn out to have them, nor the other way round."""
+    done = run("serve", option, part)
     assert done.exit_code == 2
+    assert f"{option.partition('=')[0]} before {part}" in done.stderr
+
+
+def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is named to each."""
+    started: list[Part] = []
+    monkeypatch.setattr(supervised, "supervise", lambda parts, _: started.extend(parts) or 0)
+    assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
+    path = str(Path("service.toml").absolute())
+    assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
+    assert [each.command[-2:] for each in started] == [("--settings", path)] * 2
+    assert ["--no-keys" in each.command for each in started] == [True, False]
+
+
+def test_a_service_that_cannot_start_makes_no_key(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would never be shown."""
+
+    async def startup(*_: object, **__: object) -> None:
+        raise ServiceError("It cannot start.")
+
+    monkeypatch.setattr(uvicorn.Server, "startup", startup)
+    assert run("serve", "api", "--port", 0).exit_code == ServiceError.exit_code
+    assert Keyholders(Database(load_settings().database_url)).all() == ()
 
 
 @pytest.fixture
@@ -79,13 +138,15 @@ def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None
     assert codes[-1] == 2
 
 
-def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None]) -> None:
+def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None], tmp_path: Path) -> None:
     """Nothing is left."""
+    deaf = tmp_path / "deaf"
     program(
-        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+        "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); "
+        f"pathlib.Path({os.fspath(deaf)!r}).touch(); time.sleep(60)"
     )
     kept = Kept(Part(name="worker", command=()), print)
+    until(deaf.exists)
     kept.ask_to_end()
     kept.end(0.1)
-    assert kept._process.returncode in {-9, -15}
-    assert sys.executable
+    assert kept._process.returncode == -9

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.testclient import TestClient
 
-from autotune.api.http import access
-from autotune.api.http.access import PUBLIC, Access, bearer, caller
+from autotune.api.errors import KeyRefused
+from autotune.api.http.access import PUBLIC, TRUSTED_SECONDS, Access, Guard, bearer, caller
 from autotune.api.http.app import create_app
 from autotune.api.http.envelope import HEADERS
 from autotune.api.keyholders import Keyholders
@@ -27,30 +29,29 @@ from autotune.api.values import LOCAL_OWNER, Job
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 
-def addresses(app: FastAPI) -> Iterator[str]:
-    """Yield an address of every route and mounted application."""
-    document = app.openapi()
-    yield from (path.replace("{job_id}", "0" * 24) for path in document["paths"])
-    for route in app.routes:
-        path = getattr(route, "path", "")
-        yield f"{path}/x" if isinstance(route, Mount) else path.replace("{job_id}", "0" * 24)
-
-
-def api_routes(routes: list[BaseRoute]) -> Iterator[APIRoute]:
+def routes_of(routes: list[BaseRoute]) -> Iterator[BaseRoute]:
     """Yield the routes of an application, those of its routers too."""
     for route in routes:
-        if isinstance(route, APIRoute):
-            yield route
         router = getattr(route, "original_router", None)
-        if router is not None:
-            yield from api_routes(router.routes)
+        yield from [route] if router is None else routes_of(router.routes)
+
+
+def addresses(app: FastAPI) -> Iterator[str]:
+    """Yield an address of every route and mounted application, documented or not."""
+    for route in routes_of(app.routes):
+        path = getattr(route, "path", "").replace("{job_id}", "0" * 24)
+        yield f"{path}/x" if isinstance(route, Mount) else path
 
 
 def test_everything_is_closed_but_three_addresses(app: FastAPI, anybody: TestClient) -> None:
     """Without a key every route, whatever its method, and whatever is mounted answers 401."""
     app.mount("/mounted", PlainTextResponse("open"))
-    found = {each for each in addresses(app) if each}
-    assert len(found) >= 15
+    hidden = APIRouter()
+    hidden.add_api_route("/hidden", lambda: "open", include_in_schema=False)
+    app.include_router(hidden)
+    found = {*addresses(app)}
+    assert found >= {"/mounted/x", "/hidden", "/metrics", "/v1/tunings"}
+    assert len(found) >= 18
     for path in (found - set(PUBLIC)) | {"/", "/nothing", "/healthz/", "//healthz"}:
         for method in METHODS:
             answer = anybody.request(method, f"http://localhost{path}")
@@ -67,7 +68,7 @@ def test_three_addresses_are_open(anybody: TestClient) -> None:
 
 def test_every_closed_route_declares_a_scope(app: FastAPI) -> None:
     """A key that is good for nothing can do nothing."""
-    routes = [*api_routes(app.routes)]
+    routes = [each for each in routes_of(app.routes) if isinstance(each, APIRoute)]
     assert len(routes) >= 15
     for route in routes:
         if route.path not in PUBLIC:
@@ -118,15 +119,71 @@ def test_a_key_may_do_what_its_scopes_say(
     assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")
 
 
-def test_a_revoked_key_is_refused(
-    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_revoked_key_is_refused(database: Database) -> None:
     """It is trusted for two seconds at most after that."""
-    assert client.get("/v1/tunings").status_code == 200
     keyholders = Keyholders(database)
-    keyholders.revoke(keyholders.all()[0].id)
-    monkeypatch.setattr(access.time, "monotonic", lambda: 1e12)
-    assert client.get("/v1/tunings").status_code == 401
+    made = keyholders.hand_out("test", [Scope.READ])
+    now = 0.0
+    guard = Guard(keyholders, lambda: now)
+    assert asyncio.run(guard.admit(made.secret)) == made.key
+    keyholders.revoke(made.key.id)
+    now = TRUSTED_SECONDS / 2
+    assert asyncio.run(guard.admit(made.secret)) == made.key
+    now = TRUSTED_SECONDS
+    with pytest.raises(KeyRefused):
+        asyncio.run(guard.admit(made.secret))
+
+
+def test_a_revoked_key_follows_no_longer(
+    app: FastAPI, client: TestClient, database: Database, job: Job
+) -> None:
+    """Its streams end within a heartbeat, though the job goes on."""
+    app.state.service.guard._clock = count(1e12, TRUSTED_SECONDS).__next__
+    with client.stream("GET", f"/v1/tunings/{job.id}/events") as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == "event: queued"
+        Keyholders(database).revoke(job.owner)
+        assert not any(line.startswith("event:") for line in lines)
+
+
+def test_an_administrator_may_look(client_with: Any) -> None:
+    """Whoever sees everybody's jobs needs no second scope for it, but for changing them."""
+    admin = client_with(Scope.ADMIN)
+    assert admin.get("/v1/tunings").status_code == 200
+    assert admin.post("/v1/tunings", json={"workload": "digits"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:9999"},
+        {"Origin": "null"},
+    ],
+)
+def test_a_page_of_another_site_changes_nothing(
+    client: TestClient, headers: dict[str, str]
+) -> None:
+    """A browser that is let in here must not be used from elsewhere."""
+    refused = client.post("/v1/tunings", json={"workload": "digits"}, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (403, "cross-origin")
+    assert client.get("/v1/tunings").json()["tunings"] == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"},
+        {"Origin": "HTTPS://LocalHost:8321", "Host": "localhost:8321"},
+    ],
+)
+def test_a_page_of_this_service_may_ask(client: TestClient, headers: dict[str, str]) -> None:
+    """Its origin is the host that it calls, behind TLS as well."""
+    made = client.post("/v1/tunings", json={"workload": "digits"}, headers=headers)
+    assert made.status_code == 202
 
 
 def test_an_expired_key_is_refused(client_with: Any) -> None:
@@ -148,7 +205,8 @@ def test_a_key_may_come_from_elsewhere(app: FastAPI, database: Database) -> None
 
 def test_without_keys_everybody_on_this_machine_may_do_everything(settings: Settings) -> None:
     """Its jobs belong to nobody in particular; by another name the machine is not reached."""
-    app = create_app(settings, keys=False)
+    web = settings.web.model_copy(update={"hosts": ("evil.example", "127.0.0.2")})
+    app = create_app(settings.model_copy(update={"web": web}), keys=False)
     with TestClient(app, base_url="http://localhost") as client:
         made = client.post("/v1/tunings", json={"workload": "digits"})
         assert made.status_code == 202
@@ -156,6 +214,7 @@ def test_without_keys_everybody_on_this_machine_may_do_everything(settings: Sett
         assert jobs.get(made.json()["id"], None).owner == LOCAL_OWNER
         assert client.get("/metrics").status_code == 200
         assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
+        assert client.get("/healthz", headers={"Host": "127.0.0.2:80"}).status_code == 200
 
 
 def test_another_host_is_refused(settings: Settings) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +15,11 @@ from starlette.testclient import TestClient
 
 from autotune.api import errors
 from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
+from autotune.api.http import access
 from autotune.api.http.problems import KINDS, MEDIA_TYPE
 from autotune.api.jobs import Jobs
+from autotune.api.keyholders import Keyholders
+from autotune.api.log import logger
 
 Space = dict[str, Any]
 
@@ -34,7 +38,7 @@ def test_every_kind_of_error_has_a_status(error: type[ServiceError]) -> None:
     assert KINDS[error.kind].status >= 400
     twins = [each for each in all_errors() if each.kind == error.kind]
     assert twins == [error]
-    assert error.__module__ == errors.__name__
+    assert error.__module__ in {errors.__name__, access.__name__}
 
 
 def space(**axes: list[Any]) -> Space:
@@ -128,6 +132,13 @@ def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
     assert refused.headers["allow"] == "GET, POST"
 
 
+def test_an_address_of_the_framework_names_its_methods(client: TestClient) -> None:
+    """The document is none of our routes."""
+    refused = client.delete("/openapi.json")
+    assert (refused.status_code, refused.json()["code"]) == (405, "method-not-allowed")
+    assert {*refused.headers["allow"].split(", ")} == {"GET", "HEAD"}
+
+
 def test_a_query_parameter_that_there_is_not_is_refused(client: TestClient) -> None:
     """A mistyped filter is not silently without effect."""
     refused = client.get("/v1/tunings", params={"sate": "queued"})
@@ -172,11 +183,7 @@ def test_what_fails_inside_is_not_shown(
     code: str,
 ) -> None:
     """The database and the disk have a status, everything else is an error without details."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(Jobs, "submit", fail)
+    monkeypatch.setattr(Jobs, "submit", failing(error))
     with caplog.at_level(logging.DEBUG):
         failed = client.post("/v1/tunings", json={"workload": "digits"})
     assert (failed.status_code, failed.json()["code"]) == (status, code)
@@ -186,11 +193,62 @@ def test_what_fails_inside_is_not_shown(
     assert failed.headers["x-content-type-options"] == "nosniff"
 
 
+def failing(error: Exception, cause: Exception | None = None) -> Callable[..., None]:
+    """Return a function that does nothing but fail."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error from cause
+
+    return fail
+
+
+def test_the_log_tells_why_the_database_does_not_answer(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The kind, and the first line of what is behind it; the answer has none of that."""
+    cause = OSError("connection refused by postgresql://me:secret@host/db\nDETAIL: a value")
+    gone = DatabaseUnavailable("The database does not answer.")
+    monkeypatch.setattr(Jobs, "page", failing(gone, RuntimeError("through a pool")))
+    monkeypatch.setattr(Jobs, "submit", failing(gone, cause))
+    with caplog.at_level(logging.WARNING, logger.name):
+        pages = client.get("/v1/tunings")
+        jobs = client.post("/v1/tunings", json={"workload": "digits"})
+    first, second = (each.getMessage() for each in caplog.records)
+    assert "kind=database-unavailable" in first
+    assert "error=RuntimeError text=through a pool" in first
+    assert "error=OSError text=connection refused by (address)" in second
+    assert "refused" not in pages.text + jobs.text
+    assert "DETAIL" not in second
+
+
+def test_the_log_tells_of_a_key_that_cannot_be_looked_up(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That fails before any route is reached."""
+    gone = DatabaseUnavailable("The database does not answer.")
+    monkeypatch.setattr(Keyholders, "recognise", failing(gone, RuntimeError("it is gone")))
+    with caplog.at_level(logging.WARNING, logger.name):
+        assert client.get("/v1/tunings").status_code == 503
+    assert "error=RuntimeError text=it is gone" in caplog.text
+
+
+def test_the_log_tells_where_an_unexpected_error_came_from(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The last step that is ours, by module and line."""
+    monkeypatch.setattr(Jobs, "submit", failing(RuntimeError("what nobody expects")))
+    with caplog.at_level(logging.ERROR, logger.name):
+        assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 500
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert "kind=internal-error route=/v1/tunings error=RuntimeError" in line
+    assert re.search(r"where=autotune\.api\.http\.tunings:\d+", line)
+
+
 def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     """What was answered with 202 stays, the rest is told, and once there is room it goes on."""
     engine = app.state.service.database._engine
     with engine.connect() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one() + 4
 
     @event.listens_for(engine, "checkout")
     def fill(connection: Any, *_: object) -> None:
@@ -199,6 +257,7 @@ def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     calls = [client.post("/v1/tunings", json={"workload": "digits"}) for _ in range(60)]
     kept = [each for each in calls if each.status_code == 202]
     full = [each for each in calls if each.status_code == 503]
+    assert kept
     assert len(kept) + len(full) == 60
     assert {each.json()["code"] for each in full} == {"disk-full"}
     listed = client.get("/v1/tunings", params={"limit": 100}).json()["tunings"]

@@ -1,19 +1,23 @@
-"""Many who follow one job."""
+"""Many who follow jobs."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import logging
+from collections.abc import Callable
 
 import pytest
 
 from autotune.api.asked import Asked
-from autotune.api.errors import DatabaseUnavailable, TooManyStreams
+from autotune.api.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
 from autotune.api.http.metrics import Metrics
-from autotune.api.http.streams import HEARTBEAT, Streams
+from autotune.api.http.streams import HEARTBEAT, RARER, Again, Streams
 from autotune.api.jobs import Jobs
+from autotune.api.log import logger
 from autotune.api.settings import Settings
-from autotune.api.values import Job, JobEvent
+from autotune.api.store import leases
+from autotune.api.store.database import Database
+from autotune.api.values import Job, JobEvent, Post
 
 Look = Callable[..., tuple[JobEvent, ...]]
 
@@ -30,15 +34,44 @@ def streams(jobs: Jobs, settings: Settings) -> Streams:
     return Streams(jobs, settings.web, Metrics())
 
 
-async def collect(stream: AsyncGenerator[bytes]) -> list[bytes]:
-    """Return all events of a stream, without its signs of life."""
-    return [each async for each in stream if each != HEARTBEAT]
+async def welcome() -> None:
+    """Let everybody in again."""
 
 
-def test_two_hundred_follow_with_the_looks_of_one(
+async def collect(
+    streams: Streams, job_id: str, key: str = "me", again: Again = welcome
+) -> list[bytes]:
+    """Return all events of a job, without the signs of life."""
+    with streams.follow(job_id, 0, key, again) as stream:
+        return [each async for each in stream if each != HEARTBEAT]
+
+
+def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: Asked, streams: Streams) -> None:
+    """Each sees every event of its job once, and one loop for each job looks for all of them."""
+    ids = [jobs.submit(asked, "me").id for _ in range(4)]
+
+    async def follow() -> list[list[bytes]]:
+        following = [
+            asyncio.create_task(collect(streams, ids[n % 4], f"key {n % 5}")) for n in range(200)
+        ]
+        await asyncio.sleep(0)  # All begin.
+        assert streams._open.total() == 200
+        assert [each.followers for each in streams._feeds.values()] == [50] * 4
+        for each in ids:
+            jobs.cancel(each, None)
+        return await asyncio.gather(*following)
+
+    found = asyncio.run(follow())
+    assert {len(each) for each in found} == {3}
+    assert all(b"event: ended" in each[-1] for each in found)
+    assert streams._feeds == {}
+    assert streams._open.total() == 0
+
+
+def test_all_who_follow_a_job_cost_one_look(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each sees every event once, and the database is asked as often as for one."""
+    """The database is asked as often as for one."""
     looks = 0
     real: Look = jobs.events
 
@@ -48,28 +81,51 @@ def test_two_hundred_follow_with_the_looks_of_one(
         return real(*args, **options)
 
     monkeypatch.setattr(jobs, "events", counted)
+    jobs.cancel(waiting.id, None)
 
     async def follow() -> list[list[bytes]]:
-        following = [collect(streams.follow(waiting.id, 0)) for _ in range(200)]
-        end = asyncio.get_running_loop().call_later(0.1, jobs.cancel, waiting.id, None)
-        found = await asyncio.gather(*following)
-        end.cancel()
-        return found
+        return await asyncio.gather(*(collect(streams, waiting.id) for _ in range(50)))
 
-    found = asyncio.run(follow())
-    assert {len(each) for each in found} == {3}
-    assert all(b"event: ended" in each[-1] for each in found)
-    assert looks < 50
+    assert {len(each) for each in asyncio.run(follow())} == {3}
+    assert looks == 1
+
+
+def test_a_job_that_waits_is_looked_at_more_rarely(
+    database: Database,
+    waiting: Job,
+    settings: Settings,
+    streams: Streams,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many may wait, and one is measured at a time."""
+    pauses: list[float] = []
+    real = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await real(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    async def follow() -> None:
+        with streams.follow(waiting.id, 0, "me", welcome) as stream:
+            while not pauses:
+                await anext(stream)
+            leases.claim(database, Post(worker="w", devices="bench", host="here"), 600)
+            while settings.web.look not in pauses:
+                await anext(stream)
+
+    asyncio.run(follow())
+    assert set(pauses) == {settings.web.look * RARER, settings.web.look}
+    assert pauses[0] == settings.web.look * RARER
 
 
 def test_silence_has_signs_of_life(waiting: Job, streams: Streams) -> None:
     """A comment comes when nothing happens, so that nobody on the way closes the stream."""
 
     async def follow() -> list[bytes]:
-        stream = streams.follow(waiting.id, 0)
-        found = [await anext(stream) for _ in range(3)]
-        await stream.aclose()
-        return found
+        with streams.follow(waiting.id, 0, "me", welcome) as stream:
+            return [await anext(stream) for _ in range(3)]
 
     first, *rest = asyncio.run(follow())
     assert b"event: queued" in first
@@ -81,40 +137,95 @@ def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
     """Otherwise they would keep it from ending."""
 
     async def follow() -> list[bytes]:
-        asyncio.get_running_loop().call_later(0.05, streams.close)
-        return await collect(streams.follow(waiting.id, 0))
+        with streams.follow(waiting.id, 0, "me", welcome) as stream:
+            first = await anext(stream)
+            streams.close()
+            return [first, *[each async for each in stream]]
 
     assert len(asyncio.run(follow())) == 1
+
+
+def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams) -> None:
+    """It is asked for again and again; a database that does not answer is no refusal."""
+    answers = iter([DatabaseUnavailable("gone"), KeyRefused("revoked")])
+
+    async def again() -> None:
+        raise next(answers)
+
+    found = asyncio.run(collect(streams, waiting.id, again=again))
+    assert len(found) == 1
+    assert next(answers, None) is None
 
 
 def test_a_database_that_comes_back_goes_on(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Followers stay through it and miss nothing."""
-    real: Look = jobs.events
-    answers = iter([DatabaseUnavailable("gone")] * 2)
+    troubled(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
+    jobs.cancel(waiting.id, None)
+    assert len(asyncio.run(collect(streams, waiting.id))) == 3
 
-    def troubled(*args: object, **options: object) -> tuple[JobEvent, ...]:
-        trouble = next(answers, None)
+
+def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
+    jobs: Jobs,
+    waiting: Job,
+    streams: Streams,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its followers are let go, the log says so, and whoever comes again is served."""
+    troubled(jobs, monkeypatch, RuntimeError("no such thing"))
+    jobs.cancel(waiting.id, None)
+    with caplog.at_level(logging.ERROR, logger.name):
+        assert asyncio.run(collect(streams, waiting.id)) == []
+    assert "error=RuntimeError" in caplog.text
+    assert len(asyncio.run(collect(streams, waiting.id))) == 3
+
+
+def troubled(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
+    """Let the next looks fail."""
+    real: Look = jobs.events
+    left = iter(errors)
+
+    def events(*args: object, **options: object) -> tuple[JobEvent, ...]:
+        trouble = next(left, None)
         if trouble is not None:
             raise trouble
         return real(*args, **options)
 
-    monkeypatch.setattr(jobs, "events", troubled)
-    jobs.cancel(waiting.id, None)
-    assert len(asyncio.run(collect(streams.follow(waiting.id, 0)))) == 3
+    monkeypatch.setattr(jobs, "events", events)
 
 
-def test_streams_are_bounded(jobs: Jobs, waiting: Job, settings: Settings) -> None:
-    """More than the operator allows are refused."""
-    web = settings.web.model_copy(update={"streams": 1})
-    streams = Streams(jobs, web, Metrics())
+@pytest.mark.parametrize(
+    ("bound", "others"), [("streams", ("me", "other")), ("streams_per_key", ("me",))]
+)
+def test_streams_are_bounded(
+    jobs: Jobs, waiting: Job, settings: Settings, bound: str, others: tuple[str, ...]
+) -> None:
+    """More than the operator allows, of all or of a key, are refused; one that ends makes room."""
+    streams = Streams(jobs, settings.web.model_copy(update={bound: 1}), Metrics())
 
     async def follow() -> None:
-        first = streams.follow(waiting.id, 0)
-        await anext(first)
-        with pytest.raises(TooManyStreams):
-            streams.follow(waiting.id, 0)
-        await first.aclose()
+        with streams.follow(waiting.id, 0, "me", welcome):  # It counts before anybody reads it.
+            for each in others:
+                with pytest.raises(TooManyStreams), streams.follow(waiting.id, 0, each, welcome):
+                    pytest.fail("it was let in")
+        with streams.follow(waiting.id, 0, "me", welcome):
+            pass
 
     asyncio.run(follow())
+    assert streams._open.total() == 0
+
+
+def test_a_key_leaves_room_for_others(jobs: Jobs, waiting: Job, settings: Settings) -> None:
+    """What one key has open does not count for another."""
+    streams = Streams(jobs, settings.web.model_copy(update={"streams_per_key": 1}), Metrics())
+
+    async def follow() -> bytes:
+        with (
+            streams.follow(waiting.id, 0, "me", welcome),
+            streams.follow(waiting.id, 0, "other", welcome) as stream,
+        ):
+            return await anext(stream)
+
+    assert b"event: queued" in asyncio.run(follow())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.happenings import Note
@@ -56,6 +57,15 @@ def test_jobs_are_listed_in_pages(client: TestClient) -> None:
     rest = client.get("/v1/tunings", params={"before": first["next"]}).json()
     assert [each["id"] for each in (*first["tunings"], *rest["tunings"])] == ids[::-1]
     assert rest["next"] is None
+
+
+def test_a_page_after_a_job_of_somebody_else_is_not_found(client_with: Any, job: Job) -> None:
+    """A foreign job and one that there is not look alike."""
+    other = client_with(Scope.READ)
+    for before in (job.id, "0" * 24):
+        refused = other.get("/v1/tunings", params={"before": before})
+        assert (refused.status_code, refused.json()["code"]) == (404, "not-found")
+    assert other.get("/v1/tunings", params={"before": "1"}).status_code == 422
 
 
 def test_jobs_are_listed_by_state(client: TestClient, job: Job) -> None:
@@ -143,25 +153,56 @@ def test_a_stream_is_resumed(client: TestClient, done: Job) -> None:
 def test_a_stream_that_was_seen_to_its_end_is_over(client: TestClient, done: Job) -> None:
     """Status 204 tells a browser not to come again."""
     path = f"/v1/tunings/{done.id}/events"
-    answer = client.get(path, headers={"Last-Event-ID": str(done.events)})
-    assert answer.status_code == 204
+    for seen in (done.events, done.events + 1):
+        answer = client.get(path, headers={"Last-Event-ID": str(seen)})
+        assert answer.status_code == 204
+
+
+def test_a_stream_beyond_the_end_misses_nothing(client: TestClient, jobs: Jobs, job: Job) -> None:
+    """Whoever says to have seen more than there is gets what comes from now on."""
+    path = f"/v1/tunings/{job.id}/events"
+    with client.stream("GET", path, headers={"Last-Event-ID": "1000"}) as answer:
+        jobs.cancel(job.id, None)
+        told = events_of("\n".join(answer.iter_lines()))
+    assert [each["id"] for each in told] == ["2", "3"]
 
 
 def test_a_stream_goes_on_as_things_happen(
     client: TestClient, database: Database, grip: Grip, jobs: Jobs
 ) -> None:
     """What happens while somebody follows comes too; in silence there are signs of life."""
-    notes = [Report(number=n + 1, happenings=[Note(text=f"note {n}")]) for n in range(3)]
-    attempts.record(database, grip, notes[0])
-    jobs.cancel(grip.job_id, None)
-    seen = ""
     with client.stream("GET", f"/v1/tunings/{grip.job_id}/events") as answer:
+        lines = answer.iter_lines()
+        assert "event: attempt began" in lines
+        attempts.record(database, grip, Report(number=1, happenings=[Note(text="look")]))
+        assert "event: note" in lines
+        assert ": still there" in lines
+        jobs.cancel(grip.job_id, None)
+        assert "event: cancelling" in lines
         attempts.let_go(database, grip, attempts.RELEASED, "stop")
-        for line in answer.iter_lines():
-            seen += line + "\n"
-    told = [each["event"] for each in events_of(seen)]
-    assert told[-2:] == ["attempt ended", "ended"]
+        rest = [line for line in lines if line.startswith("event")]
+    assert rest == ["event: attempt ended", "event: ended"]
     assert jobs.get(grip.job_id, None).state is State.CANCELLED
+
+
+def test_whoever_leaves_makes_room(app: FastAPI, client: TestClient, job: Job) -> None:
+    """A stream is counted as long as somebody is there."""
+    streams = app.state.service.streams
+    with client.stream("GET", f"/v1/tunings/{job.id}/events") as answer:
+        assert next(answer.iter_lines()) == "event: queued"
+        assert streams._open.total() == 1
+    assert streams._open.total() == 0
+
+
+def test_too_many_streams_are_refused(app: FastAPI, client: TestClient, job: Job) -> None:
+    """Status 429 says when to come again."""
+    streams = app.state.service.streams
+    streams._web = streams._web.model_copy(update={"streams_per_key": 1})
+    path = f"/v1/tunings/{job.id}/events"
+    with client.stream("GET", path):
+        refused = client.get(path)
+    assert (refused.status_code, refused.json()["code"]) == (429, "too-many-streams")
+    assert int(refused.headers["retry-after"]) > 0
 
 
 def test_jobs_of_others_are_not_there(client_with: Any, done: Job) -> None:

@@ -1,0 +1,189 @@
+"""Trouble of the host: no job fails by it, and whoever asked learns no paths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from sqlalchemy import func, insert, select
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.happenings import AttemptEnded
+from autotune.api.jobs import Jobs
+from autotune.api.settings import Settings
+from autotune.api.states import State
+from autotune.api.store import attempts
+from autotune.api.store.database import Database
+from autotune.api.values import Job
+from autotune.api.work import worker
+from autotune.api.work.trouble import NO_ENGINE, UNUSABLE
+from autotune.api.work.worker import Worker
+from autotune.recommendation import Recommendation
+
+pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of attempts find the engines of the tests."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+@pytest.fixture
+def job(jobs: Jobs, asked: Asked) -> Job:
+    """A job that waits."""
+    return jobs.submit(asked, "me")
+
+
+def run(database: Database, settings: Settings, engine: str, **changes: object) -> float:
+    """Have a worker run one job; return how long it took."""
+    changed = settings.model_copy(update={"engine": f"service_engines:{engine}", **changes})
+    began = time.monotonic()
+    assert Worker(database, changed).run_one()
+    return time.monotonic() - began
+
+
+def endings(database: Database) -> list[str | None]:
+    with database.reading() as connection:
+        return [*connection.execute(select(tables.attempts.c.ending)).scalars()]
+
+
+def reasons(jobs: Jobs, job: Job) -> list[str]:
+    told = [each.body for each in jobs.events(job.id, None)]
+    return [each.reason for each in told if isinstance(each, AttemptEnded)]
+
+
+def check_done(jobs: Jobs, job: Job, attempt: int) -> Recommendation:
+    ended = jobs.get(job.id, None)
+    assert (ended.state, ended.attempt) == (State.DONE, attempt), ended.reason
+    found = jobs.recommendation(job.id, None)
+    assert found.trials == tuple(each.trial for each in jobs.trials(job.id, None))
+    return found
+
+
+@pytest.mark.parametrize("engine", ["full", "filling"])
+def test_a_full_disk_fails_no_job(
+    jobs: Jobs, job: Job, database: Database, settings: Settings, engine: str
+) -> None:
+    """The job waits, the worker pauses, and later it goes on as if nothing had died."""
+    assert run(database, settings, engine) > settings.patience.lease
+    assert jobs.get(job.id, None).state is State.QUEUED
+    assert reasons(jobs, job) == [UNUSABLE]
+    kept = jobs.get(job.id, None).trials
+    assert kept == (2 if engine == "filling" else 0)
+    run(database, settings, "quick", deaths=1)
+    assert endings(database) == [attempts.STUCK, attempts.FINISHED]
+    assert len(check_done(jobs, job, attempt=2).trials) >= kept
+
+
+def test_a_folder_that_cannot_be_made_fails_no_job(
+    jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """The worker itself lives through it."""
+    (tmp_path / "file").touch()
+    assert run(database, settings, "quick", data=tmp_path / "file") > settings.patience.lease
+    assert jobs.get(job.id, None).state is State.QUEUED
+    assert reasons(jobs, job) == [UNUSABLE]
+    run(database, settings, "quick", deaths=1)
+    check_done(jobs, job, attempt=2)
+
+
+def test_a_worker_that_pauses_can_be_stopped(
+    jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """Nobody waits for the end of the pause."""
+    (tmp_path / "file").touch()
+    patience = settings.patience.model_copy(update={"lease": 600.0})
+    changes = {"patience": patience, "data": tmp_path / "file"}
+    pausing = Worker(database, settings.model_copy(update=changes))
+    thread = Thread(target=pausing.run)
+    thread.start()
+    while not reasons(jobs, job):
+        time.sleep(0.02)
+    pausing.stop()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert jobs.get(job.id, None).attempt == 1
+
+
+def test_a_result_that_cannot_be_saved_is_not_lost(
+    jobs: Jobs, job: Job, database: Database, settings: Settings
+) -> None:
+    """The database has it; the files beside it are for the operator."""
+    run(database, settings, "unsaved")
+    check_done(jobs, job, attempt=1)
+    place = settings.data / "jobs" / job.id / "1"
+    assert (place / "train.py").is_dir()
+    assert "cannot be written" in (place / "search.log").read_text()
+
+
+def test_the_files_of_a_result_lie_in_its_folder(
+    jobs: Jobs, job: Job, database: Database, settings: Settings
+) -> None:
+    """An operator finds what callers got."""
+    run(database, settings, "quick")
+    found = check_done(jobs, job, attempt=1)
+    saved = settings.data / "jobs" / job.id / "1" / "train.py"
+    assert saved.read_text() == found.script
+
+
+def test_a_broken_engine_is_told_to_the_operator(
+    jobs: Jobs,
+    job: Job,
+    database: Database,
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever asked gets a sentence without paths."""
+    run(database, settings, "broken")
+    ended = jobs.get(job.id, None)
+    assert (ended.state, ended.reason) == (State.FAILED, NO_ENGINE)
+    assert "python cannot be started" in caplog.text
+
+
+def test_what_is_wrong_with_a_workload_is_told_without_the_root(
+    jobs: Jobs, job: Job, database: Database, settings: Settings
+) -> None:
+    """Whoever asked learns the reason, with the file as the operator registered it."""
+    run(database, settings, "complaining")
+    ended = jobs.get(job.id, None)
+    assert (ended.state, ended.reason) == (
+        State.FAILED,
+        "examples/digits.py raised: no digits.",
+    )
+
+
+@pytest.fixture
+def forgetful(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A worker that looks for old keys ten times a second."""
+    monkeypatch.setattr(worker, "FORGET_SECONDS", 0.1)
+    running = Worker(database, settings)
+    thread = Thread(target=running.run)
+    thread.start()
+    yield
+    running.stop()
+    thread.join()
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_old_idempotency_keys_are_forgotten_again_and_again(database: Database) -> None:
+    """A worker that runs for months does not only look when it starts."""
+    old = insert(tables.idempotency).values(
+        owner="me", key="k", fingerprint="f", job_id="j", created_at=0.0
+    )
+    left = select(func.count()).select_from(tables.idempotency)
+    for _ in range(3):
+        with database.writing() as connection:
+            connection.execute(old)
+        deadline, count = time.monotonic() + 10, 1
+        while count:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+            with database.reading() as connection:
+                count = connection.execute(left).scalar_one()

@@ -1,0 +1,32 @@
+"""What operators look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.api.errors import DatabaseUnavailable
+from autotune.api.jobs import Jobs
+from autotune.api.keys import Scope
+
+
+def test_the_metrics_tell_of_the_jobs(client_with: Any) -> None:
+    """Their states, and that the database answers."""
+    text = client_with(Scope.ADMIN).get("/metrics").text
+    assert "autotune_database_up 1.0" in text
+    assert 'autotune_jobs{state="queued"} 0.0' in text
+
+
+def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process tells its own figures, and that the database does not answer."""
+
+    def gone(_: Jobs) -> None:
+        raise DatabaseUnavailable("gone")
+
+    monkeypatch.setattr(Jobs, "counts", gone)
+    answer = client_with(Scope.ADMIN).get("/metrics")
+    assert answer.status_code == 200
+    assert "autotune_database_up 0.0" in answer.text
+    assert "autotune_http_event_streams 0.0" in answer.text
+    assert "autotune_jobs" not in answer.text

@@ -1,0 +1,79 @@
+"""Texts for callers, which name files without the operator's folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.api.settings import load_settings
+from autotune.api.work.messages import Begun, GaveUp, Said, TrialDone
+from autotune.api.work.places import Places
+from autotune.config import Configuration
+from autotune.run.engine import Outcome
+from autotune.trial import Stage, Trial
+
+ROOT = Path("/srv/models")
+
+
+def places(data: str = "/var/lib/tuning", root: Path = ROOT) -> Places:
+    return Places(load_settings(root=root, data=Path(data), examples=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "There is no file /srv/models/examples/digits.py.",
+            "There is no file examples/digits.py.",
+        ),
+        ("It lies in /srv/models.", "It lies in models."),
+        ("It lies in '/srv/models' or so.", "It lies in 'models' or so."),
+        ("/var/lib/tuning/jobs/a/1 is full.", "tuning/jobs/a/1 is full."),
+        ("sqlite:////var/lib/tuning/jobs/a/1/study.db", "sqlite:///tuning/jobs/a/1/study.db"),
+        ("/srv/models2/a and /srv/models.old/a and /my/srv/models/a", None),
+        ("a/b is 1/2 of /etc/hosts", None),
+    ],
+)
+def test_the_operators_folders_are_hidden(text: str, shown: str | None) -> None:
+    """What lies in them is named from the root; other paths stay as they are."""
+    assert places().hidden(text) == (text if shown is None else shown)
+
+
+def test_data_within_the_root_are_named_from_it() -> None:
+    """There is one relative form of every file."""
+    hidden = places("/srv/models/var/tuning").hidden("/srv/models/var/tuning/jobs/a")
+    assert hidden == "var/tuning/jobs/a"
+
+
+def test_a_root_of_everything_hides_nothing() -> None:
+    """Otherwise every path would lose its slash."""
+    assert places("/data", Path("/")).hidden("/etc/hosts, /data/x") == "/etc/hosts, data/x"
+
+
+def test_a_folder_is_known_by_both_of_its_names(tmp_path: Path) -> None:
+    """A path may come with its links or without them."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    known = places("/data", tmp_path / "link")
+    assert known.hidden(f"{tmp_path}/link/a {tmp_path}/real/b") == "a b"
+
+
+def test_messages_lose_them_too() -> None:
+    """All that callers see of a message is changed, and nothing else."""
+    path, trial = (
+        "/srv/models/a.py",
+        Trial(
+            number=0,
+            stage=Stage.YARDSTICK,
+            configuration=Configuration(),
+            outcome=Outcome.FAILED,
+            reason="In /srv/models/a.py.",
+        ),
+    )
+    known = places()
+    assert known.told(Said(text=path)) == Said(text="a.py")
+    assert known.told(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
+    told = known.told(TrialDone(trial=trial, elapsed=1))
+    assert told == TrialDone(trial=trial.model_copy(update={"reason": "In a.py."}), elapsed=1)
+    assert known.told(Begun()) == Begun()

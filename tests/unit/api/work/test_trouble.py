@@ -1,0 +1,92 @@
+"""Telling what is wrong with a job from what is wrong with the host."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+import pytest
+
+from autotune.api.work.messages import GaveUp, Stuck
+from autotune.api.work.trouble import LONGEST_DETAIL, NO_ENGINE, last_word
+from autotune.errors import (
+    AutotuneError,
+    EngineError,
+    FactoryFailed,
+    NothingMeasured,
+    OutputError,
+    SpaceError,
+)
+
+
+def raised(error: Exception, cause: Exception) -> Exception:
+    """Return an error that goes back to another one."""
+    error.__cause__ = cause
+    return error
+
+
+def of_sqlite(code: int) -> Exception:
+    """Return an error as a library wraps one of SQLite's."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    return raised(RuntimeError("The storage failed."), error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OutputError("/data/jobs cannot be written.", "Choose another --out."),
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        OSError(errno.EROFS, "Read-only file system"),
+        PermissionError(errno.EACCES, "Permission denied"),
+        of_sqlite(sqlite3.SQLITE_FULL),
+        of_sqlite(sqlite3.SQLITE_IOERR_WRITE),
+        raised(EngineError("No folder."), OSError(errno.ENOSPC, "No space left on device")),
+    ],
+    ids=repr,
+)
+def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> None:
+    """The search is stuck, and the log gets the text of the error."""
+    word = last_word(error)
+    assert isinstance(word, Stuck)
+    assert str(error) in word.detail
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NothingMeasured("Every trial failed."),
+        FactoryFailed("model_fn raised ValueError: no."),
+        SpaceError("There is no axis of that name."),
+        raised(FactoryFailed("It cannot be read."), PermissionError(errno.EACCES, "Denied")),
+    ],
+    ids=repr,
+)
+def test_what_is_wrong_with_the_job_is_told(error: AutotuneError) -> None:
+    """Whoever asked learns all that is known, whatever it goes back to."""
+    assert last_word(error) == GaveUp(reason=str(error))
+
+
+def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
+    """Whoever asked gets a fixed sentence."""
+    word = last_word(EngineError("TensorFlow in /opt/venv cannot be imported."))
+    assert isinstance(word, GaveUp)
+    assert word.reason == NO_ENGINE
+    assert word.detail == "EngineError: TensorFlow in /opt/venv cannot be imported."
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("No."), FileNotFoundError(errno.ENOENT, "None"), of_sqlite(1)], ids=repr
+)
+def test_what_nobody_understands_has_no_last_word(error: Exception) -> None:
+    """The process dies of it, as of any mistake in the program."""
+    assert last_word(error) is None
+
+
+def test_a_detail_is_one_line_of_some_length() -> None:
+    """A log stays readable, whatever a library says."""
+    word = last_word(OutputError("first\nsecond " + "x" * 5000))
+    assert isinstance(word, Stuck)
+    assert word.detail.startswith("OutputError: first second xxx")
+    assert len(word.detail) == LONGEST_DETAIL
