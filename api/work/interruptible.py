@@ -10,7 +10,16 @@ from typing import Self
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.run.engine import NOTHING, Engine, Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import (
+    NOTHING,
+    Engine,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    TrialRequest,
+    Watch,
+)
+from autotune.run.observation import Observation
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
@@ -66,6 +75,17 @@ class InterruptibleEngine:
         result = self._engine.run(request, watch)
         self._tell(RunOver())
         return result
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Look at a training, unless its configuration is set aside."""
+        self._check()
+        configuration = request.trial.configuration
+        if configuration in self._aside:
+            return Observation(failure=_ASIDE.reason)
+        self._tell(RunBegun(configuration=configuration))
+        seen = self._engine.observe(request)
+        self._tell(RunOver())
+        return seen
 
     def now(self) -> float:
         """Return the engine's clock in seconds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.measure import Interval
@@ -55,6 +56,8 @@ class Recommendation(Value):
     prepared_seconds: float = 0.0
     """Of these, what passed before the first trial: TensorFlow's import and the preflight."""
     interrupted: bool = False
+    certificate: Certificate | None = None
+    """What was checked of a distributed configuration before it could win."""
 
     def saved(self) -> SavedConfiguration:
         """Return what `config.yaml` holds."""
@@ -69,6 +72,7 @@ class Recommendation(Value):
             best_distributed=self.best_distributed,
             distributed_speedup=self.distributed_speedup,
             margin=self.margin,
+            certificate=self.certificate,
             workload=self.workload,
             facts=self.facts,
             machine=self.machine,

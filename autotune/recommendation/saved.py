@@ -12,6 +12,7 @@ import tomli_w
 import yaml
 from pydantic import ValidationError
 
+from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError
 from autotune.machine import Machine
@@ -45,6 +46,8 @@ class SavedConfiguration(Value):
     """Its throughput as a multiple of the best single device's."""
     margin: float = USUAL_MARGIN
     """A gain below this share is not worth the trouble of distribution."""
+    certificate: Certificate | None = None
+    """What was checked of a distributed configuration; None in a file of before."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

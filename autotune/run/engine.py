@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, Self
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.run.observation import Observation
 from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
@@ -26,6 +27,7 @@ __all__ = [
     "NOTHING",
     "Engine",
     "Limits",
+    "ObservationRequest",
     "Outcome",
     "Phase",
     "RunResult",
@@ -55,6 +57,8 @@ class Outcome(StrEnum):
     """The user's code, or TensorFlow on its behalf, raised an error."""
     UNSTEADY = "unsteady"
     """Its speed did not settle within the ceiling of the warm-up."""
+    WRONG = "wrong"
+    """It trains, but not as one device would: it failed a check and may not win."""
 
 
 class Phase(StrEnum):
@@ -93,6 +97,31 @@ class TrialRequest:
     """Does not exist yet; belongs to the engine until the run is over."""
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRequest:
+    """A program to be run for a few steps, with an observer attached to each of its processes.
+
+    The observer reads some steps of each replica's input, then has the program train on the first
+    of them again and again. A reference trains one device on the same batches.
+    """
+
+    trial: TrialRequest
+    calls: int
+    """Calls of the training step."""
+    reads: int = 0
+    """Steps of input that are read and counted."""
+    kept: int = 0
+    """Of these, how many the training uses."""
+    reference_to: Path | None = None
+    """The folder of the run whose batches and first weights this one takes; None for that run."""
+    processes: int = 1
+    """Processes of that run."""
+    counting_seconds: float = 0.0
+    """Longest time for counting the whole dataset, in a reference; 0 leaves it out."""
+    batched: bool = False
+    """Whether the dataset factory batches by itself."""
 
 
 class Stop(NamedTuple):
@@ -165,6 +194,13 @@ class Engine(Protocol):
 
         Never raises because of the trial. When it returns, or raises `KeyboardInterrupt`,
         nothing of the trial is left running.
+        """
+        ...
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Run a program for a few steps and report what its replicas read and how they trained.
+
+        Like `run`, it never raises because of the program and leaves nothing running.
         """
         ...
 

@@ -36,6 +36,19 @@ class TrialFolder:
         """What a process that looks at something found, as JSON."""
         return self.path / "answer.json"
 
+    def answers(self, index: int) -> Path:
+        """What one process of several saw, as JSON."""
+        return self.path / f"answer-{index}.json"
+
+    def kept(self, index: int) -> Path:
+        """The batches that one process trained on, for a reference."""
+        return self.path / f"kept-{index}.pickle"
+
+    @property
+    def first_weights(self) -> Path:
+        """The weights before the first step, for a reference."""
+        return self.path / "first-weights.pickle"
+
     def pickled(self, name: str) -> Path:
         """The function that is shipped by value under a global name of the program."""
         return self.path / f"{name}.pickle"
@@ -50,6 +63,6 @@ class TrialFolder:
 
     def forget_run(self) -> None:
         """Remove what processes have left here, so that others may start in their place."""
-        for pattern in ("events-*.jsonl", "output-*.txt"):
+        for pattern in ("events-*.jsonl", "output-*.txt", "answer-*.json"):
             for file in self.path.glob(pattern):
                 file.unlink()

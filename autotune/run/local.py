@@ -14,11 +14,13 @@ from typing import Self
 from autotune.cluster import Role, tf_config
 from autotune.machine import Machine, free_ports
 from autotune.run import memory, preflight, reasons
-from autotune.run.engine import NOTHING, RunResult, TrialRequest, Watch
+from autotune.run.engine import NOTHING, ObservationRequest, RunResult, TrialRequest, Watch
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
 from autotune.run.gang import Gang
 from autotune.run.memory import MemoryGauge
+from autotune.run.observation import Observation
+from autotune.run.observing import observation, order_of, seen
 from autotune.run.trial import Trial
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
@@ -60,14 +62,14 @@ class LocalEngine:
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        begun = time.monotonic()
-        server = self._ready_server()
-        folder = _prepare(request)
-        result = _attempt(request, watch, server, folder)
-        if reasons.is_taken_port(result.reason):
-            folder.forget_run()
-            result = _attempt(request, watch, server, folder)
-        return replace(result, wall_seconds=time.monotonic() - begun)
+        return self._run(request, watch, _prepare(request), "train")
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Run a program for a few steps and report what its replicas read and how they trained."""
+        folder = _prepare(request.trial, order=order_of(request))
+        task = "refer" if request.reference_to else "observe"
+        result = self._run(request.trial, seen, folder, task)
+        return observation(folder, result, len(request.trial.roles))
 
     def now(self) -> float:
         """Return the host's monotonic clock in seconds."""
@@ -91,6 +93,17 @@ class LocalEngine:
         """Close the engine."""
         self.close()
 
+    def _run(
+        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+    ) -> RunResult:
+        begun = time.monotonic()
+        server = self._ready_server()
+        result = _attempt(request, watch, server, folder, task)
+        if reasons.is_taken_port(result.reason):
+            folder.forget_run()
+            result = _attempt(request, watch, server, folder, task)
+        return replace(result, wall_seconds=time.monotonic() - begun)
+
     def _ready_server(self) -> ForkClient:
         if not self._server.alive:
             self._server.close()
@@ -102,14 +115,13 @@ class LocalEngine:
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))
 
 
-def _prepare(request: TrialRequest) -> TrialFolder:
+def _prepare(request: TrialRequest, **more: object) -> TrialFolder:
     """Write the trial's folder."""
     folder = TrialFolder(request.folder).create()
     folder.script.write_text(request.script, encoding="utf-8")
     by_value = _write_pickles(folder, request.workload)
-    folder.request.write_text(
-        json.dumps({"seed": request.seed, "by_value": by_value}), encoding="utf-8"
-    )
+    asked = {"seed": request.seed, "by_value": by_value, **more}
+    folder.request.write_text(json.dumps(asked), encoding="utf-8")
     return folder
 
 
@@ -127,9 +139,9 @@ def _write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
 
 
 def _attempt(
-    request: TrialRequest, watch: Watch, server: ForkClient, folder: TrialFolder
+    request: TrialRequest, watch: Watch, server: ForkClient, folder: TrialFolder, task: str
 ) -> RunResult:
-    gang = Gang(server, folder, "train", _environments(request.roles))
+    gang = Gang(server, folder, task, _environments(request.roles))
     most = request.limits.memory or memory.ceiling()
     trial = Trial(request, gang, MemoryGauge(server.pid, most), watch)
     try:

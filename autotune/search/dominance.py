@@ -13,7 +13,7 @@ FAILURES = 3
 """After so many failures of one strategy without a success, the rest of it is skipped."""
 _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
 _RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY}
-_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY}
+_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.WRONG}
 
 
 class Dominance:

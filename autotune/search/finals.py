@@ -18,6 +18,7 @@ from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio
 from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
+from autotune.search.certification import Certification
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.verdict import (
@@ -146,15 +147,24 @@ class Finals:
         runner: Makes the runs.
         budget: Bounds them.
         finalists: Who takes part.
+        certification: Says who may win.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
 
     def __init__(
-        self, runner: Runner, budget: Budget, finalists: Finalists, *, margin: float, seed: int
+        self,
+        runner: Runner,
+        budget: Budget,
+        finalists: Finalists,
+        certification: Certification,
+        *,
+        margin: float,
+        seed: int,
     ) -> None:
         self._runner = runner
         self._budget = budget
+        self._certification = certification
         self._margin = margin
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self._rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
@@ -170,24 +180,53 @@ class Finals:
         for number in range(MAX_ROUNDS):
             running = self._running(number)
             if self._decided(number) or not self._affords(running):
-                return
+                break
             for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
             self._settle_yardstick(number + 1)
             self._drop()
+        self._certify_winner(LAST_LOOK)
 
-    def decision(self, share: float = LAST_LOOK) -> Decision:
-        """Return what the rounds so far allow to say.
+    def decision(self) -> Decision:
+        """Return what the rounds so far allow to say."""
+        decision = self._look(LAST_LOOK)
+        if decision.verdict is not Verdict.DISTRIBUTE or self._is_certified(decision.challenger):
+            return decision
+        # Interrupted before anybody could look into it.
+        return decision.model_copy(update={"verdict": Verdict.UNDECIDED, "certified": False})
+
+    def _certify_winner(self, share: float) -> bool:
+        """Return whether somebody wins who may; who may not is out, and the next one is asked."""
+        while (found := self._look(share)).verdict is Verdict.DISTRIBUTE and found.challenger:
+            if self._certification.certify(found.challenger):
+                return True
+            if not self._certification.refused(found.challenger):
+                return False  # There was no time to look.
+        return False
+
+    def _is_certified(self, configuration: Configuration | None) -> bool:
+        return configuration is not None and self._certification.passed(configuration)
+
+    def _look(self, share: float) -> Decision:
+        """Return the decision, whoever is certified.
 
         Args:
             share: Of the false rate, what this look may spend.
         """
-        sound = [c for c in self._rivals if self._failures[c] < FAILURES]
+        if self.all_refused:
+            return Decision(verdict=Verdict.ONE_DEVICE)
+        right = [c for c in self._rivals if not self._certification.refused(c)]
+        sound = [c for c in right if self._failures[c] < FAILURES]
         if self._rivals and not sound:
             return Decision(verdict=Verdict.UNDECIDED)
         # Who lost too early to be compared round by round has lost all the same.
         rivals = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
         return decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
+
+    @property
+    def all_refused(self) -> bool:
+        """Whether there were challengers, and all of them turned out wrong."""
+        return bool(self._rivals) and all(map(self._certification.refused, self._rivals))
 
     @property
     def yardstick(self) -> Configuration:
@@ -211,8 +250,9 @@ class Finals:
     @property
     def _contenders(self) -> list[Configuration]:
         """Challengers that may still win."""
-        failed = {c for c, count in self._failures.items() if count >= FAILURES}
-        return [c for c in self._rivals if c not in self._beaten | failed]
+        out = {c for c, count in self._failures.items() if count >= FAILURES}
+        out |= {c for c in self._rivals if self._certification.refused(c)}
+        return [c for c in self._rivals if c not in self._beaten | out]
 
     def _running(self, number: int) -> list[Configuration]:
         extra = [self._default] if self._default and number < DEFAULT_ROUNDS else []
@@ -236,7 +276,15 @@ class Finals:
         return median([fmean(explored), *map(math.log, self._rates[configuration].values())])
 
     def _affords(self, running: list[Configuration]) -> bool:
-        return self._budget.left >= self._runner.history.costs.total(running)
+        certifying = self._certification.seconds(self._winning())
+        costs = self._runner.history.costs.total(running)
+        return self._budget.left >= costs + certifying
+
+    def _winning(self) -> list[Configuration]:
+        """Who would have to be certified if the finals ended now."""
+        found = self._look(LAST_LOOK)
+        leads = found.gain is not None and found.gain.value > 1
+        return [found.challenger] if found.challenger and leads else []
 
     def _decided(self, rounds: int) -> bool:
         if rounds > 0 and not self._contenders:
@@ -245,10 +293,9 @@ class Finals:
         if rounds < FEWEST:
             return False
         look = LOOKS.get(rounds)
-        verdict = self.decision(look).verdict if look else self.decision().verdict
-        distribute = look is not None and verdict is Verdict.DISTRIBUTE
-        settled = rounds >= max(LOOKS) and verdict is Verdict.ONE_DEVICE
-        return distribute or settled
+        if look is not None and self._certify_winner(look):
+            return True
+        return rounds >= max(LOOKS) and self._look(look or LAST_LOOK).verdict is Verdict.ONE_DEVICE
 
     def _settle_yardstick(self, rounds: int) -> None:
         if rounds == DEFAULT_ROUNDS and self._default:

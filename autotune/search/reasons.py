@@ -43,6 +43,8 @@ def _verdict(findings: Findings, margin: float) -> str:
 def _nothing_to_compare(findings: Findings) -> str:
     if not findings.distributable:
         return "Stay on one device: nothing here to distribute over."
+    if any(trial.outcome is Outcome.WRONG for trial in findings.history.trials):
+        return "Stay on one device: what was faster does not train as one device does."
     ran = [t for t in findings.history.trials if t.configuration.distributed and t.windows]
     if not ran:
         return "Stay on one device: no distributed configuration can win."
@@ -57,6 +59,8 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
         user_batch: The global batch that the user holds fixed, if any.
     """
     found = [
+        *_certified(findings),
+        *_wrong(findings.history),
         *_distributed(findings),
         *_tuning(findings),
         *_proofs(findings.history),
@@ -66,6 +70,20 @@ def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
         _noise(findings.history),
     ]
     return tuple(found)
+
+
+def _certified(findings: Findings) -> tuple[str, ...]:
+    certificate = findings.certificate
+    return () if certificate is None else (certificate.line, *certificate.undecided)
+
+
+def _wrong(history: History) -> list[str]:
+    """What was out, although it seemed faster."""
+    return [
+        f"{title(trial.configuration)} is out (trial {trial.number}): {trial.reason}"
+        for trial in history.trials
+        if trial.outcome is Outcome.WRONG
+    ]
 
 
 def _noise(history: History) -> str:
@@ -106,6 +124,12 @@ def differences(configuration: Configuration) -> str:
 
 def _undecided(findings: Findings) -> str:
     decision = findings.decision
+    if decision.gain is not None and not decision.certified:
+        return (
+            f"Undecided after {decision.rounds} rounds: a gain is likely "
+            f"({factor(decision.gain)}), but nobody has looked whether it trains rightly; "
+            "stay on one device, or go on with --resume."
+        )
     if decision.gain is None:
         return f"Undecided: {_why_uncompared(findings)}; stay on one device."
     if decision.gain.low > 1:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from autotune.certificate import Certificate
+from autotune.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.measure import EXPECTED, Noise, read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
@@ -121,6 +123,33 @@ class Runner:
             )
             return exchange_seconds(self._engine, request)
 
+    def certify(self, configuration: Configuration) -> Certificate | None:
+        """Look whether a configuration trains as one device would; keep it as a trial if not.
+
+        Returns:
+            What was found; None if the budget ended before that.
+        """
+        self._observer(Preparing(f"Certifying {strategy(configuration.strategy).title}"))
+        subject = self.subject
+        candidate = Candidate(
+            configuration=configuration,
+            workload=subject.workload,
+            facts=subject.facts,
+            machine=subject.machine,
+            rate=self.history.estimate(configuration).value,
+            seed=SCRIPT_SEED,
+            limits=_within(self._budget.left),
+        )
+        # Not among the traces of the trials: it holds copies of examples.
+        with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
+            certificate = certify(self._engine, candidate, Path(folder))
+        if certificate.refusal and self._budget.left <= 0:
+            # The limits were cut to the budget; a process that was ended by them proves nothing.
+            return None
+        if certificate.refusal:
+            self._keep(self._refused(configuration, certificate))
+        return certificate
+
     def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:
         """Save that a configuration was not run, and why."""
         return self._keep(
@@ -131,6 +160,16 @@ class Runner:
                 outcome=Outcome.SKIPPED,
                 reason=reason,
             )
+        )
+
+    def _refused(self, configuration: Configuration, certificate: Certificate) -> Trial:
+        return Trial(
+            number=len(self._study.trials),
+            stage=Stage.FINAL,
+            configuration=configuration,
+            outcome=Outcome.WRONG,
+            reason=certificate.refusal or "",
+            wall_seconds=certificate.seconds,
         )
 
     def _keep(self, trial: Trial) -> Trial:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.search.bounds import PROOF, Bounds
 from autotune.search.budget import Budget
+from autotune.search.certification import Certification
 from autotune.search.design import default_in, openers
 from autotune.search.exchange import LEAST_BYTES, MANY, families
 from autotune.search.explore import Explorer
@@ -57,6 +59,8 @@ class Findings:
     history: History
     distributable: int
     """Distributed configurations that can run."""
+    certificate: Certificate | None
+    """What was checked of the recommended configuration; None for one device."""
     interrupted: bool
 
 
@@ -92,6 +96,7 @@ class Search:
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
         self._outlook = Outlook(runner.history, Surrogate(list(every)), self._bounds, start.known)
         self._finals: Finals | None = None
+        self._certification = Certification(runner)
 
     def run(self) -> Findings:
         """Search until the verdict is clear or the budget is spent.
@@ -140,15 +145,45 @@ class Search:
                 self._bounds.note_exchange(each, seconds)
 
     def _decide(self) -> None:
+        self._certify_leaders()
+        self._run_finals()
+        while self._finals and self._finals.all_refused and self._affords_others():
+            self._certify_leaders()
+            self._run_finals()
+
+    def _affords_others(self) -> bool:
+        """Whether there are others to take the place of challengers that are all wrong."""
+        finalists = self._finalists()
+        needed = finals_seconds(self._runner.history, finalists)
+        return bool(finalists.challengers) and needed <= self._budget.left
+
+    def _run_finals(self) -> None:
         finalists = fitting(self._finalists(), self._runner.history, self._budget.left)
         self._finals = Finals(
             self._runner,
             self._budget,
             finalists,
+            self._certification,
             margin=self._options.margin,
             seed=self._options.seed,
         )
         self._finals.run()
+
+    def _certify_leaders(self) -> None:
+        """Certify who leads already, so that the finals' time is not spent on what is wrong.
+
+        Who takes the lead only there is certified when it would win.
+        """
+        while leader := next((c for c in self._leaders() if self._certification.is_open(c)), None):
+            if self._certification.seconds([leader]) > self._budget.left:
+                return
+            self._certification.certify(leader)
+
+    def _leaders(self) -> list[Configuration]:
+        """Finalists that were faster than the yardstick while exploring."""
+        finalists, history = self._finalists(), self._runner.history
+        best = history.estimate(finalists.one_device[0]).value
+        return [c for c in finalists.challengers if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
         history = self._runner.history
@@ -158,7 +193,9 @@ class Search:
         if self._distributed and not history.ranked(distributed=True):
             # Nobody knows who, but somebody will challenge.
             finalists = replace(finalists, challengers=self._distributed[-1:])
-        return finals_seconds(history, finalists)
+            return finals_seconds(history, finalists)
+        certifying = self._certification.seconds(self._leaders())
+        return finals_seconds(history, finalists) + certifying
 
     def _reserve(self) -> float:
         return self._finals_reserve() + self._runner.history.costs.total(self._unknown_twins())
@@ -174,7 +211,11 @@ class Search:
         return choose_finalists(
             self._runner.history,
             self._outlook.ranked(distributed=False),
-            self._outlook.ranked(distributed=True),
+            [
+                each
+                for each in self._outlook.ranked(distributed=True)
+                if not self._certification.refused(each)
+            ],
             self._default,
         )
 
@@ -212,5 +253,6 @@ class Search:
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             distributable=len(self._distributed),
+            certificate=self._certification.of(recommended),
             interrupted=interrupted,
         )

@@ -200,6 +200,7 @@ def _recommendation(
         seconds=seconds,
         prepared_seconds=ready,
         interrupted=findings.interrupted,
+        certificate=findings.certificate,
     )
 
 

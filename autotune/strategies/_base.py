@@ -38,6 +38,8 @@ class Strategy(ABC):
     """One sentence: what it does."""
     axes: ClassVar[frozenset[str]]
     """Axes that mean something here, beside those that every strategy has (see `COMMON_AXES`)."""
+    synchronous: ClassVar[bool] = True
+    """Whether all replicas take every step together, so that they stay equal."""
     reductions: ClassVar[tuple[Reduction, ...]] = ("default",)
     """Reductions that exist here, TensorFlow's choice first."""
 

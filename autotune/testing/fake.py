@@ -11,7 +11,16 @@ from typing import Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.run.engine import NOTHING, Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import (
+    NOTHING,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    TrialRequest,
+    Watch,
+)
+from autotune.run.observation import Observation
+from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
@@ -31,6 +40,7 @@ class Ending:
 
 Speed = Callable[[Configuration], float | Ending]
 """Examples per second of a configuration, or how its trial ends."""
+Faults = Callable[[Configuration], Fault | None]
 
 
 class FakeEngine:
@@ -43,6 +53,7 @@ class FakeEngine:
         start: Seconds from a request to the end of the first step, for each worker.
         machine: What it claims to be.
         facts: What it claims to know of any workload.
+        faults: What is wrong with the training of a configuration, if anything is.
         seed: Of the noise.
     """
 
@@ -55,6 +66,7 @@ class FakeEngine:
         start: float = 1.0,
         machine: Machine | None = None,
         facts: WorkloadFacts | None = None,
+        faults: Faults = lambda _: None,
         seed: int = 0,
     ) -> None:
         self._speed = speed
@@ -63,9 +75,11 @@ class FakeEngine:
         self._start = start
         self._machine = machine or FAKE_MACHINE
         self._facts = facts or FAKE_FACTS
+        self._faults = faults
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
         self.requests: list[TrialRequest] = []
+        self.observed: list[ObservationRequest] = []
         self.closed = False
 
     def machine(self) -> Machine:
@@ -95,6 +109,13 @@ class FakeEngine:
                 outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
             )
         return self._watched(truth / request.configuration.global_batch, watch, began)
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Show a training with its fault, after as long as its start takes."""
+        self.observed.append(request)
+        self._time += self._start * len(request.trial.roles)
+        fault = self._faults(request.trial.configuration)
+        return observation(request, fault, self._start * len(request.trial.roles))
 
     def now(self) -> float:
         """Return virtual seconds."""

@@ -12,8 +12,18 @@ from typing import Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.run.engine import NOTHING, Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import (
+    NOTHING,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    TrialRequest,
+    Watch,
+)
+from autotune.run.observation import Observation
+from autotune.search.costs import guessed_seconds
 from autotune.search.exchange import EXCHANGE_MODULE, family
+from autotune.testing.observations import observation
 from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
@@ -69,6 +79,12 @@ class ReplayEngine:
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
         return self._watched(run, watch, stretch=math.exp(log_rate(run) - level))
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Show a training without a fault, after about as long as a start takes."""
+        seconds = guessed_seconds(request.trial.configuration)
+        self._time += seconds
+        return observation(request, seconds=seconds)
 
     def now(self) -> float:
         """Return virtual seconds."""

@@ -17,26 +17,27 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from autotune.run import events
-from autotune.run.child import devices, inspect
+from autotune.run.child import devices, inspect, observe
 from autotune.run.child.callback import ClockCallback
 from autotune.run.child.clock import Clock
+from autotune.run.child.program import load_program
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder
 
 ENDLESS = 1_000_000_000
 """Epochs. The tuner ends a trial, not the program."""
-PROGRAM = "autotune_train"
-"""Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"
 _libc = ctypes.CDLL(None)
+
+Task = Callable[[TrialFolder, EventWriter, int], None]
+"""What a process is for; it is given its position among those of its kind."""
 
 
 def enter(order: Mapping[str, Any], server: int) -> NoReturn:
@@ -106,7 +107,7 @@ def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
     writer = EventWriter(folder.events(order["index"]))
     writer.write(events.STARTED)
     try:
-        TASKS[order["task"]](folder, writer)
+        TASKS[order["task"]](folder, writer, order["index"])
     except BaseException as exc:  # noqa: BLE001 - also SystemExit is an end worth reporting
         print(trace(exc), file=sys.stderr)  # noqa: T201 - the trial's own output
         writer.write(events.ERROR, **describe(exc))
@@ -115,36 +116,23 @@ def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
     return 0
 
 
-def _train(folder: TrialFolder, writer: EventWriter) -> None:
+def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     """Run the training program with the clock attached."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
-    program = _execute(folder.script)
-    for name in request["by_value"]:
-        setattr(program, name, _unpickle(folder.pickled(name)))
+    program = load_program(folder, request["by_value"])
     arguments = ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
     program.main(arguments, callbacks=[ClockCallback(Clock(writer))])
 
 
-def _execute(script: Path) -> ModuleType:
-    """Run the program's top level as a module."""
-    program = ModuleType(PROGRAM)
-    program.__file__ = str(script)
-    sys.modules[PROGRAM] = program
-    sys.argv = [str(script)]
-    code = compile(script.read_text(encoding="utf-8"), str(script), "exec")
-    exec(code, program.__dict__)  # noqa: S102 - running this program is the purpose
-    return program
+def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
+    """Return a task for one process, which needs not know which one it is."""
+    return lambda folder, writer, _: look(folder, writer)
 
 
-def _unpickle(path: Path) -> Callable[..., Any]:
-    import cloudpickle  # noqa: PLC0415 - few trials need it
-
-    function: Callable[..., Any] = cloudpickle.loads(path.read_bytes())
-    return function
-
-
-TASKS: Mapping[str, Callable[[TrialFolder, EventWriter], None]] = {
+TASKS: Mapping[str, Task] = {
     "train": _train,
-    "inspect": inspect.look,
-    "devices": devices.look,
+    "observe": observe.observe,
+    "refer": observe.refer,
+    "inspect": _alone(inspect.look),
+    "devices": _alone(devices.look),
 }

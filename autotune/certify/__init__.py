@@ -1,0 +1,7 @@
+"""Whether a distributed configuration does what one device would do, only faster."""
+
+from autotune.certify.certify import certify
+from autotune.certify.family import family
+from autotune.certify.plan import Candidate
+
+__all__ = ["Candidate", "certify", "family"]

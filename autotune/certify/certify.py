@@ -1,0 +1,102 @@
+"""Certifies a configuration: two short runs, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from autotune.certificate import Certificate, Check, Finding, failed, undecided
+from autotune.certify import course
+from autotune.certify.batches import check_elements, check_sizes
+from autotune.certify.copies import check_equal, check_places, check_random, check_start
+from autotune.certify.course import Steps, check_course
+from autotune.certify.examples import check_examples, needs_whole
+from autotune.certify.plan import Candidate, candidate_run, reference_run
+from autotune.run.engine import Engine, ObservationRequest
+from autotune.run.observation import Observation, Reader
+from autotune.strategies import strategy
+
+RUN = "a run of its own"
+_EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
+"""Relative size of a rounding in the types in which gradients are computed, if not in float32."""
+
+
+def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
+    """Look at a few steps of a configuration, and return what was found.
+
+    Args:
+        engine: Runs the processes.
+        candidate: What to look at.
+        folder: For the traces of the runs; it may be removed afterwards.
+    """
+    chosen = strategy(candidate.configuration.strategy)
+    if not chosen.synchronous:
+        return Certificate(checks=(undecided(RUN, _ASYNCHRONOUS.format(title=chosen.title)),))
+    run = candidate_run(candidate, folder / "candidate")
+    seen = engine.observe(run)
+    if seen.failure is not None:
+        check = failed(RUN, f"It could not be certified: {seen.failure}")
+        return Certificate(checks=(check,), seconds=seen.seconds)
+    count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
+    alone = engine.observe(reference_run(candidate, run, folder / "reference", count=count))
+    checks = judge(candidate, run, seen, alone)
+    return Certificate(checks=tuple(checks), seconds=seen.seconds + alone.seconds)
+
+
+def judge(
+    candidate: Candidate, run: ObservationRequest, seen: Observation, alone: Observation
+) -> list[Check]:
+    """Return what the two runs say, one check after the other."""
+    configuration, readers = candidate.configuration, _readers(seen)
+    checks = [
+        check_examples(
+            readers,
+            alone.whole,
+            repeatable=candidate.facts.repeatable,
+            who="workers" if len(run.trial.roles) == len(readers) > 1 else "replicas",
+        ),
+        check_sizes(readers, configuration.per_replica_batch),
+        check_elements(readers),
+        check_random(seen.witnesses),
+        check_places(seen.witnesses),
+    ]
+    return checks + list(_training(candidate, seen, alone))
+
+
+def _training(candidate: Candidate, seen: Observation, alone: Observation) -> Iterator[Check]:
+    """Yield what is said of the training, up to a mistake: the rest only follows from it."""
+    steps = len(seen.witnesses[0].losses) * candidate.configuration.steps_per_execution
+    looks: list[Callable[[], Check]] = [
+        lambda: check_start(seen.witnesses),
+        lambda: check_equal(seen.witnesses, steps),
+        lambda: _course(candidate, seen, alone, steps),
+    ]
+    for look in looks:
+        check = look()
+        yield check
+        if check.finding is Finding.FAILED:
+            return
+
+
+def _course(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
+    if alone.failure is not None:
+        text = f"One device could not take the same steps to compare with: {alone.failure}"
+        return undecided(course.NAME, text)
+    configuration = candidate.configuration
+    taken = Steps(
+        count=steps,
+        batch=configuration.global_batch,
+        replicas=configuration.replicas,
+        epsilon=_EPSILON.get(configuration.precision, 0.0),
+    )
+    return check_course(seen.witnesses[0], alone.witnesses, taken)
+
+
+def _readers(seen: Observation) -> Sequence[Reader]:
+    return [reader for witness in seen.witnesses for reader in witness.readers]
+
+
+_ASYNCHRONOUS = (
+    "{title} applies each worker's gradients by themselves, so its copies are never equal and it "
+    "does not follow one device; nothing of that can be certified."
+)

@@ -1,0 +1,104 @@
+"""Do the replicas start equal, stay equal, and draw random numbers of their own?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autotune.certificate import Check, failed, passed
+from autotune.certify.distances import distance, norm
+from autotune.run.observation import Copy, Numbers, Variable, Witness
+
+START = "equal start"
+RANDOM = "own random numbers"
+EQUAL = "equal replicas"
+PLACES = "variables everywhere"
+PROCESSORS = 8.0
+"""Roundings, in a step, by which machines of different kinds may differ: they add up in another
+order. Copies on machines of one kind are equal to the last bit."""
+
+
+def check_start(witnesses: Sequence[Witness]) -> Check:
+    """Return whether all replicas start from the same weights."""
+    variables = [v for v in _variables(witnesses) if v.kind != "optimizer"]
+    copies = [copy.start for copy in _copies(witnesses)]
+    for index, variable in enumerate(variables):
+        if variable.kind != "random" and not _equal(variable, _column(copies, index), 0):
+            return failed(START, f"Its replicas start from different weights in {variable.name}.")
+    return passed(START, f"All {len(copies)} replicas start from the same weights.")
+
+
+def check_random(witnesses: Sequence[Witness]) -> Check:
+    """Return whether no two replicas draw the same random numbers."""
+    found = [(i, v) for i, v in enumerate(_variables(witnesses)) if v.kind == "random"]
+    for moment in ("start", "end"):
+        copies = [getattr(copy, moment) for copy in _copies(witnesses)]
+        for index, variable in found:
+            if len(set(_column(copies, index))) < len(copies):
+                text = f"Its replicas draw the same random numbers from {variable.name}."
+                return failed(RANDOM, text)
+    if not found:
+        return passed(RANDOM, "None of its layers draws random numbers.")
+    return passed(RANDOM, "Every replica draws random numbers of its own.")
+
+
+def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
+    """Return whether the replicas hold the same weights after some steps."""
+    copies = _copies(witnesses)
+    ends = [copy.end for copy in copies]
+    for index, variable in enumerate(_variables(witnesses)):
+        if variable.kind != "random" and not variable.apart:
+            column = _column(ends, index)
+            if not _equal(variable, column, steps):
+                return failed(EQUAL, _drift(variable, column, _begun(copies[0], index), steps))
+    return passed(EQUAL, f"All {len(copies)} replicas hold the same weights after {steps} steps.")
+
+
+def check_places(witnesses: Sequence[Witness]) -> Check:
+    """Return whether every variable has a copy on each replica, if any has."""
+    for witness in witnesses:
+        kept = [v for v in witness.variables if v.kind != "random"]
+        most = max((v.copies for v in kept), default=1)
+        mirrored = any(v.mirrored for v in kept)
+        for variable in kept:
+            if variable.copies < most or variable.mirrored is not mirrored:
+                return failed(
+                    PLACES,
+                    f"{variable.name} sits on one device only: it was made outside the "
+                    "strategy's scope.",
+                )
+    return passed(PLACES, "Every variable is where the strategy wants it.")
+
+
+def _drift(variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int) -> str:
+    apart = max(distance(column[0], each) for each in column)
+    moved = distance(column[0], begun) if begun else norm(column[0])
+    share = f"by {apart / moved:.0%} of the way that it went" if moved else "and should not"
+    return (
+        f"Its replicas drift apart: after {steps} steps {variable.name} differs {share}, so "
+        "gradients or updates are not added up over the replicas."
+    )
+
+
+def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:
+    """Whether copies are equal, up to the roundings of different machines."""
+    if len(set(column)) == 1:
+        return True
+    most = PROCESSORS * steps * variable.epsilon * max(norm(each) for each in column)
+    return max(distance(column[0], each) for each in column) <= most
+
+
+def _begun(copy: Copy, index: int) -> Numbers | None:
+    return copy.start[index] if index < len(copy.start) else None
+
+
+def _variables(witnesses: Sequence[Witness]) -> Sequence[Variable]:
+    return witnesses[0].variables
+
+
+def _copies(witnesses: Sequence[Witness]) -> list[Copy]:
+    return [copy for witness in witnesses for copy in witness.copies]
+
+
+def _column(copies: Sequence[Sequence[Numbers]], index: int) -> list[Numbers]:
+    """Return what each replica holds of one variable."""
+    return [copy[index] for copy in copies]

@@ -1,0 +1,131 @@
+"""Do the replicas read examples of their own?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from autotune.certificate import Check, failed, passed, undecided
+from autotune.run.observation import Reader, Whole
+
+NAME = "disjoint examples"
+FEW = 0.01
+"""Share of the examples below which reading one twice may be a matter of the order."""
+MANY = 0.5
+"""Share of what is read; nothing but overlap explains so many where duplicates are rare."""
+
+
+def needs_whole(readers: Sequence[Reader], *, repeatable: bool) -> bool:
+    """Whether the question can be answered only with all examples of the dataset at hand.
+
+    Args:
+        readers: What each replica read.
+        repeatable: Whether two passes over the dataset give the same.
+    """
+    counts = _counts(readers)
+    return counts is not None and (not repeatable or bool(_shared(counts)))
+
+
+def check_examples(
+    readers: Sequence[Reader], whole: Whole | None, *, repeatable: bool, who: str = "replicas"
+) -> Check:
+    """Return whether replicas have read the same examples.
+
+    An example that stands in the dataset more than once may be read as often; so what the replicas
+    read together is compared with what one device reads in a pass. What a single replica reads
+    again, because its share is small, is no overlap.
+
+    Args:
+        readers: What each replica read, within an epoch.
+        whole: What there is, where it was counted.
+        repeatable: Whether two passes over the dataset give the same.
+        who: How to call those who read.
+    """
+    counts = _counts(readers)
+    if counts is None:
+        return undecided(NAME, "Ragged or sparse examples cannot be told apart here.")
+    total = sum(each.total() for each in counts)
+    if not _shared(counts):
+        if repeatable or _is_stable(counts, whole):
+            text = f"Its {len(counts)} {who} read {total:,} examples, none of them in common."
+            return passed(NAME, text)
+        return undecided(NAME, _CHANGING.format(who=who))
+    return _judge_shared(counts, whole, who)
+
+
+def _judge_shared(counts: Sequence[Counter[str]], whole: Whole | None, who: str) -> Check:
+    total = sum(each.total() for each in counts)
+    if whole is None or not whole.complete:
+        return _guess(counts, who)
+    if total > sum(whole.examples.values()):
+        return undecided(NAME, _ROUND.format(who=who))
+    twice = excess(counts, whole.examples)
+    if twice > FEW * total:
+        return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
+    if twice:
+        text = f"Its {who} read {twice:,} of {total:,} examples in common, too few to be sure."
+        return undecided(NAME, text)
+    text = (
+        f"Its {len(counts)} {who} read {total:,} examples, and none more often than it stands "
+        "in the dataset."
+    )
+    return passed(NAME, text)
+
+
+def excess(counts: Sequence[Counter[str]], there: Mapping[str, int]) -> int:
+    """Return how many examples were read by one replica although another had them already.
+
+    Args:
+        counts: How often each replica read each example.
+        there: How often it stands in the dataset; one that is missing is taken to stand there
+            once, as a random variant that several replicas draw alike.
+    """
+    found = 0
+    for example in _shared(counts):
+        most = there.get(example, 1)
+        found += max(sum(min(each[example], most) for each in counts) - most, 0)
+    return found
+
+
+def _guess(counts: Sequence[Counter[str]], who: str) -> Check:
+    """Judge without the whole dataset: duplicates would show within a replica as well."""
+    total = sum(each.total() for each in counts)
+    repeats = total - sum(len(each) for each in counts)
+    twice = excess(counts, {})
+    if twice >= MANY * total / len(counts) and repeats <= FEW * total:
+        return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
+    text = (
+        f"Its {who} read {twice:,} of {total:,} examples in common, which may be duplicates: the "
+        "dataset is too large to be counted."
+    )
+    return undecided(NAME, text)
+
+
+def _is_stable(counts: Sequence[Counter[str]], whole: Whole | None) -> bool:
+    """Whether a pass of one device has found what the replicas read, if in another order."""
+    if whole is None or not whole.complete:
+        return False
+    read = sum(each.total() for each in counts)
+    known = sum(n for each in counts for example, n in each.items() if example in whole.examples)
+    return known >= (1 - FEW) * read
+
+
+def _shared(counts: Sequence[Counter[str]]) -> list[str]:
+    """Return the examples that more than one replica has read."""
+    readers = Counter(example for each in counts for example in each)
+    return [example for example, number in readers.items() if number > 1]
+
+
+def _counts(readers: Sequence[Reader]) -> list[Counter[str]] | None:
+    found = [Counter(each.examples) for each in readers if each.examples is not None]
+    return found if len(found) == len(readers) else None
+
+
+_ROUND = (
+    "Whether its {who} read the same examples cannot be seen, because together they read more than "
+    "there are."
+)
+_CHANGING = (
+    "Whether its {who} read the same examples cannot be seen, because the dataset gives others in "
+    "every pass, by augmentation perhaps."
+)

@@ -1,0 +1,135 @@
+"""How long a configuration is looked at, and the runs that this takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.run.engine import Limits, ObservationRequest, TrialRequest
+from autotune.script import render
+from autotune.strategies import strategy
+from autotune.workload import Workload, WorkloadFacts
+
+STEPS = 8
+"""Of training, where they are quick and a call runs so few: copies that drift do so in one."""
+FEWEST_CALLS = 2
+"""The loss of the second call depends on what the first one learned."""
+SECONDS = 2.0
+"""That the steps, and the reading before them, should take at most."""
+MOST_READ = 4096
+"""Examples that are read and told apart."""
+MOST_BYTES = 128 * 2**20
+"""Of examples that are read, and again of those that are kept."""
+COUNTING_SECONDS = 4.0
+"""For counting the whole dataset, where only that can tell duplicates from overlap."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A configuration that may win, and what it trains where."""
+
+    configuration: Configuration
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+    rate: float
+    """Examples per second, as measured."""
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def step_seconds(self) -> float:
+        """How long a step takes."""
+        return self.configuration.global_batch / self.rate
+
+
+def candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:
+    """Return the run of the candidate's own program."""
+    calls, reads = _calls(candidate), _reads(candidate)
+    return ObservationRequest(
+        trial=_trial(candidate, candidate.configuration, folder),
+        calls=calls,
+        reads=reads,
+        kept=min(reads, _within_bytes(candidate), _steps(candidate, calls), STEPS),
+    )
+
+
+def reference_run(
+    candidate: Candidate, run: ObservationRequest, folder: Path, *, count: bool
+) -> ObservationRequest:
+    """Return the run of one device on the batches that the candidate's run has kept.
+
+    Args:
+        candidate: Of which one device is the reference.
+        run: The candidate's.
+        folder: For this run.
+        count: Whether to count the whole dataset as well.
+    """
+    return ObservationRequest(
+        trial=_trial(candidate, _alone(candidate.configuration), folder),
+        calls=run.calls,
+        reference_to=run.trial.folder,
+        processes=len(run.trial.roles),
+        counting_seconds=COUNTING_SECONDS if count else 0.0,
+        batched="batch_size" in candidate.facts.dataset_takes,
+    )
+
+
+def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> TrialRequest:
+    workload, machine = candidate.workload, candidate.machine
+    program = render(configuration, workload, candidate.facts, machine)
+    return TrialRequest(
+        configuration=configuration,
+        script=program.train,
+        workload=workload,
+        roles=_roles(configuration, machine),
+        folder=folder,
+        seed=candidate.seed,
+        limits=candidate.limits,
+    )
+
+
+def _roles(configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
+    return strategy(configuration.strategy).roles(configuration, machine)
+
+
+def _alone(configuration: Configuration) -> Configuration:
+    """Return one device that takes the same steps."""
+    alone: dict[str, object] = {
+        "strategy": "one_device",
+        "workers": 1,
+        "replicas_per_worker": 1,
+        "per_replica_batch": configuration.global_batch,
+        "shard_policy": "auto",
+        "reduction": "default",
+    }
+    return configuration.but(**alone)
+
+
+def _calls(candidate: Candidate) -> int:
+    per_call = candidate.configuration.steps_per_execution
+    wanted = math.ceil(STEPS / per_call)
+    affordable = int(SECONDS / (per_call * candidate.step_seconds))
+    return max(FEWEST_CALLS, min(wanted, affordable))
+
+
+def _steps(candidate: Candidate, calls: int) -> int:
+    return calls * candidate.configuration.steps_per_execution
+
+
+def _reads(candidate: Candidate) -> int:
+    """Return how many steps are read: less than an epoch, so that nothing comes round again."""
+    batch = candidate.configuration.global_batch
+    most = [MOST_READ // batch, int(SECONDS / candidate.step_seconds), _within_bytes(candidate)]
+    if candidate.facts.examples is not None:
+        most.append(candidate.facts.examples // batch)
+    return max(min(most), 1)
+
+
+def _within_bytes(candidate: Candidate) -> int:
+    step = candidate.configuration.global_batch * max(candidate.facts.example_bytes, 1)
+    return max(MOST_BYTES // step, 1)

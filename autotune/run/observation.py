@@ -1,0 +1,86 @@
+"""What was seen in a short training that was looked at closely.
+
+The processes write it as JSON; here it gets types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from autotune.value import Value
+
+Kind = Literal["trainable", "state", "optimizer", "random"]
+"""What a variable is for: weights that are learned, other weights, the optimizer's own variables,
+and the state of a generator of random numbers."""
+Numbers = tuple[float, ...]
+
+
+class Reader(Value):
+    """What one replica was given."""
+
+    sizes: Numbers
+    """Examples in each batch, in order."""
+    elements: tuple[str, ...]
+    """Structure, types and shapes of the batches, each different one once."""
+    examples: Mapping[str, int] | None
+    """How often each example was read, by a fingerprint; None where examples are not tensors."""
+
+
+class Variable(Value):
+    """A variable of the model or the optimizer."""
+
+    name: str
+    kind: Kind
+    epsilon: float
+    """Relative size of a rounding in its type; 0 for whole numbers."""
+    copies: int
+    """Of it in this process."""
+    mirrored: bool
+    """Whether the strategy knows it as one variable with a copy for each replica."""
+    apart: bool
+    """Whether its copies differ on purpose, until somebody reads them."""
+
+
+class Copy(Value):
+    """All variables of one replica, as sketches that keep distances (see `child.sketch`)."""
+
+    start: tuple[Numbers, ...]
+    """Before the first step, in the order of the variables; optimizers may have none yet."""
+    end: tuple[Numbers, ...]
+    """After the last step."""
+
+
+class Witness(Value):
+    """What was seen in one process, or in one run of a reference."""
+
+    readers: tuple[Reader, ...] = ()
+    """One for each replica of the process."""
+    variables: tuple[Variable, ...]
+    copies: tuple[Copy, ...]
+    """One for each replica of the process."""
+    losses: Numbers
+    """The loss that each call logged, over all replicas."""
+    silenced: tuple[str, ...] = ()
+    """Kinds of layers that computed as in inference, so that runs can be compared."""
+    replayed: bool = True
+    """Whether the training took the batches that were kept."""
+
+
+class Whole(Value):
+    """All examples of the dataset."""
+
+    examples: Mapping[str, int]
+    complete: bool
+    """Whether the time sufficed for all of them."""
+
+
+class Observation(Value):
+    """What became of a run, and what was seen in it."""
+
+    failure: str | None = None
+    """Why it did not come to its end, as a sentence."""
+    witnesses: tuple[Witness, ...] = ()
+    """One for each process; of a reference, one for each of its runs."""
+    whole: Whole | None = None
+    seconds: float = 0.0

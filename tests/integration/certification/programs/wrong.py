@@ -1,0 +1,160 @@
+"""Factories with mistakes that nothing but a look at the training shows."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+FEATURES = 8
+EXAMPLES = 256
+
+
+class OwnStep(keras.Model):
+    """A network with a training step of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = keras.layers.Dense(1)
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return the prediction."""
+        return self.out(inputs)
+
+    def gradients(self, data: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Return the loss of this replica's batch and what follows from it."""
+        inputs, labels = data
+        with tf.GradientTape() as tape:
+            # The mistake: a mean over what this replica sees, where the sum of all is taken later.
+            loss = tf.reduce_mean(tf.square(self(inputs, training=True) - labels))
+        return loss, tape.gradient(loss, self.trainable_variables)
+
+
+class WrongAverage(OwnStep):
+    """Takes the mean over the replica, and adds up the gradients of all replicas."""
+
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
+        """Take a step that is too long by the number of replicas."""
+        loss, gradients = self.gradients(data)
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+
+class Drifting(OwnStep):
+    """Lets every replica learn by itself."""
+
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
+        """Change only the copy of this worker."""
+        loss, gradients = self.gradients(data)
+        for variable, gradient in zip(self.trainable_variables, gradients, strict=True):
+            variable.value.values[0].assign_sub(0.05 * gradient)
+        return {"loss": loss}
+
+
+def right() -> keras.Model:
+    """Return a model without a mistake."""
+    model = keras.Sequential([keras.Input((FEATURES,)), keras.layers.Dense(1)])
+    return compiled(model, keras.optimizers.SGD(0.01))
+
+
+def wrong_average() -> keras.Model:
+    """Return a model whose replicas together take too long a step."""
+    return compiled(WrongAverage(), keras.optimizers.SGD(0.01))
+
+
+def wrong_average_adam() -> keras.Model:
+    """Return the same with an optimizer whose steps hardly depend on the gradient's size."""
+    return compiled(WrongAverage(), keras.optimizers.Adam(0.01))
+
+
+def drifting() -> keras.Model:
+    """Return a model whose replicas go different ways."""
+    return compiled(Drifting(), keras.optimizers.SGD(0.05))
+
+
+def own_start() -> keras.Model:
+    """Return a model that begins with weights which nobody has agreed on."""
+    model = keras.Sequential([keras.Input((FEATURES,)), keras.layers.Dense(1)])
+    kernel = np.random.default_rng().normal(size=(FEATURES, 1))
+    model.layers[-1].set_weights([kernel, np.zeros(1)])
+    return compiled(model, keras.optimizers.SGD(0.01))
+
+
+class LateDropout(keras.Layer):
+    """Makes its dropout, and with it the generator of random numbers, only when it is built."""
+
+    def build(self, shape: Any) -> None:
+        """Make the layer."""
+        self.drop = keras.layers.Dropout(0.5)
+        self.drop.build(shape)
+
+    def call(self, inputs: tf.Tensor, *, training: bool = False) -> tf.Tensor:
+        """Drop half."""
+        return self.drop(inputs, training=training)
+
+
+class Late(keras.Model):
+    """A network that has no layers to speak of before it sees its first batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late = LateDropout()
+        self.out = keras.layers.Dense(1)
+
+    def call(self, inputs: tf.Tensor, *, training: bool = False) -> tf.Tensor:
+        """Return the prediction."""
+        return self.out(self.late(inputs, training=training))
+
+
+def late_dropout() -> keras.Model:
+    """Return a network whose random numbers begin late."""
+    return compiled(Late(), keras.optimizers.SGD(0.01))
+
+
+def compiled(model: keras.Model, optimizer: keras.optimizers.Optimizer) -> keras.Model:
+    """Return the model, ready to train."""
+    model.compile(optimizer=optimizer, loss="mse")
+    return model
+
+
+def data() -> tf.data.Dataset:
+    """Return single examples."""
+    numbers = np.random.default_rng(0).standard_normal((EXAMPLES, FEATURES)).astype(np.float32)
+    return tf.data.Dataset.from_tensor_slices((numbers, numbers.sum(axis=1, keepdims=True)))
+
+
+def ignoring(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
+    """Ask for the shares of the workers, and give everything to each."""
+    del input_context
+    return data()
+
+
+def sharded(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
+    """Give every worker its share."""
+    return data().shard(input_context.num_input_pipelines, input_context.input_pipeline_id)
+
+
+def unlike(batch_size: int, input_context: tf.distribute.InputContext) -> tf.data.Dataset:
+    """Give worker 1 larger batches, of another type."""
+    worker = input_context.input_pipeline_id
+    dtype = tf.float64 if worker else tf.float32
+    batches = sharded(input_context).batch(batch_size + worker, drop_remainder=True)
+    return batches.map(lambda x, y: (x, tf.cast(y, dtype)))
+
+
+def deadly(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
+    """Kill worker 1 while it reads."""
+
+    def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for number in range(EXAMPLES):
+            if input_context.input_pipeline_id == 1 and number == 20:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield np.full(FEATURES, number, np.float32), np.zeros(1, np.float32)
+
+    spec = (tf.TensorSpec((FEATURES,)), tf.TensorSpec((1,)))
+    return tf.data.Dataset.from_generator(examples, output_signature=spec)

@@ -1,0 +1,129 @@
+"""A distributed configuration wins only when somebody has looked whether it trains rightly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune import Outcome, Verdict, load_configuration
+from autotune.certificate import Finding
+from autotune.certify import family
+from autotune.config import Configuration
+from autotune.recommendation import Recommendation
+from autotune.run.engine import ObservationRequest
+from autotune.run.observation import Observation
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Faults
+from autotune.testing.observations import Fault
+
+from .conftest import Tuner, speed
+
+LONG = {"seconds": 400.0}
+
+
+def engine(faults: Faults, distributed: float = 1.5) -> FakeEngine:
+    return FakeEngine(speed(distributed=distributed), between=0.03, faults=faults)
+
+
+def wrong(result: Recommendation) -> set[str]:
+    return {t.configuration.strategy for t in result.trials if t.outcome is Outcome.WRONG}
+
+
+def test_a_winner_carries_its_certificate(tuner: Tuner, tmp_path: Path) -> None:
+    """What was checked is told with the recommendation, and kept in its file."""
+    result = tuner(speed(distributed=1.5), out=tmp_path)
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert result.certificate is not None
+    assert all(each.finding is Finding.PASSED for each in result.certificate.checks)
+    assert result.reasons[0] == result.certificate.line
+    assert load_configuration(tmp_path / "config.yaml").certificate == result.certificate
+
+
+def test_one_device_needs_none(tuner: Tuner) -> None:
+    """Where nothing distributed is faster, nothing is looked into."""
+    fake = engine(lambda _: None, distributed=0.5)
+    result = tuner(speed(), engine=fake)
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert result.certificate is None
+    assert not fake.observed
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_faster_but_wrong_is_out(tuner: Tuner, fault: Fault) -> None:
+    """If all that is faster is wrong, one device is recommended, with the finding in words."""
+    result = tuner(speed(), engine=engine(lambda c: fault if c.distributed else None), options=LONG)
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert not result.config.distributed
+    assert result.certificate is None
+    refused = [t for t in result.trials if t.outcome is Outcome.WRONG]
+    assert refused
+    assert all(any(t.reason in reason for reason in result.reasons) for t in refused)
+    assert "does not train as one device does" in result.summary
+
+
+def test_the_next_one_is_tried(tuner: Tuner) -> None:
+    """The place of a strategy that is wrong is taken by another that is right."""
+
+    def mirrored_is_wrong(c: Configuration) -> Fault | None:
+        return Fault.DRIFT if c.strategy == "mirrored" else None
+
+    result = tuner(speed(), engine=engine(mirrored_is_wrong), options=LONG)
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert result.config.strategy == "multi_worker_mirrored"
+    assert wrong(result) <= {"mirrored"}
+
+
+def test_a_family_is_looked_into_once(tuner: Tuner) -> None:
+    """Configurations that are distributed alike share one certificate."""
+    fake = engine(lambda _: None)
+    tuner(speed(), engine=fake, options=LONG)
+    looked = [family(r.trial.configuration) for r in fake.observed if r.reference_to is None]
+    assert looked
+    assert len(looked) == len(set(looked))
+
+
+def test_what_was_found_wrong_stays_wrong(tuner: Tuner) -> None:
+    """A search that goes on with a study does not look again into what it holds as wrong."""
+    faults = engine(lambda c: Fault.DRIFT if c.distributed else None)
+    first = tuner(speed(), engine=faults, study="one", options=LONG)
+    again = engine(lambda _: None)
+    second = tuner(speed(), engine=again, study="one", resume=True, options=LONG)
+    families = {family(t.configuration) for t in first.trials if t.outcome is Outcome.WRONG}
+    assert families
+    assert not families & {family(r.trial.configuration) for r in again.observed}
+    assert family(second.config) not in families
+
+
+class Interrupted(FakeEngine):
+    """The user presses Ctrl-C when the first look begins."""
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Raise what Ctrl-C raises."""
+        del request
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_look_recommends_nothing_distributed(tuner: Tuner) -> None:
+    """Who has not been looked into does not win."""
+    result = tuner(speed(), engine=Interrupted(speed(distributed=1.5), between=0.03))
+    assert result.interrupted
+    assert result.verdict is not Verdict.DISTRIBUTE
+    assert not result.config.distributed
+
+
+def test_a_look_that_the_budget_cut_short_proves_nothing(tuner: Tuner) -> None:
+    """A training that dies when time is up is not called wrong, and does not win either."""
+
+    class Slow(FakeEngine):
+        """Takes all the time that is left."""
+
+        def observe(self, request: ObservationRequest) -> Observation:
+            """Fail, late."""
+            del request
+            self._time += 1000.0
+            return Observation(failure="It hung.", seconds=1000.0)
+
+    result = tuner(speed(), engine=Slow(speed(distributed=1.5), between=0.03))
+    assert result.verdict is Verdict.UNDECIDED
+    assert not wrong(result)
