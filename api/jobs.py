@@ -12,7 +12,7 @@ from autotune.api.settings import Quotas, Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import reading, submissions
 from autotune.api.store.database import Database
-from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable
+from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable, Story
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.recommendation import Recommendation
@@ -20,6 +20,8 @@ from autotune.recommendation import Recommendation
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+MOST_TOLD = 400
+"""Of the trials, and of the events, in the story of a job."""
 
 
 class Jobs:
@@ -122,6 +124,14 @@ class Jobs:
         """
         most = max(1, min(limit, MOST_EVENTS))
         return reading.events_of(self._database, job_id, owner, after=after, limit=most)
+
+    def story(self, job_id: str, owner: str | None) -> Story:
+        """Return a job with its latest trials and events, and its recommendation if there is one.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        return reading.story(self._database, job_id, owner, MOST_TOLD)
 
     def cancel(self, job_id: str, owner: str | None) -> Job:
         """Have a job end: nothing of it is left within ten seconds.

@@ -10,9 +10,11 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, sele
 from autotune.api.errors import no_such_job
 from autotune.api.states import State
 from autotune.api.store.advance import happening
+from autotune.api.store.clock import Now
 from autotune.api.store.database import Database
 from autotune.api.tables import attempts, events, jobs, trials
-from autotune.api.values import Job, JobEvent, JobTrial, Page, Tuning
+from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
+from autotune.recommendation import Recommendation
 from autotune.trial import Trial
 
 _COLUMNS = [jobs.c[name] for name in Job.model_fields]
@@ -113,14 +115,9 @@ def events_of(
     Raises:
         NotFound: There is no such job, or it is somebody else's.
     """
-    mine = (events.c.job_id == job_id, events.c.number > after)
-    query = select(events).where(*mine).order_by(events.c.number).limit(limit)
     with database.reading() as connection:
         read_job(connection, job_id, owner)
-        return tuple(
-            JobEvent(number=row.number, at=row.at, body=happening.validate_json(row.body))
-            for row in connection.execute(query)
-        )
+        return _events(connection, job_id, after, limit)
 
 
 def recommendation_of(
@@ -137,6 +134,26 @@ def recommendation_of(
     if row is None:
         raise no_such_job()
     return State(row.state), row.recommendation
+
+
+def story(database: Database, job_id: str, owner: str | None, latest: int) -> Story:
+    """Return a job with its latest trials and events, and its recommendation.
+
+    Raises:
+        NotFound: There is no such job, or it is somebody else's.
+    """
+    with database.reading() as connection:
+        job = read_job(connection, job_id, owner)
+        mine = jobs.c.id == job_id
+        query = select(Now().label("now"), _spent_by_now(job_id).label("spent"))
+        row = connection.execute(query.add_columns(jobs.c.recommendation).where(mine)).one()
+        found = read_trials(connection, job_id, after=job.trials - latest - 1)
+        told = _events(connection, job_id, job.events - latest, latest)
+    best = row.recommendation and Recommendation.model_validate_json(row.recommendation)
+    trials = tuple(each.trial for each in found)
+    return Story(
+        job=job, trials=trials, events=told, now=row.now, spent=row.spent, recommendation=best
+    )
 
 
 def counts(database: Database) -> dict[State, int]:
@@ -160,6 +177,22 @@ def spent(job_id: ColumnElement[str] | str) -> ColumnElement[float]:
     until = func.coalesce(attempts.c.ended_at, attempts.c.seen_at)
     total = func.coalesce(func.sum(until - attempts.c.began_at), 0.0)
     return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
+
+
+def _spent_by_now(job_id: str) -> ColumnElement[float]:
+    """As `spent`, counting on from when the attempt that runs was last heard of."""
+    until = func.coalesce(attempts.c.ended_at, Now())
+    total = func.coalesce(func.sum(until - attempts.c.began_at), 0.0)
+    return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
+
+
+def _events(connection: Connection, job_id: str, after: int, limit: int) -> tuple[JobEvent, ...]:
+    mine = (events.c.job_id == job_id, events.c.number > after)
+    query = select(events).where(*mine).order_by(events.c.number).limit(limit)
+    return tuple(
+        JobEvent(number=row.number, at=row.at, body=happening.validate_json(row.body))
+        for row in connection.execute(query)
+    )
 
 
 def _of(query: Select[Any], job_id: str, owner: str | None) -> Select[Any]:
