@@ -66,6 +66,11 @@ class Outlook:
         expected = self._surrogate.believe(self._shown(), mine).mean
         return [mine[i] for i in np.argsort(-expected, kind="stable")]
 
+    def expected(self, configuration: Configuration) -> Seen:
+        """Return what all exploring runs together let expect of a configuration of the pool."""
+        belief = self._surrogate.believe(self._shown(), [configuration])
+        return Seen(float(belief.mean[0]), float(belief.sd[0]))
+
     def reference(self) -> tuple[float, ...]:
         """Return the throughput of the best single device, as one figure; empty if there is none.
 
