@@ -114,6 +114,17 @@ class Jobs:
         most = max(1, min(limit, MOST_TRIALS))
         return reading.trials_of(self._database, job_id, owner, after=after, limit=most)
 
+    def trial_records(
+        self, job_id: str, owner: str | None, *, after: int = -1, limit: int = MOST_TRIALS
+    ) -> tuple[str, ...]:
+        """Return the trials of a job after a number, each as JSON; reading them takes longest.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        most = max(1, min(limit, MOST_TRIALS))
+        return reading.trial_records_of(self._database, job_id, owner, after=after, limit=most)
+
     def events(
         self, job_id: str, owner: str | None, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
@@ -149,10 +160,22 @@ class Jobs:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        state, found = reading.recommendation_of(self._database, job_id, owner)
+        state, found, _ = reading.recommendation_of(self._database, job_id, owner)
         if found is None:
             raise _none_yet(state)
         return Recommendation.model_validate_json(found)
+
+    def short_recommendation(self, job_id: str, owner: str | None) -> tuple[str, int]:
+        """Return the recommendation of a job as JSON without its trials, and how many these are.
+
+        Raises:
+            NotFound: There is no such job.
+            NoRecommendation: It has none, or none yet.
+        """
+        state, found, trials = reading.short_recommendation_of(self._database, job_id, owner)
+        if found is None:
+            raise _none_yet(state)
+        return found, trials
 
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""
