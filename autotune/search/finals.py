@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -151,7 +151,7 @@ class Finals:
         runner: Makes the runs.
         budget: Bounds them.
         finalists: Who takes part.
-        expected: Tells what exploration lets expect of a configuration.
+        expected: What exploration lets expect of the single devices.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
@@ -162,7 +162,7 @@ class Finals:
         budget: Budget,
         finalists: Finalists,
         *,
-        expected: Callable[[Configuration], Seen],
+        expected: Mapping[Configuration, Seen],
         margin: float,
         seed: int,
     ) -> None:
@@ -295,10 +295,9 @@ class Finals:
 
     def _doubts(self, challenger: Configuration | None) -> list[Configuration]:
         """Return single devices that a challenger does not surely outdo, the fastest first."""
-        history = self._runner.history
         return [
             each
-            for each in history.ranked(distributed=False)
+            for each in self._expected
             if each != self.yardstick and challenger and not self._outdoes(challenger, each)
         ]
 
@@ -308,7 +307,7 @@ class Finals:
         if self._rates[alone]:
             return history.certainly_beats(challenger, alone, wrong=OUTDONE)
         # One exploring run says little by itself; what the others of its like did says more.
-        expected, runs = self._expected(alone), self._rates[challenger].values()
+        expected, runs = self._expected[alone], self._rates[challenger].values()
         gap = expected.log_rate - fmean(map(math.log, runs))
         error = math.hypot(expected.sd, history.noise.sd / math.sqrt(len(runs)))
         return surely_below(gap, error, history.noise, wrong=OUTDONE)
