@@ -164,6 +164,7 @@ class Search:
             self._budget,
             finalists,
             self._certification,
+            expected=self._outlook.expected(distributed=False),
             margin=self._options.margin,
             seed=self._options.seed,
         )
