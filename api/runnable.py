@@ -30,7 +30,9 @@ def check_runnable(space: str | Space, constraints: Constraints, machine: Machin
     if space == AUTO:  # It fits the machine.
         return
     found = space if isinstance(space, Space) else ready_made()[space]
-    bounds = Constraints(workers=constraints.workers)
+    bounds = Constraints(
+        workers=constraints.workers, allow_asynchronous=constraints.allow_asynchronous
+    )
     where = Situation(machine=machine, facts=any_workload(found), constraints=bounds)
     _check_size(found, constraints)
     rules: list[str] = []

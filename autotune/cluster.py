@@ -20,6 +20,11 @@ class Role(Value):
     gpus: tuple[int, ...] | None = None
     """Indices of the GPUs that this process may see; None leaves it to TensorFlow."""
 
+    @property
+    def name(self) -> str:
+        """What to call it: `worker 1`."""
+        return f"{'server' if self.kind == 'ps' else self.kind} {self.index}"
+
 
 def tf_config(roles: Sequence[Role], addresses: Sequence[str], mine: Role) -> str:
     """Return the TF_CONFIG of one process.

@@ -61,6 +61,11 @@ class Configuration(Value):
         Field(ge=1, description="Copies of the model in one process, one per device."),
         Axis(lands_in="make_strategy"),
     ] = 1
+    servers: Annotated[
+        int,
+        Field(ge=0, description="Processes that hold the variables, beside those that train."),
+        Axis(lands_in="launch.py"),
+    ] = 0
     per_replica_batch: Annotated[
         int,
         Field(ge=1, description="Examples that one replica takes in one step."),
@@ -128,6 +133,11 @@ class Configuration(Value):
     def replicas(self) -> int:
         """Copies of the model that train together, over all workers."""
         return self.workers * self.replicas_per_worker
+
+    @property
+    def processes(self) -> int:
+        """Processes of the training. Where some only hold variables, one more gives the orders."""
+        return self.workers + self.servers + (1 if self.servers else 0)
 
     @property
     def global_batch(self) -> int:

@@ -41,6 +41,9 @@ class Trial(Value):
     windows: tuple[Window, ...] = ()
     steady_from: int | None = None
     """Index of the first window of the steady state."""
+    lost_updates: float | None = None
+    """Share that the optimizer's counter of updates lost because workers did not wait for each
+    other; None where they do."""
     start_seconds: float | None = None
     first_step_seconds: float | None = None
     wall_seconds: float = 0.0

@@ -43,6 +43,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     max_global_batch: int | None = None,
     strategies: Sequence[str] | None = None,
     workers: Sequence[int] | None = None,
+    allow_asynchronous: bool = False,
     model_args: Mapping[str, Scalar] | None = None,
     dataset_args: Mapping[str, Scalar] | None = None,
     callbacks_fn: FactoryLike | None = None,
@@ -75,6 +76,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         max_global_batch: Bound on it.
         strategies: Names of strategies, instead of all that the space holds.
         workers: Worker counts, instead of the space's.
+        allow_asynchronous: Let strategies take part whose workers do not wait for each other,
+            which changes the training.
         model_args: Fixed keyword arguments of the model factory.
         dataset_args: Fixed keyword arguments of the dataset factory.
         callbacks_fn: Returns a list of Keras callbacks that take part in every trial.
@@ -100,6 +103,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             max_global_batch=max_global_batch,
             strategies=None if strategies is None else tuple(strategies),
             workers=None if workers is None else tuple(workers),
+            allow_asynchronous=allow_asynchronous,
         )
         request = TuningRequest(
             workload=Workload(

@@ -117,6 +117,9 @@ class TrialAnswer(Value):
     examples_per_second: float | None
     error: float | None
     """Standard error of log(throughput) within the run."""
+    lost_updates: float | None
+    """Share that the optimizer's counter of updates lost because workers did not wait for each
+    other; null where they do."""
     start_seconds: float | None
     first_step_seconds: float | None
     wall_seconds: float

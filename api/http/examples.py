@@ -114,6 +114,7 @@ TRIAL: dict[str, Any] = {
     "error": 0.011,
     "start_seconds": 1.9,
     "first_step_seconds": 0.8,
+    "lost_updates": None,
     "wall_seconds": 4.1,
     "peak_memory": 612368384,
 }

@@ -30,7 +30,7 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
         folder: For the traces of the runs; it may be removed afterwards.
     """
     chosen = strategy(candidate.configuration.strategy)
-    if not chosen.synchronous:
+    if chosen.asynchronous:
         return Certificate(checks=(undecided(RUN, _ASYNCHRONOUS.format(title=chosen.title)),))
     run = candidate_run(candidate, folder / "candidate")
     seen = engine.observe(run)

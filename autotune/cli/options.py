@@ -94,6 +94,15 @@ Workers = Annotated[
         rich_help_panel=_BOUNDS,
     ),
 ]
+AllowAsynchronous = Annotated[
+    bool,
+    typer.Option(
+        "--allow-asynchronous",
+        help="Let strategies take part whose workers do not wait for each other, which changes "
+        "the training.",
+        rich_help_panel=_BOUNDS,
+    ),
+]
 ModelArg = Annotated[
     list[str] | None,
     typer.Option(

@@ -38,8 +38,8 @@ def script(
     else:
         put(program.train)
     if program.launch:
-        workers = saved.configuration.workers
+        processes = saved.configuration.processes
         notices().print(
-            f"It trains as one of {workers} workers. The launch.py that `autotune tune` wrote "
+            f"It trains as one of {processes} processes. The launch.py that `autotune tune` wrote "
             "starts them, if this program is saved as train.py beside it."
         )

@@ -25,6 +25,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     max_global_batch: take.MaxGlobalBatch = None,
     strategies: take.Strategies = None,
     workers: take.Workers = None,
+    allow_asynchronous: take.AllowAsynchronous = False,
     model_arg: take.ModelArg = None,
     data_arg: take.DataArg = None,
     callbacks: take.Callbacks = None,
@@ -52,6 +53,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         max_global_batch=max_global_batch,
         strategies=names(strategies),
         workers=counts(workers, "--workers"),
+        allow_asynchronous=allow_asynchronous,
     )
     session = Session(
         workload=Workload(

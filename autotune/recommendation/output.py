@@ -21,6 +21,7 @@ COLUMNS = (
     "reason",
     "examples_per_second",
     "error",
+    "lost_updates",
     "start_seconds",
     "first_step_seconds",
     "wall_seconds",

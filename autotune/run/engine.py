@@ -148,6 +148,9 @@ class RunResult:
     """From the request to the beginning of training; None if it was not reached."""
     first_step_seconds: float | None = None
     """Duration of the first call, which compiles; None if it was not reached."""
+    lost_updates: float | None = None
+    """Share that the optimizer's counter of updates lost; None where replicas wait for each
+    other."""
     wall_seconds: float = 0.0
     """From the request until nothing was left of it."""
     peak_memory: int = 0

@@ -36,6 +36,7 @@ class Trial:
         self._windows: list[Window] = []
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
+        self._lost_updates: float | None = None
 
     def run(self) -> RunResult:
         """Start the gang and follow it until something ends it."""
@@ -75,6 +76,7 @@ class Trial:
                 self._first_step_seconds = event["seconds"]
             case events.WINDOW:
                 self._windows.append(Window(event["steps"], event["seconds"]))
+                self._lost_updates = event.get("lost")
                 stop = self._watch(tuple(self._windows))
                 return Ending(stop.outcome, stop.reason) if stop else None
         return None
@@ -136,6 +138,7 @@ class Trial:
             windows=tuple(self._windows),
             start_seconds=self._start_seconds,
             first_step_seconds=self._first_step_seconds,
+            lost_updates=self._lost_updates,
             peak_memory=self._gauge.peak,
         )
 
@@ -143,7 +146,7 @@ class Trial:
         roles = self._request.roles
         if len(roles) == 1:
             return "the process"
-        return f"{roles[member].kind} {roles[member].index}"
+        return roles[member].name
 
     def _prefix(self, member: int) -> str:
         return f"{self._name(member)}: " if len(self._request.roles) > 1 else ""

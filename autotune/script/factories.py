@@ -13,10 +13,11 @@ from autotune.workload import Factory, Workload
 from autotune.workload.source import Source
 
 _OWN_NAMES = (
-    *("any_worker_stops", "build", "checked", "logs_of_all", "main", "make_dataset"),
-    *("make_strategy", "make_train_steps", "needs_values", "parse_arguments", "reset_metrics"),
-    *("save", "spread_random_streams", "steps_of_an_epoch", "train", "warn_of_other_size"),
-    *("EXAMPLES", "GLOBAL_BATCH", "PER_REPLICA_BATCH", "REPLICAS"),
+    *("any_worker_stops", "build", "checked", "counted_updates", "logs_of_all", "main"),
+    *("make_dataset", "make_strategy", "make_train_steps", "needs_values", "of_this_worker"),
+    *("of_worker", "parse_arguments", "reset_metrics", "save", "serve", "share_lost"),
+    *("spread_random_streams", "steps_of_an_epoch", "train", "under_way", "warn_of_other_size"),
+    *("AHEAD", "EXAMPLES", "GLOBAL_BATCH", "PER_REPLICA_BATCH", "REPLICAS"),
     *("STEPS_PER_EPOCH", "STEPS_PER_EXECUTION", "model_fn", "dataset_fn", "callbacks_fn"),
 )
 """Names that the program binds itself, so that no text of the user's may."""
@@ -24,7 +25,8 @@ _OWN_NAMES = (
 _OWN_IMPORTS = (
     *(Import(name) for name in ("argparse", "keras", "os", "sys", "tempfile")),
     *(Import("typing", "Any"), Import("pathlib", "Path"), Import("tensorflow", "", "tf")),
-    *(Import("collections.abc", name) for name in ("Callable", "Sequence")),
+    *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
+    *(Import("collections", "deque"), Import("functools", "partial")),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autotune.config import Configuration, CountOrAuto
 from autotune.script.text import call, literal
+from autotune.strategies import Training
 from autotune.value import Value
 from autotune.workload import Factory, WorkloadFacts
 
@@ -21,6 +22,8 @@ _WHOLE = {
     True: "so that all replicas always have equal shares",
 }
 
+_DIVIDED = {False: "and tf.data divides them", True: "of which this worker takes its share"}
+
 
 class Pipeline(Value):
     """What the template of the dataset needs to know."""
@@ -33,16 +36,20 @@ class Pipeline(Value):
     """Its body, without the indentation."""
 
 
-def pipeline(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> Pipeline:
+def pipeline(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, training: Training
+) -> Pipeline:
     """Return how the program makes batches of the factory's examples."""
+    apart = training == "coordinator"
     return Pipeline(
-        parameter=_parameter(configuration),
-        summary=_summary(configuration),
+        parameter=_parameter(configuration, apart=apart),
+        summary=_summary(configuration, apart=apart),
         lines=(
-            *_context(configuration, dataset, facts),
-            _first(configuration, dataset, facts),
-            *_options(configuration),
-            *_batches(configuration, facts),
+            *_context(configuration, dataset, facts, apart=apart),
+            _first(configuration, dataset, facts, apart=apart),
+            *_share(configuration, apart=apart),
+            *_options(configuration, apart=apart),
+            *_batches(configuration, facts, apart=apart),
         ),
     )
 
@@ -52,46 +59,53 @@ def at_source(configuration: Configuration) -> bool:
     return configuration.workers > 1 and configuration.shard_policy == "source"
 
 
-def _parameter(configuration: Configuration) -> str:
+# Below, `apart` says that each worker takes steps of its own, on batches for one replica.
+
+
+def _parameter(configuration: Configuration, *, apart: bool) -> str:
     if configuration.workers == 1:
         return ""
     if at_source(configuration):
         return "input_context: tf.distribute.InputContext"
-    return "global_batch: int"
+    return "worker: int, workers: int" if apart else "global_batch: int"
 
 
-def _summary(configuration: Configuration) -> str:
+def _summary(configuration: Configuration, *, apart: bool) -> str:
     if not configuration.distributed:
         return "Return batches without end."
-    if at_source(configuration):
+    if at_source(configuration) or apart:
         return "Return batches for one replica without end, from this worker's share."
     return "Return batches for all replicas together, without end."
 
 
-def _batch(configuration: Configuration) -> str:
-    if not configuration.distributed or at_source(configuration):
+def _batch(configuration: Configuration, *, apart: bool) -> str:
+    if not configuration.distributed or at_source(configuration) or apart:
         return "PER_REPLICA_BATCH"
     return "global_batch" if configuration.workers > 1 else "GLOBAL_BATCH"
 
 
-def _context(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> Iterator[str]:
+def _context(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, apart: bool
+) -> Iterator[str]:
     """Give a lone pipeline a context that says so, if the factory wants one."""
     fixed = {name for name, _ in dataset.arguments}
     if "input_context" not in {*facts.dataset_takes} - fixed or at_source(configuration):
         return
     replicas = "REPLICAS" if configuration.distributed else "1"
     if configuration.workers > 1:
-        replicas = "global_batch // PER_REPLICA_BATCH"
-        yield "# As for a single pipeline: it reads all examples, and tf.data divides them."
+        replicas = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
+        yield f"# As for a single pipeline: it reads all examples, {_DIVIDED[apart]}."
     yield "input_context = tf.distribute.InputContext("
     yield f"    num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync={replicas}"
     yield ")"
 
 
-def _first(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> str:
+def _first(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, apart: bool
+) -> str:
     offered = {
         "input_context": "input_context",
-        "batch_size": _batch(configuration),
+        "batch_size": _batch(configuration, apart=apart),
         "num_parallel_calls": _automatic(configuration.num_parallel_calls),
     }
     values = {name: text for name, text in offered.items() if name in facts.dataset_takes}
@@ -101,8 +115,14 @@ def _first(configuration: Configuration, dataset: Factory, facts: WorkloadFacts)
     return call("dataset_fn", values.items(), before="dataset = ", indent=4)
 
 
-def _options(configuration: Configuration) -> Iterator[str]:
-    gang = configuration.workers > 1 and not at_source(configuration)
+def _share(configuration: Configuration, *, apart: bool) -> Iterator[str]:
+    if apart and not at_source(configuration):
+        yield "# Every worker runs this whole pipeline and keeps its share of the examples."
+        yield "dataset = dataset.shard(workers, worker)"
+
+
+def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
+    gang = configuration.workers > 1 and not at_source(configuration) and not apart
     if not gang and not configuration.private_threads:
         return
     yield "options = tf.data.Options()"
@@ -117,13 +137,13 @@ def _options(configuration: Configuration) -> Iterator[str]:
     yield "dataset = dataset.with_options(options)"
 
 
-def _batches(configuration: Configuration, facts: WorkloadFacts) -> Iterator[str]:
+def _batches(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> Iterator[str]:
     steps = ["dataset", "repeat()"]
     if configuration.cache == "memory":
         steps.insert(1, "cache()")
     if "batch_size" not in facts.dataset_takes:
-        yield f"# Without the remainder, {_WHOLE[configuration.distributed]}."
-        steps.append(f"batch({_batch(configuration)}, drop_remainder=True)")
+        yield f"# Without the remainder, {_WHOLE[configuration.distributed and not apart]}."
+        steps.append(f"batch({_batch(configuration, apart=apart)}, drop_remainder=True)")
     chain = ".".join(steps)
     if configuration.prefetch == 0:
         yield f"return {chain}"

@@ -13,9 +13,9 @@ from autotune.machine import Machine
 from autotune.script.factories import Preamble, preamble
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, pipeline
-from autotune.script.text import WIDTH, call, literal, paragraph
+from autotune.script.text import WIDTH, call, count, literal, paragraph
 from autotune.script.words import in_words
-from autotune.strategies import Training, strategy
+from autotune.strategies import Setup, Training, strategy
 from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -43,19 +43,31 @@ def render(
     _check_arguments(configuration, facts)
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
+    setup = plan.setup(configuration, machine)
     context = {
         **_configuration(configuration, facts),
-        **_head(workload, configuration, training),
-        "setup": plan.setup(configuration, machine),
-        "pipeline": pipeline(configuration, workload.dataset, facts),
+        **_roles(configuration, machine),
+        **_head(workload, configuration, training, setup),
+        "setup": setup,
+        "pipeline": pipeline(configuration, workload.dataset, facts, training),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
-        "gpus": bool(machine.gpus),
     }
     train = _fill_in(f"{training}.py.j2", context)
     if configuration.workers == 1:
         return Program(train=train)
     return Program(train=train, launch=_fill_in("launch.py.j2", context))
+
+
+def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
+    """Return what starts the processes: how many of each kind, in the order of their start."""
+    kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
+    return {
+        "kinds": {kind: kinds.count(kind) for kind in kinds},
+        "processes": count(len(kinds), "process", "processes"),
+        "chief": "chief" in kinds,
+        "gpus": bool(machine.gpus),
+    }
 
 
 def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
@@ -93,15 +105,16 @@ def _whole_calls(steps: int, steps_per_call: int) -> int:
 
 
 def _head(
-    workload: Workload, configuration: Configuration, training: Training
+    workload: Workload, configuration: Configuration, training: Training, setup: Setup
 ) -> dict[str, object]:
     parts = preamble(workload)
     gang = configuration.workers > 1
+    modules = {Import(name) for name in setup.modules}
     return {
         "about": f"Train the model of {_name(workload.model)} on the examples of "
         f"{_name(workload.dataset)}.",
         "words": in_words(configuration),
-        "imports": sections({*parts.imports, *_imports(parts, training, gang=gang)}),
+        "imports": sections({*parts.imports, *modules, *_imports(parts, training, gang=gang)}),
         "local_imports": sections(parts.local_imports),
         "roots": parts.roots,
         "missing": parts.missing,
@@ -126,12 +139,17 @@ def _imports(parts: Preamble, training: Training, *, gang: bool) -> set[Import]:
         Import("keras"),
         Import("tensorflow", "", "tf"),
     }
-    if training == "loop" or parts.guarded:
+    if training != "fit" or parts.guarded:
         found |= {Import("collections.abc", "Callable"), Import("typing", "Any")}
     if parts.roots or gang:
         found.add(Import("sys"))
     if gang:
-        found |= {Import("os"), Import("tempfile"), Import("pathlib", "Path")}
+        found.add(Import("os"))
+    if training == "coordinator":
+        found |= {Import("collections", "deque"), Import("functools", "partial")}
+        found.add(Import("collections.abc", "Iterator"))
+    elif gang:
+        found |= {Import("tempfile"), Import("pathlib", "Path")}
     return found
 
 

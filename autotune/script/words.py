@@ -24,7 +24,11 @@ def _distribution(configuration: Configuration) -> Iterator[str]:
     replicas = count(each, "replica")
     place = f"{count(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
     yield f"{title}, {place}"
-    yield f"{batch} per replica, so {configuration.global_batch:,} per step"
+    if strategy(configuration.strategy).asynchronous:
+        yield f"variables on {count(configuration.servers, 'parameter server')}"
+        yield f"{batch} per step of a worker, which waits for no other"
+    else:
+        yield f"{batch} per replica, so {configuration.global_batch:,} per step"
     if configuration.reduction != "default":
         yield f"gradients added up by the algorithm {literal(configuration.reduction)}"
 

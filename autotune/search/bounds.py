@@ -27,7 +27,7 @@ WRONG = 0.00005
 CAUTION = 2.0
 """A real exchange may be so many times as fast as the one that was timed, which moves all
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
-FREE = ("strategy", "workers", "replicas_per_worker", "shard_policy", "reduction")
+FREE = ("strategy", "workers", "replicas_per_worker", "servers", "shard_policy", "reduction")
 SIZES = ("per_replica_batch", "steps_per_execution")
 SAME = tuple(name for name in (*axes(), "arguments") if name not in FREE + SIZES)
 """Axes on which a configuration and the single device that bounds it must agree."""

@@ -10,8 +10,8 @@ from autotune.config import Configuration
 from autotune.trial import Trial
 
 SECONDS_ALONE = 3.0
-SECONDS_PER_WORKER = 3.0
-"""Rough wall time of a trial of one process, and of each worker of a gang, on a small model."""
+SECONDS_PER_PROCESS = 3.0
+"""Rough wall time of a trial of one process, and of each process of a gang, on a small model."""
 STEADY_SECONDS = 1.6
 """Shortest time that a measurement takes once steps are running."""
 CALLS = 5
@@ -33,7 +33,7 @@ class Costs:
         for trial in ran:
             running = sum(window.seconds for window in trial.windows)
             self._own[trial.configuration].append(trial.wall_seconds)
-            self._starts[trial.configuration.workers].append(trial.wall_seconds - running)
+            self._starts[trial.configuration.processes].append(trial.wall_seconds - running)
         rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
 
@@ -42,7 +42,7 @@ class Costs:
         own = self._own.get(configuration)
         if own:
             return fmean(own)
-        starts = self._starts.get(configuration.workers)
+        starts = self._starts.get(configuration.processes)
         if not starts or not self._rate:
             return guessed_seconds(configuration)
         examples = configuration.global_batch * configuration.steps_per_execution
@@ -55,5 +55,5 @@ class Costs:
 
 def guessed_seconds(configuration: Configuration) -> float:
     """Return the rough wall time of a trial while nothing like it was run."""
-    workers = configuration.workers
-    return SECONDS_ALONE if workers == 1 else SECONDS_PER_WORKER * workers
+    processes = configuration.processes
+    return SECONDS_ALONE if processes == 1 else SECONDS_PER_PROCESS * processes

@@ -69,6 +69,9 @@ def _hopeless(trials: Sequence[Trial]) -> str | None:
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:
     """Whether it needs at least the memory of one that had too little."""
-    family = ("strategy", "workers", "replicas_per_worker", "precision", "cache", "arguments")
+    family = (
+        *("strategy", "workers", "replicas_per_worker", "servers"),
+        *("precision", "cache", "arguments"),
+    )
     same = all(getattr(configuration, name) == getattr(failed, name) for name in family)
     return same and configuration.per_replica_batch >= failed.per_replica_batch

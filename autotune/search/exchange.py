@@ -31,13 +31,14 @@ EXCHANGE_MODULE = "autotune.probes.exchange"
 UNLIMITED = Limits()
 """The usual limits of each phase."""
 
-Family = tuple[str, int, int, str, int]
+Family = tuple[str, int, int, int, str, int]
 
 
 def family(configuration: Configuration) -> Family:
     """Return what the time of an exchange depends on, beside the number of gradients."""
     c = configuration
-    return c.strategy, c.workers, c.replicas_per_worker, c.reduction, c.threads_per_process
+    gang = c.strategy, c.workers, c.replicas_per_worker, c.servers
+    return *gang, c.reduction, c.threads_per_process
 
 
 def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
@@ -71,6 +72,7 @@ def exchange_request(
         strategy=configuration.strategy,
         workers=configuration.workers,
         replicas_per_worker=configuration.replicas_per_worker,
+        servers=configuration.servers,
         reduction=configuration.reduction,
         threads_per_process=configuration.threads_per_process,
         steps_per_execution=configuration.steps_per_execution,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean
 
 from autotune.config import Configuration, axes, default_of
+from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
@@ -51,20 +53,23 @@ def _nothing_to_compare(findings: Findings) -> str:
     return "Stay on one device: every distributed configuration that ran was certainly slower."
 
 
-def reasons(findings: Findings, user_batch: int | None) -> tuple[str, ...]:
+def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tuple[str, ...]:
     """Return the grounds of the verdict, the most important first.
 
     Args:
         findings: What the search found.
         user_batch: The global batch that the user holds fixed, if any.
+        machine: Where it was found.
     """
     found = [
+        *_changed_training(findings),
         *_certified(findings),
         *_wrong(findings.history),
         *_distributed(findings),
         *_tuning(findings),
         *_proofs(findings.history),
         *_failures(findings.history),
+        *_memory(findings.history, machine),
         *_batch(findings, user_batch),
         *_twin(findings),
         _noise(findings.history),
@@ -162,11 +167,42 @@ def _distributed(findings: Findings) -> list[str]:
         if configuration.distributed and rate > best.get(name, (0.0, None))[0]:
             best[name] = rate, configuration
     for rate, configuration in best.values():
+        lost = _lost(history, configuration)
+        price = f"; the optimizer's counter lost {lost:.0%}" if lost else ""
         lines.append(
             f"While exploring, {title(configuration)} reached {rate / reference:.0%} of one device "
-            f"({differences(configuration)})."
+            f"({differences(configuration)}){price}."
         )
     return lines
+
+
+def _changed_training(findings: Findings) -> list[str]:
+    chosen = findings.recommended
+    if not strategy(chosen.strategy).asynchronous:
+        return []
+    lost = _lost(findings.history, chosen)
+    told = f" In its trials the optimizer's counter lost {lost:.0%}." if lost is not None else ""
+    text = (
+        f"{strategy(chosen.strategy).title} changes the training: workers do not wait for each "
+        f"other, so gradients may be of older weights.{told} Compare what the model learns with "
+        "one device before you rely on it."
+    )
+    return [text]
+
+
+def _lost(history: History, configuration: Configuration) -> float | None:
+    """Return the mean share of updates that the trials of a configuration lost, if it can."""
+    mine = [trial for trial in history.trials if trial.configuration == configuration]
+    shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
+    return fmean(shares) if shares else None
+
+
+def _memory(history: History, machine: Machine) -> list[str]:
+    """What remains where the model does not fit: its variables in several places."""
+    full = [t for t in history.trials if t.outcome is Outcome.OUT_OF_MEMORY]
+    if all(strategy(t.configuration.strategy).asynchronous for t in full):
+        return []
+    return [_SERVERS_INSTEAD_OF_GPUS if len(machine.gpus) > 1 else _SERVERS_ELSEWHERE]
 
 
 def _tuning(findings: Findings) -> list[str]:
@@ -208,8 +244,20 @@ def _failures(history: History) -> list[str]:
     ]
 
 
+_SERVERS_INSTEAD_OF_GPUS = (
+    "ParameterServerStrategy holds the variables in parameter servers instead of the GPUs, but "
+    "changes the training; --allow-asynchronous lets it take part."
+)
+_SERVERS_ELSEWHERE = (
+    "Variables can be spread over the parameter servers of several hosts; on this machine that "
+    "saves nothing."
+)
+
+
 def _batch(findings: Findings, user_batch: int | None) -> list[str]:
-    batch, usual = findings.recommended.global_batch, findings.default.global_batch
+    chosen, usual = findings.recommended, findings.default.global_batch
+    apart = strategy(chosen.strategy).asynchronous
+    batch = chosen.per_replica_batch if apart else chosen.global_batch
     if user_batch is not None or batch == usual:
         return []
     text = (

@@ -221,6 +221,7 @@ def trial_of(
         steady_from=start,
         start_seconds=result.start_seconds,
         first_step_seconds=result.first_step_seconds,
+        lost_updates=result.lost_updates,
         wall_seconds=result.wall_seconds,
         peak_memory=result.peak_memory,
         detail=result.detail,

@@ -181,7 +181,7 @@ def _recommendation(
         config=chosen,
         verdict=decision.verdict,
         summary=summary(findings, request.options.margin),
-        reasons=reasons(findings, request.options.constraints.global_batch),
+        reasons=reasons(findings, request.options.constraints.global_batch, subject.machine),
         examples_per_second=findings.examples_per_second,
         speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
         one_device=findings.yardstick,

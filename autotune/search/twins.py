@@ -33,6 +33,7 @@ def _twin(configuration: Configuration) -> Configuration:
         "strategy": "one_device",
         "workers": 1,
         "replicas_per_worker": 1,
+        "servers": 0,
         "per_replica_batch": configuration.global_batch,
     }
     return canonical(configuration.model_copy(update=alone))

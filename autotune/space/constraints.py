@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from autotune.value import Value, Whole
 
@@ -21,3 +21,6 @@ class Constraints(Value):
     """Only these strategies of the space; one device is always measured, as the yardstick."""
     workers: tuple[Count, ...] | None = None
     """Worker counts in place of the space's."""
+    allow_asynchronous: StrictBool = False
+    """Whether a strategy whose replicas do not wait for each other may win, which changes the
+    training."""

@@ -13,6 +13,10 @@ from autotune.workload import WorkloadFacts
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
+ASYNCHRONOUS = (
+    "its workers do not wait for each other, which changes the training; "
+    "--allow-asynchronous (in Python and JSON allow_asynchronous) lets it take part"
+)
 
 
 def why_illegal(
@@ -21,9 +25,17 @@ def why_illegal(
     facts: WorkloadFacts,
     constraints: Constraints | None = None,
 ) -> str | None:
-    """Return the rule that a configuration breaks, as a sentence, or None if it can run."""
+    """Return the rule that a configuration breaks, as a sentence, or None if it can run.
+
+    Args:
+        configuration: What would run.
+        machine: Where.
+        facts: Of the workload.
+        constraints: What the user holds fixed; None where the user asked for this configuration.
+    """
     return (
-        _division(configuration, constraints or Constraints())
+        _permission(configuration, constraints)
+        or _division(configuration, constraints or Constraints())
         or _batch(configuration, facts, constraints or Constraints())
         or _epoch(configuration, facts)
         or _cache(configuration, machine, facts)
@@ -46,10 +58,17 @@ def why_illegal_structure(
         constraints: What the user holds fixed.
     """
     return (
-        _division(configuration, constraints)
+        _permission(configuration, constraints)
+        or _division(configuration, constraints)
         or _replicas(configuration)
         or strategy(configuration.strategy).why_illegal(configuration, machine, facts)
     )
+
+
+def _permission(configuration: Configuration, bounds: Constraints | None) -> str | None:
+    if bounds is None or bounds.allow_asynchronous:
+        return None
+    return ASYNCHRONOUS if strategy(configuration.strategy).asynchronous else None
 
 
 def _division(configuration: Configuration, bounds: Constraints) -> str | None:

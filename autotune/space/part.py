@@ -21,7 +21,7 @@ from autotune.workload import WorkloadFacts
 MAX_CONFIGURATIONS = 100_000
 """A part beyond this cannot be searched, and listing it would take minutes."""
 
-STRUCTURE = ("workers", "replicas_per_worker", "reduction", "shard_policy")
+STRUCTURE = ("workers", "replicas_per_worker", "servers", "reduction", "shard_policy")
 """Axes that say how a training is distributed. They rule out most, so they are looked at first."""
 
 Domains = Mapping[str, tuple[Scalar, ...]]

@@ -11,8 +11,9 @@ from autotune.machine import Machine
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
-Training = Literal["fit", "loop"]
-"""How the program trains: `Model.fit`, or a loop of its own inside a `tf.function`."""
+Training = Literal["fit", "loop", "coordinator"]
+"""How the program trains: `Model.fit`, a loop of its own inside a `tf.function`, or such a loop in
+each worker under the orders of a `ClusterCoordinator`."""
 
 
 class Setup(Value):
@@ -20,6 +21,8 @@ class Setup(Value):
 
     lines: tuple[str, ...]
     """Body of `make_strategy()`, formatted, without its indentation; ends with a return."""
+    modules: tuple[str, ...] = ()
+    """What the lines use beside TensorFlow."""
     note: str = ""
     """What a reader who does not know this strategy should be told, in sentences."""
 
@@ -38,8 +41,9 @@ class Strategy(ABC):
     """One sentence: what it does."""
     axes: ClassVar[frozenset[str]]
     """Axes that mean something here, beside those that every strategy has (see `COMMON_AXES`)."""
-    synchronous: ClassVar[bool] = True
-    """Whether all replicas take every step together, so that they stay equal."""
+    asynchronous: ClassVar[bool] = False
+    """Whether replicas do not wait for each other. That changes the training, so it may win only
+    where the user allows it."""
     reductions: ClassVar[tuple[Reduction, ...]] = ("default",)
     """Reductions that exist here, TensorFlow's choice first."""
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._devices import SPLIT_CPU, named, too_few
 from autotune.workload import WorkloadFacts
 
 _OPERATIONS: Mapping[Reduction, str] = {
@@ -55,20 +56,13 @@ class Mirrored(Strategy):
                 "XLA compiles for one device, and the variables of MirroredStrategy lie on "
                 f"{configuration.replicas_per_worker} devices of the same process."
             )
-        return self._too_few_devices(configuration, machine) or self.why_no_reduction(
-            configuration, machine
-        )
+        return too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return the strategy over GPUs, or over logical CPUs that are made first."""
         if machine.gpus:
             return Setup(lines=_strategy("GPU", configuration.reduction), note=_GPU_NOTE)
-        split = (
-            'cpu = tf.config.list_physical_devices("CPU")[0]',
-            "logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS",
-            "tf.config.set_logical_device_configuration(cpu, logical)",
-        )
-        lines = (*split, *_strategy("CPU", configuration.reduction))
+        lines = (*SPLIT_CPU, *_strategy("CPU", configuration.reduction))
         return Setup(lines=lines, note=_CPU_NOTE)
 
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
@@ -79,22 +73,9 @@ class Mirrored(Strategy):
         looped = configuration.steps_per_execution > 1 and collectives
         return "loop" if looped or "tf.string" in facts.element else "fit"
 
-    def _too_few_devices(self, configuration: Configuration, machine: Machine) -> str | None:
-        wanted = configuration.replicas_per_worker
-        if machine.gpus and wanted > len(machine.gpus):
-            return (
-                f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas."
-            )
-        if not machine.gpus and wanted > machine.cpus:
-            return (
-                f"This machine has {machine.cpus} CPU core(s), too few for {wanted} replicas "
-                "on logical CPUs."
-            )
-        return None
-
 
 def _strategy(kind: str, reduction: Reduction) -> tuple[str, ...]:
-    devices = f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
+    devices = named(kind)
     if reduction == "default":
         return (devices, "return tf.distribute.MirroredStrategy(devices)")
     return (

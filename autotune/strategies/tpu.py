@@ -7,6 +7,7 @@ from typing import ClassVar
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy
+from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 
@@ -22,7 +23,6 @@ class TPU(Strategy):
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
         """Return a reason if there is no TPU, or if not all of its cores are used."""
-        del facts
         if not machine.tpus:
             return "TensorFlow sees no TPU on this machine."
         if configuration.workers > 1:
@@ -32,23 +32,38 @@ class TPU(Strategy):
                 f"TPUStrategy trains on all {machine.tpus} cores of this TPU, "
                 f"not on {configuration.replicas_per_worker}."
             )
-        if configuration.precision == "mixed_float16":
-            return "TPUs compute in bfloat16; write mixed_bfloat16."
-        return self.why_no_reduction(configuration, machine)
+        return _uncomputable(configuration, facts) or self.why_no_reduction(configuration, machine)
+
+    def fixed(self, machine: Machine) -> dict[str, Scalar]:
+        """Return one replica per core: TPUStrategy takes all of them; most hosts have eight."""
+        return {"replicas_per_worker": machine.tpus or 8}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return the strategy over the TPU that the environment names."""
         del configuration, machine
         return Setup(
             lines=(
-                "resolver = tf.distribute.cluster_resolver.TPUClusterResolver()",
+                'name = os.environ.get("TPU_NAME", "local")',
+                "resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)",
                 "tf.config.experimental_connect_to_cluster(resolver)",
                 "tf.tpu.experimental.initialize_tpu_system(resolver)",
                 "return tf.distribute.TPUStrategy(resolver)",
             ),
+            modules=("os",),
             note="Each TPU core holds a copy of the model and takes its share of every batch. The "
-            "TPU is found through the variable TPU_NAME, or by itself on a TPU host.",
+            "variable TPU_NAME says which TPU; without it, it is the one of this host. Never run "
+            "by autotune on a TPU: it was written from TensorFlow's documentation.",
         )
+
+
+def _uncomputable(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    if configuration.precision == "mixed_float16":
+        return "TPUs compute in bfloat16; write mixed_bfloat16."
+    if configuration.xla:
+        return "TPUStrategy compiles every step with XLA by itself; leave xla off."
+    if "tf.string" in facts.element:
+        return "TPUs compute no texts; turn them into numbers in the dataset factory."
+    return None
 
 
 STRATEGY = TPU()

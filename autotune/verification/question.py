@@ -111,6 +111,7 @@ def _alone(configuration: Configuration) -> Configuration:
                 "strategy": Configuration().strategy,
                 "workers": 1,
                 "replicas_per_worker": 1,
+                "servers": 0,
                 "per_replica_batch": configuration.global_batch,
             }
         )

@@ -25,6 +25,9 @@ class WorkloadFacts(Value):
     dense_gradient_bytes: int = 0
     """Those of them that every step moves in full. An embedding's gradient holds only the rows
     that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
+    python_input: bool = False
+    """Whether the dataset runs Python code while it is read: a generator, `py_function`,
+    `numpy_function`. Only the process that made it can."""
     repeatable: bool = False
     """Whether two passes gave the same first examples, so that a cache changes nothing."""
     file_shards: int = 0

@@ -30,7 +30,8 @@ class Workload(Value):
 
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
-        return _digest(self.identity, facts.model_dump_json())
+        # What follows from the code is in the identity already.
+        return _digest(self.identity, facts.model_dump_json(exclude={"python_input"}))
 
 
 def _digest(*parts: str) -> str:

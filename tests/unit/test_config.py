@@ -65,3 +65,20 @@ def test_tf_config_names_every_process_and_itself() -> None:
         "cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]},
         "task": {"type": "worker", "index": 1},
     }
+
+
+def test_processes_that_do_not_train_are_counted() -> None:
+    """Parameter servers need a chief beside them; equal workers need nobody."""
+    gang = Configuration(workers=2)
+    assert (gang.processes, gang.but(servers=1).processes) == (2, 4)
+    assert gang.but(servers=1).replicas == 2
+
+
+def test_tf_config_lists_the_processes_by_kind() -> None:
+    """A parameter server finds the chief and the workers under their names."""
+    roles = [Role(kind="chief"), Role(index=0), Role(index=1), Role(kind="ps")]
+    text = tf_config(roles, ["a:1", "a:2", "a:3", "a:4"], roles[3])
+    assert json.loads(text) == {
+        "cluster": {"chief": ["a:1"], "worker": ["a:2", "a:3"], "ps": ["a:4"]},
+        "task": {"type": "ps", "index": 0},
+    }

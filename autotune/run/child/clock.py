@@ -18,6 +18,8 @@ from autotune.run.events import EventWriter
 
 SHORTEST_WINDOW = 0.1
 """Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
+LOST = "lost_updates"
+"""What an asynchronous program calls the share of updates that were lost, among its logs."""
 
 
 class Clock:
@@ -65,7 +67,8 @@ class Clock:
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
         now = self._now()
-        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since)
+        lost = {"lost": _read(logs[LOST])} if logs and LOST in logs else {}
+        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since, **lost)
         self._since, self._steps = now, 0
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:

@@ -78,7 +78,7 @@ def test_facts_of_plain_factories(inspect: Inspect) -> None:
     assert (facts.examples, facts.example_bytes) == (40, 8 * 4 + 8)
     assert (facts.weights, facts.gradient_bytes) == (21, 84)
     assert (facts.optimizer, facts.loss) == ("Adam", "mse")
-    assert (facts.repeatable, facts.file_shards) == (True, 0)
+    assert (facts.repeatable, facts.file_shards, facts.python_input) == (True, 0, False)
     assert "(8,)" in facts.element
 
 
@@ -101,6 +101,18 @@ def test_unknown_and_endless_lengths(inspect: Inspect) -> None:
     numbers = "lambda: ((np.ones(8), np.ones(1)) for _ in range(70))"
     assert inspect(dataset(GENERATOR.format(numbers))).examples == 70
     assert inspect(dataset(f"{ONES}.repeat()")).examples is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        GENERATOR.format("lambda: ((np.ones(8), np.ones(1)) for _ in range(40))"),
+        f"{ONES}.map(lambda x, y: (tf.numpy_function(abs, [x], x.dtype), y)).prefetch(1)",
+    ],
+)
+def test_python_code_in_the_input_is_seen(inspect: Inspect, expression: str) -> None:
+    """Other processes cannot run it, wherever in the dataset it is."""
+    assert inspect(dataset(expression)).python_input
 
 
 @pytest.mark.parametrize("files", [1, 3])

@@ -24,6 +24,7 @@ STEPS = ["--epochs", "2", "--steps-per-epoch", "8"]
 ALONE = [
     *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
     *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
+    "central_storage",
 ]
 """Programs that train in one process."""
 
@@ -44,6 +45,7 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
     jobs["help"] = job(folder, "one_device", "--help")
     jobs["odd_steps"] = job(folder, "mirrored_loop", "--steps-per-epoch", "9")
     jobs["lone_worker"] = job(folder, "workers_data", "--steps-per-epoch", "4")
+    jobs["lone_server"] = job(folder, "servers_data")
     jobs["defaults"] = job(folder, "one_device")
     for name, each in jobs.items():
         each["result"] = str(folder / f"{name}.json")
@@ -63,18 +65,25 @@ def gangs(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="session")
+def served(folder: Path) -> dict[str, str]:
+    """Run both clusters with parameter servers, and return what each printed."""
+    names = ("servers_data", "servers_source")
+    return {name: gang(folder, name, *STEPS, launcher="launch_servers") for name in names}
+
+
 def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[str, Any]:
     """Return the order to run a program in a fork."""
     saved = ["--save", str(folder / f"{name}.keras")] if save else []
     return {"program": str(GOLDEN / f"{name}.py"), "arguments": [*arguments, *saved]}
 
 
-def gang(folder: Path, name: str, *arguments: str) -> str:
+def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
     """Start a gang as a user would, and return what it printed."""
     own = folder / name
     own.mkdir()
     shutil.copy(GOLDEN / f"{name}.py", own / "train.py")
-    shutil.copy(GOLDEN / "launch.py", own)
+    shutil.copy(GOLDEN / f"{launcher}.py", own / "launch.py")
     return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
 
 
@@ -106,6 +115,12 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
     file.visititems(visit)
     return found
+
+
+@pytest.fixture
+def learned(folder: Path) -> Any:
+    """Return the weights that a program saved, by the program's name."""
+    return lambda name: weights(folder / f"{name}.keras")
 
 
 @pytest.fixture

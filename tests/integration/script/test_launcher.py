@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-LAUNCHER = Path(__file__).parents[2] / "unit" / "script" / "golden" / "launch.py"
+GOLDEN = Path(__file__).parents[2] / "unit" / "script" / "golden"
 HEAD = """\
 import json, os, signal, sys, time
 me = json.loads(os.environ["TF_CONFIG"])
-index, addresses = me["task"]["index"], me["cluster"]["worker"]
+kind, index, addresses = me["task"]["type"], me["task"]["index"], me["cluster"]["worker"]
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-open(f"{os.path.dirname(__file__)}/pid {index}", "w").write(str(os.getpid()))
+open(f"{os.path.dirname(__file__)}/pid {kind} {index}", "w").write(str(os.getpid()))
 print("ready", flush=True)
 """
 
@@ -31,10 +31,10 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     """Start a gang whose workers run some lines, in a folder with an odd name."""
     folder = tmp_path / "a 'folder'\nof mine"
     folder.mkdir()
-    shutil.copy(LAUNCHER, folder)
     started = []
 
-    def start(lines: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(lines: str, *arguments: str, launcher: str = "launch") -> subprocess.Popen[str]:
+        shutil.copy(GOLDEN / f"{launcher}.py", folder / "launch.py")
         (folder / "train.py").write_text(HEAD + lines, encoding="utf-8")
         command = [sys.executable, folder / "launch.py", *arguments]
         pipe = subprocess.PIPE
@@ -95,3 +95,23 @@ def test_no_worker_is_left_behind(launch: Launch, number: signal.Signals, status
     gang.communicate(timeout=20)
     assert gang.returncode == status
     assert time.monotonic() - begun < 5
+
+
+def test_a_cluster_is_done_when_its_chief_is(launch: Launch) -> None:
+    """Workers and servers wait for orders without end, so the launcher ends them."""
+    lines = "print(sorted(map(len, me['cluster'].values())))\nif kind != 'chief': time.sleep(60)"
+    gang = launch(lines, launcher="launch_servers")
+    begun = time.monotonic()
+    output, errors = gang.communicate(timeout=20)
+    assert (gang.returncode, errors) == (0, "")
+    assert "[chief 0] [1, 1, 2]" in output
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("kind", ["chief", "worker", "ps"])
+def test_whoever_fails_ends_the_cluster(launch: Launch, kind: str) -> None:
+    """A chief would wait for a lost worker or server to come back."""
+    lines = f"sys.exit(3) if (kind, index) == ('{kind}', 0) else time.sleep(60)"
+    gang = launch(lines, launcher="launch_servers")
+    _, errors = gang.communicate(timeout=20)
+    assert (gang.returncode, errors) == (1, f"{kind.capitalize()} 0 ended with status 3.\n")

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -14,10 +15,12 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 ALONE = (
     *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
     *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
+    "central_storage",
 )
 CALLS = {"one_device_all_options": 2, "mirrored_loop": 1, "mirrored_loop_unbuilt": 4}
 Done = dict[str, dict[str, Any]]
 Distance = Callable[[str, str], float]
+Learned = Callable[[str], dict[str, np.ndarray]]
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -91,6 +94,40 @@ def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> Non
     assert first != second
     lines = (folder / "workers_source" / "calls").read_text().splitlines()
     assert len({line for line in lines if line.startswith("seed")}) == 2
+
+
+def test_central_storage_is_refused_for_a_reason(distance: Distance, done: Done) -> None:
+    """Its weights are those of one device, its metrics are not; else it could be let in."""
+    told, right = (done[name]["epochs"][-1] for name in ("central_storage", "one_device"))
+    assert distance("one_device", "central_storage") < 1e-4
+    assert told["loss"] != pytest.approx(right["loss"], rel=0.01)
+
+
+def test_workers_train_what_servers_hold(served: dict[str, str], learned: Learned) -> None:
+    """The chief reports each epoch with what was lost, and saves what was learned."""
+    lines = [line for line in served["servers_data"].splitlines() if "loss:" in line]
+    assert len(lines) == 2
+    assert all(line.startswith("[chief 0] ") for line in lines)
+    lost = [float(line.rpartition("lost_updates: ")[2].split()[0]) for line in lines]
+    assert all(0 <= each < 1 for each in lost)
+    weights = learned("servers_data").values()
+    assert sorted(each.shape for each in weights) == [(3,), (8, 16), (16,), (16, 3)]
+    assert all(np.isfinite(each).all() and np.abs(each).max() > 0 for each in weights)
+
+
+@pytest.mark.usefixtures("served")
+def test_callbacks_of_the_workload_are_called_in_the_chief(folder: Path) -> None:
+    """Once for each step, with the names of everything that the user's own step returns."""
+    lines = (folder / "servers_source" / "calls").read_text().splitlines()
+    assert [line for line in lines if line.startswith("epoch")] == [
+        "epoch 0: 8 calls, loss lost_updates mae weight",
+        "epoch 1: 16 calls, loss lost_updates mae weight",
+    ]
+
+
+def test_a_lone_process_of_a_cluster_says_so(done: Done) -> None:
+    """Without TF_CONFIG nobody knows what to do, and the program says what sets it."""
+    assert "launch.py sets it" in str(done["lone_server"]["exit"])
 
 
 def test_a_program_explains_itself(done: Done) -> None:

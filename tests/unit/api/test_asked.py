@@ -50,6 +50,7 @@ def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]
         {"workload": "digits", "params": {"filters": [1]}},
         {"workload": "digits", "margin": float("nan")},
         {"workload": "digits", "seed": 2**40},
+        {"workload": "digits", "constraints": {"allow_asynchronous": 1}},
     ],
 )
 def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:

@@ -67,3 +67,12 @@ def test_ready_made_spaces_are_quick_to_look_at(name: str) -> None:
     """None is refused for its size."""
     assert name in ready_made()
     check_runnable(name, FREE, FAKE_MACHINE)
+
+
+def test_an_asynchronous_space_runs_only_where_that_is_allowed() -> None:
+    """Otherwise a job would measure one device only; the text says what to ask for."""
+    axes = {"workers": (2,), "servers": (1,), "shard_policy": ("data",)}
+    space = Space(strategies=("one_device", "parameter_server"), axes=axes)
+    with pytest.raises(SpaceNotRunnable, match="allow_asynchronous"):
+        check_runnable(space, FREE, FAKE_MACHINE)
+    check_runnable(space, Constraints(allow_asynchronous=True), FAKE_MACHINE)

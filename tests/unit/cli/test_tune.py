@@ -69,6 +69,21 @@ def test_options_reach_the_search(tune: Run, engine: FakeEngine) -> None:
     assert requests[0].workload.model.arguments == (("units", 8),)
 
 
+@pytest.mark.parametrize(
+    ("options", "tried"),
+    [((), {"one_device"}), (("--allow-asynchronous",), {"one_device", "parameter_server"})],
+)
+def test_asynchronous_strategies_take_part_only_if_allowed(
+    tune: Run, engine: FakeEngine, folder: Path, options: tuple[str, ...], tried: set[str]
+) -> None:
+    """The space holds them, the search only with the user's leave."""
+    axes = "{workers: 2, servers: 1, shard_policy: data}"
+    text = f"strategies: [one_device, parameter_server]\naxes: {axes}\n"
+    (folder / "s.yaml").write_text(text)
+    assert tune("--space", "s.yaml", "--budget", "3min", *options).exit_code == 0
+    assert {each.configuration.strategy for each in engine.requests} == tried
+
+
 def test_callbacks_take_part(tune: Run, engine: FakeEngine) -> None:
     """Their factory is handed to every trial."""
     tune("--callbacks", "mine.py:callbacks_fn")

@@ -11,6 +11,7 @@ from autotune.config import describe
 from autotune.report import machine_table, space_list, space_text
 from autotune.space import ready_made
 from autotune.space.schema import parse_space
+from autotune.strategies import strategies
 from autotune.testing import FAKE_MACHINE
 
 Draw = Callable[..., str]
@@ -57,3 +58,17 @@ def test_the_machine_is_shown_with_the_space_that_fits(draw: Draw) -> None:
     text = " ".join(draw(machine_table(FAKE_MACHINE)).split())
     assert "CPU 2 cores of fake memory 8 GiB GPUs none that TensorFlow sees" in text
     assert "space auto cpu" in text
+
+
+def test_an_asynchronous_strategy_says_how_to_let_it_in() -> None:
+    """It is in the space, but not in the search unless the user allows it."""
+    text = " ".join(space_text(ready_made()["cpu"], FAKE_MACHINE).replace("#", "").split())
+    assert "parameter_server: 0 configurations." in text
+    assert "Not here: Its workers do not wait for each other" in text
+
+
+def test_every_strategy_is_shown_with_its_reason() -> None:
+    """One space holds all of them, for whoever wonders why one is not there."""
+    text = " ".join(space_text(ready_made()["every"], FAKE_MACHINE).replace("#", "").split())
+    for name in strategies():
+        assert f"- {name}: " in text

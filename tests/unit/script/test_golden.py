@@ -17,6 +17,7 @@ from autotune.workload.source import Source
 
 CPUS = Machine(cpus=2, memory=2**34, processor="x")
 GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
+TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
 
 
 def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:
@@ -70,6 +71,9 @@ IN_BATCHES = WorkloadFacts(
 )
 TWO_WORKERS = Configuration(strategy="multi_worker_mirrored", workers=2, per_replica_batch=4)
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=4)
+SERVED = Configuration(
+    strategy="parameter_server", workers=2, servers=1, per_replica_batch=4, shard_policy="data"
+)
 ONE = Configuration(per_replica_batch=8)
 
 CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
@@ -107,6 +111,17 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         CUSTOM,
         IN_CONTEXT,
     ),
+    "central_storage": (
+        Configuration(strategy="central_storage", replicas_per_worker=2, per_replica_batch=4),
+        TOY,
+        FACTS,
+    ),
+    "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
+    "servers_source": (
+        SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),
+        CUSTOM,
+        IN_CONTEXT,
+    ),
 }
 
 
@@ -135,6 +150,28 @@ def test_gpus_are_divided_between_workers(same_as_golden: Callable[[str, str], N
     gang = render(configuration, TOY, FACTS, GPUS)
     same_as_golden("workers_gpus.py", gang.train)
     same_as_golden("launch_gpus.py", gang.launch or "")
+
+
+def test_the_launcher_of_servers_is_the_golden_one(
+    same_as_golden: Callable[[str, str], None],
+) -> None:
+    """It starts a chief, workers and servers, and is done when the chief is."""
+    same_as_golden("launch_servers.py", program("servers_data").launch or "")
+
+
+def test_servers_leave_the_gpus_to_the_workers(same_as_golden: Callable[[str, str], None]) -> None:
+    """Each worker sees one GPU; the chief and the servers see none."""
+    same_as_golden("launch_servers_gpus.py", render(SERVED, TOY, FACTS, GPUS).launch or "")
+
+
+def test_a_tpu_program_is_the_golden_one(same_as_golden: Callable[[str, str], None]) -> None:
+    """It was never run: there is no TPU to run it on."""
+    configuration = Configuration(
+        strategy="tpu", replicas_per_worker=8, per_replica_batch=16, steps_per_execution=8
+    )
+    text = render(configuration, TOY, WorkloadFacts(examples=4096), TPU).train
+    same_as_golden("tpu.py", text)
+    compile(text, "tpu", "exec")
 
 
 def test_the_programs_are_formatted() -> None:

@@ -56,7 +56,7 @@ def run(text: str) -> ModuleType:
 def test_only_gangs_have_a_launcher() -> None:
     """A training of one process needs no launcher."""
     assert rendered().launch is None
-    assert "WORKERS = 2" in (rendered(GANG).launch or "")
+    assert 'PROCESSES = {"worker": 2}' in (rendered(GANG).launch or "")
 
 
 def test_an_argument_goes_to_the_factory_that_declares_it() -> None:

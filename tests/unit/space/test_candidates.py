@@ -90,6 +90,18 @@ def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rul
     assert space.one_device
 
 
+def test_asynchronous_strategies_need_to_be_allowed() -> None:
+    """Unless the user says so they are left out, and the rule says how to let them in."""
+    axes = {"workers": [2], "servers": [1], "shard_policy": ["data"]}
+    names = ["one_device", "parameter_server"]
+    usual = found(axes, strategies=names)
+    assert not usual.distributed
+    assert "do not wait for each other" in rules(usual)
+    assert "--allow-asynchronous" in rules(usual)
+    allowed = found(axes, strategies=names, allow_asynchronous=True)
+    assert [(c.workers, c.servers, c.processes) for c in allowed.distributed] == [(2, 1, 4)]
+
+
 def test_an_axis_that_nobody_takes_is_an_error() -> None:
     """A name that is no axis must be a parameter of a factory."""
     with pytest.raises(SpaceError, match="image_size"):

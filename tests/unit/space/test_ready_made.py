@@ -10,6 +10,7 @@ from autotune.config import axes, default_of
 from autotune.machine import Machine
 from autotune.space import Constraints, candidates, canonical, ready_made
 from autotune.space.ready_made import kind_of
+from autotune.strategies import strategy
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
 MACHINES: dict[str, dict[str, Any]] = {
@@ -47,10 +48,22 @@ def pairs() -> list[tuple[str, str]]:
 def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> None:
     """It is not too large, all that it holds is there once, and `auto` brings no idle strategy."""
     space = ready_made()[name]
-    listed = candidates(space, machine(where), FACTS, Constraints()).configurations
+    allowed = Constraints(allow_asynchronous=True)
+    listed = candidates(space, machine(where), FACTS, allowed).configurations
     assert len(set(listed)) == len(listed)
     assert all(canonical(each) == each for each in listed)
     assert space.chosen_for is None or {c.strategy for c in listed} == set(space.strategies)
+
+
+def test_nothing_changes_the_training_unasked() -> None:
+    """What the user has to allow is all that allowing it adds."""
+    usual, allowed = (
+        candidates(ready_made()["every"], FAKE_MACHINE, FACTS, Constraints(allow_asynchronous=a))
+        for a in (False, True)
+    )
+    waiting = [c for c in allowed.configurations if not strategy(c.strategy).asynchronous]
+    assert list(usual.configurations) == waiting
+    assert len(allowed.configurations) > len(waiting)
 
 
 @pytest.mark.parametrize("name", ready_made())

@@ -19,6 +19,8 @@ ONE = Configuration()
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2)
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2)
 CORES = Configuration(strategy="tpu", replicas_per_worker=8)
+CENTRAL = Configuration(strategy="central_storage", replicas_per_worker=2)
+SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
 
 
 def reason(
@@ -30,7 +32,10 @@ def reason(
 
 def test_a_file_is_a_strategy() -> None:
     """Every strategy is found, by the name of its file."""
-    assert list(strategies()) == ["mirrored", "multi_worker_mirrored", "one_device", "tpu"]
+    assert list(strategies()) == [
+        *("central_storage", "mirrored", "multi_worker_mirrored"),
+        *("one_device", "parameter_server", "tpu"),
+    ]
     assert all(type(each).__module__.endswith(name) for name, each in strategies().items())
 
 
@@ -38,7 +43,7 @@ def test_an_unknown_strategy_brings_a_suggestion() -> None:
     """The error names what was probably meant, or else all there are."""
     with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
         strategy("miror")
-    with pytest.raises(ConfigurationError, match="There are: mirrored, multi"):
+    with pytest.raises(ConfigurationError, match="There are: central_storage, mirrored, multi"):
         strategy("horovod")
 
 
@@ -62,6 +67,9 @@ def test_a_strategy_describes_itself(each: Strategy) -> None:
         (GANG, CPUS),
         (GANG.but(replicas_per_worker=2, reduction="nccl", xla=True), GPUS),
         (CORES, TPU),
+        (SERVED, CPUS),
+        (SERVED.but(servers=2, steps_per_execution=8, threads_per_process=1), CPUS),
+        (SERVED.but(workers=4), GPUS),
     ],
 )
 def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -> None:
@@ -91,6 +99,20 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
         (CORES.but(replicas_per_worker=4), TPU, "all 8 cores"),
         (CORES.but(workers=2), TPU, "one process"),
         (CORES.but(precision="mixed_float16"), TPU, "bfloat16"),
+        (CORES.but(xla=True), TPU, "by itself"),
+        (CENTRAL, CPUS, "wrong losses and metrics"),
+        (CENTRAL, GPUS, "wrong losses and metrics"),
+        (SERVED.but(workers=1), CPUS, "at least 2 workers"),
+        (SERVED.but(servers=0), CPUS, "at least 1 server"),
+        (SERVED.but(workers=3), CPUS, r"2 CPU core\(s\), too few for 3 workers"),
+        (SERVED.but(servers=3), CPUS, r"2 CPU core\(s\), too few for 3 servers"),
+        (SERVED.but(workers=5), GPUS, r"4 GPU\(s\) here, too few for 5 workers"),
+        (SERVED.but(replicas_per_worker=2), CPUS, "one replica per worker"),
+        (SERVED.but(xla=True), CPUS, "lie in other processes"),
+        (SERVED.but(reduction="ring"), CPUS, "no reduction 'ring'"),
+        (SERVED.but(shard_policy="auto"), CPUS, "'auto' means nothing; write data or source"),
+        (SERVED.but(shard_policy="file"), CPUS, "'file' means nothing; write data or source"),
+        (SERVED.but(shard_policy="source"), CPUS, "declares the parameter `input_context`"),
     ],
 )
 def test_what_cannot_run_is_refused(
@@ -132,6 +154,27 @@ def test_each_worker_must_get_a_share_of_its_own(
             raise AssertionError(found)
 
 
+def test_servers_cannot_hand_out_python_code() -> None:
+    """A generator lives in the process that made it, which trains nothing here."""
+    found = reason(SERVED, CPUS, WorkloadFacts(python_input=True))
+    assert found is not None
+    assert "from_generator" in found
+
+
+def test_a_tpu_computes_no_texts() -> None:
+    """Texts among the examples are refused with what to do."""
+    found = reason(CORES, TPU, WorkloadFacts(element="TensorSpec(shape=(), dtype=tf.string)"))
+    assert found is not None
+    assert "texts" in found
+
+
+def test_only_parameter_servers_change_the_training() -> None:
+    """Whether replicas wait for each other is a property of the strategy."""
+    assert [name for name, each in strategies().items() if each.asynchronous] == [
+        "parameter_server"
+    ]
+
+
 @pytest.mark.parametrize(
     ("configuration", "element", "training"),
     [
@@ -142,6 +185,8 @@ def test_each_worker_must_get_a_share_of_its_own(
         (MIRRORED, "TensorSpec(shape=(), dtype=tf.string)", "loop"),
         (GANG, "", "loop"),
         (CORES, "", "fit"),
+        (CENTRAL, "", "loop"),
+        (SERVED, "", "coordinator"),
     ],
 )
 def test_the_loop_is_taken_where_fit_fails(
@@ -156,6 +201,10 @@ def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
     """GPUs are divided between workers, and the rest is left alone."""
     gang = strategy("multi_worker_mirrored").roles(GANG.but(replicas_per_worker=2), GPUS)
     assert [(role.index, role.gpus) for role in gang] == [(0, (0, 1)), (1, (2, 3))]
+    served = strategy("parameter_server").roles(SERVED, GPUS)
+    assert [(role.kind, role.gpus) for role in served] == [
+        *(("chief", ()), ("worker", (0,)), ("worker", (1,)), ("ps", ())),
+    ]
     assert strategy("one_device").roles(ONE, GPUS)[0].gpus == (0,)
     assert strategy("one_device").roles(ONE, CPUS)[0].gpus is None
 
@@ -169,6 +218,9 @@ def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
         (MIRRORED.but(reduction="nccl"), GPUS, "add_up = tf.distribute.NcclAllReduce()"),
         (GANG, CPUS, "return tf.distribute.MultiWorkerMirroredStrategy()"),
         (CORES, TPU, "return tf.distribute.TPUStrategy(resolver)"),
+        (CENTRAL, CPUS, "tf.config.set_logical_device_configuration(cpu, logical)"),
+        (CENTRAL, GPUS, 'devices = [f"GPU:{index}" for index in range(REPLICAS)]'),
+        (SERVED, CPUS, "return tf.distribute.ParameterServerStrategy(cluster)"),
     ],
 )
 def test_a_strategy_writes_its_part_of_the_program(
@@ -177,5 +229,5 @@ def test_a_strategy_writes_its_part_of_the_program(
     """The part ends by returning the strategy, and says something to the reader."""
     setup = strategy(configuration.strategy).setup(configuration, machine)
     assert line in setup.lines
-    assert setup.lines[-1].startswith("return ")
+    assert any(line.startswith("return ") for line in setup.lines[-4:])
     assert setup.note.endswith(".")

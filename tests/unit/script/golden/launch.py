@@ -1,4 +1,4 @@
-"""Start the 2 workers of train.py on this machine and wait for them.
+"""Start the 2 processes of train.py on this machine and wait for them.
 
 All arguments go to train.py:
 
@@ -15,23 +15,24 @@ import threading
 import time
 from pathlib import Path
 
-WORKERS = 2
+PROCESSES = {"worker": 2}
 PROGRAM = Path(__file__).with_name("train.py")
 
 
-class Worker:
+class Process:
     """One process of the training.
 
     Args:
-        index: Its number; worker 0 is the one that reports and saves.
-        addresses: Host and port of every worker.
+        kind: What it is to the others.
+        index: Its number among those of its kind; worker 0 is the one that reports and saves.
+        cluster: Host and port of every process, by kind.
     """
 
-    def __init__(self, index: int, addresses: list[str]) -> None:
+    def __init__(self, kind: str, index: int, cluster: dict[str, list[str]]) -> None:
         """Start the process."""
-        self.index = index
-        cluster = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-        environment = {**os.environ, "TF_CONFIG": json.dumps(cluster)}
+        self.name = f"{kind} {index}"
+        task = {"cluster": cluster, "task": {"type": kind, "index": index}}
+        environment = {**os.environ, "TF_CONFIG": json.dumps(task)}
         self.process = subprocess.Popen(
             [sys.executable, PROGRAM, *sys.argv[1:]],
             env=environment,
@@ -39,64 +40,70 @@ class Worker:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            # A session of its own, so that Ctrl-C reaches this program and not the workers.
+            # A session of its own, so that Ctrl-C reaches this program and not the process.
             start_new_session=True,
         )
         self.output = threading.Thread(target=self.forward, daemon=True)
         self.output.start()
 
     def forward(self) -> None:
-        """Print what the worker prints, with its number in front."""
+        """Print what the process prints, with its name in front."""
         for line in self.process.stdout or ():
-            print(f"[worker {self.index}] {line}", end="", flush=True)
+            print(f"[{self.name}] {line}", end="", flush=True)
 
     def kill(self) -> None:
-        """End the worker; not by SIGTERM, which TensorFlow ignores in a worker."""
+        """End the process; not by SIGTERM, which TensorFlow may ignore."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
 
-def free_addresses() -> list[str]:
-    """Return an address for each worker, with a port that nobody uses."""
-    sockets = [socket.socket() for _ in range(WORKERS)]
+def free_cluster() -> dict[str, list[str]]:
+    """Return an address for each process, with a port that nobody uses."""
+    sockets = {kind: [socket.socket() for _ in range(n)] for kind, n in PROCESSES.items()}
+    every = [each for kind in sockets.values() for each in kind]
     try:
-        for each in sockets:
+        for each in every:
             each.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+        return {
+            kind: [f"127.0.0.1:{each.getsockname()[1]}" for each in of_kind]
+            for kind, of_kind in sockets.items()
+        }
     finally:
-        for each in sockets:
+        for each in every:
             each.close()
 
 
-def wait(workers: list[Worker]) -> int:
-    """Return 0 once all workers are done, or 1 as soon as one of them fails."""
-    while any(each.process.poll() is None for each in workers):
-        if any(each.process.poll() for each in workers):
+def wait(processes: list[Process]) -> int:
+    """Return 0 once all processes are done, or 1 as soon as one of them fails."""
+    while any(each.process.poll() is None for each in processes):
+        if any(each.process.poll() for each in processes):
             break
         time.sleep(0.1)
-    failed = [each for each in workers if each.process.poll()]
+    failed = [each for each in processes if each.process.poll()]
     for each in failed:
-        print(f"Worker {each.index} ended with status {each.process.poll()}.", file=sys.stderr)
+        name = each.name.capitalize()
+        print(f"{name} ended with status {each.process.poll()}.", file=sys.stderr)
     return 1 if failed else 0
 
 
 def main() -> int:
-    """Start the workers, and leave none of them behind."""
-    # Else SIGTERM would end this program without a chance to end the workers.
+    """Start the processes, and leave none of them behind."""
+    # Else SIGTERM would end this program without a chance to end the processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    addresses = free_addresses()
-    workers: list[Worker] = []
+    cluster = free_cluster()
+    processes: list[Process] = []
     try:
-        for index in range(WORKERS):
-            workers.append(Worker(index, addresses))
-        return wait(workers)
+        for kind, addresses in cluster.items():
+            for index in range(len(addresses)):
+                processes.append(Process(kind, index, cluster))
+        return wait(processes)
     except KeyboardInterrupt:
         return 130
     finally:
-        for each in workers:
+        for each in processes:
             each.kill()
-        for each in workers:
+        for each in processes:
             each.output.join(timeout=5)
 
 

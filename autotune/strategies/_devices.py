@@ -1,0 +1,31 @@
+"""Devices of one process, for the strategies that train on several of them."""
+
+from __future__ import annotations
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+
+SPLIT_CPU = (
+    'cpu = tf.config.list_physical_devices("CPU")[0]',
+    "logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS",
+    "tf.config.set_logical_device_configuration(cpu, logical)",
+)
+"""Lines that make as many logical CPUs as there are replicas."""
+
+
+def named(kind: str) -> str:
+    """Return the line that names a device of a kind for each replica."""
+    return f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
+
+
+def too_few(configuration: Configuration, machine: Machine) -> str | None:
+    """Return why one process here lacks devices for the replicas, or None if it has enough."""
+    wanted = configuration.replicas_per_worker
+    if machine.gpus and wanted > len(machine.gpus):
+        return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas."
+    if not machine.gpus and wanted > machine.cpus:
+        return (
+            f"This machine has {machine.cpus} CPU core(s), too few for {wanted} replicas "
+            "on logical CPUs."
+        )
+    return None

@@ -1,0 +1,72 @@
+"""CentralStorageStrategy: several devices of one process, the variables on one of them.
+
+It is refused, because Keras 3 and it do not go together; the reason was found by running it, and a
+test runs the program again to see whether it still holds.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._devices import SPLIT_CPU, named
+from autotune.workload import WorkloadFacts
+
+WRONG = (
+    "With CentralStorageStrategy Keras 3 reports wrong losses and metrics, and cannot update the "
+    "state of dropout and batch normalization; mirrored with the reduction one_device does the "
+    "same work."
+)
+"""Keras updates each metric in every replica, and the strategy adds up the results: the old value
+counts once for each replica. Variables that say nothing of how to add up cannot be updated."""
+_GPU_NOTE = (
+    "The variables lie in the memory of the CPU. Each GPU reads them, computes the gradients of "
+    "its share of the batch, and the CPU applies their sum."
+)
+_CPU_NOTE = (
+    "The variables exist once, on the first logical CPU. Each logical CPU computes the gradients "
+    "of its share of the batch, and their sum is applied once. Logical CPUs share the cores of "
+    "the real one, so this pays only where a single step cannot keep all cores busy."
+)
+
+
+class CentralStorage(Strategy):
+    """One set of variables, read by each GPU, or by each logical CPU where there are no GPUs."""
+
+    name = "central_storage"
+    title = "CentralStorageStrategy"
+    doc = "Trains on several devices of one process, with the variables on the CPU only."
+    axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker"})
+
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return the same reason for every configuration."""
+        del configuration, machine, facts
+        return WRONG
+
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return the strategy over GPUs, or over logical CPUs that are made first."""
+        del configuration
+        if machine.gpus:
+            return Setup(lines=_strategy("GPU"), note=_GPU_NOTE)
+        return Setup(lines=(*SPLIT_CPU, *_strategy("CPU")), note=_CPU_NOTE)
+
+    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
+        """Return the loop, which trains right where Keras 3's `fit` does too."""
+        del configuration, facts
+        return "loop"
+
+
+def _strategy(kind: str) -> tuple[str, ...]:
+    return (
+        named(kind),
+        "return tf.distribute.experimental.CentralStorageStrategy(",
+        '    compute_devices=devices, parameter_device="CPU:0"',
+        ")",
+    )
+
+
+STRATEGY = CentralStorage()

@@ -1,0 +1,125 @@
+"""ParameterServerStrategy: workers that train without waiting for each other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.strategies._base import Setup, Strategy, Training
+from autotune.value import Scalar
+from autotune.workload import WorkloadFacts
+
+_NOTE = (
+    "The variables lie on the parameter servers, each variable as a whole on one of them, by "
+    "turns. Every worker reads them, takes a step on examples of its own and writes what follows, "
+    "without waiting for the others. So gradients may be of weights that have changed meanwhile. "
+    "Weights are added to, and lose nothing; but what Keras reads and writes back (the counter of "
+    "updates, momenta, moving averages, metrics) loses what another worker wrote in between. The "
+    "chief, which runs this, only gives the orders."
+)
+
+
+class ParameterServer(Strategy):
+    """A chief that orders, workers that train, servers that hold the variables."""
+
+    name = "parameter_server"
+    title = "ParameterServerStrategy"
+    doc = "Trains in several processes that do not wait for each other; others hold the variables."
+    axes: ClassVar[frozenset[str]] = frozenset({"workers", "servers", "shard_policy"})
+    asynchronous = True
+
+    def why_illegal(
+        self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
+    ) -> str | None:
+        """Return a reason if the cluster is incomplete or too large, or its input not divided."""
+        if configuration.workers < 2:
+            return (
+                "ParameterServerStrategy needs at least 2 workers; with one it only adds messages "
+                "to what one_device does."
+            )
+        if configuration.servers < 1:
+            return "ParameterServerStrategy needs at least 1 server; name `servers` in the space."
+        return (
+            _too_many(configuration, machine)
+            or _unsupported(configuration, facts)
+            or self.why_no_reduction(configuration, machine)
+            or _undivided(configuration, facts)
+        )
+
+    def fixed(self, machine: Machine) -> dict[str, Scalar]:
+        """Return one replica per worker."""
+        del machine
+        return {"replicas_per_worker": 1}
+
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
+        """Return the strategy; who takes part is told to it by TF_CONFIG."""
+        del configuration, machine
+        return Setup(
+            lines=(
+                "cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()",
+                "return tf.distribute.ParameterServerStrategy(cluster)",
+            ),
+            note=_NOTE,
+        )
+
+    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
+        """Return the coordinator, because Keras 3's `fit` cannot feed the workers."""
+        del configuration, facts
+        return "coordinator"
+
+    def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
+        """Return the chief, whose steps are timed, then workers with a GPU each, then servers."""
+        none: tuple[int, ...] | None = () if machine.gpus else None
+        return (
+            Role(kind="chief", gpus=none),
+            *(
+                Role(index=index, gpus=(index,) if machine.gpus else None)
+                for index in range(configuration.workers)
+            ),
+            *(Role(kind="ps", index=index, gpus=none) for index in range(configuration.servers)),
+        )
+
+
+def _too_many(configuration: Configuration, machine: Machine) -> str | None:
+    workers, servers = configuration.workers, configuration.servers
+    if machine.gpus and workers > len(machine.gpus):
+        return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {workers} workers."
+    if workers > machine.cpus:
+        return f"This machine has {machine.cpus} CPU core(s), too few for {workers} workers."
+    if servers > machine.cpus:
+        return f"This machine has {machine.cpus} CPU core(s), too few for {servers} servers."
+    return None
+
+
+def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    if configuration.replicas_per_worker > 1:
+        return "ParameterServerStrategy has one replica per worker here."
+    if configuration.xla:
+        return "XLA cannot compile a step whose variables lie in other processes."
+    if facts.python_input:
+        return (
+            "The input runs Python code (from_generator, py_function or numpy_function), which "
+            "the chief cannot hand over to workers: the training would stand still."
+        )
+    return None
+
+
+def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    """Return why the shard policy does not give every worker its own share of the examples."""
+    policy = configuration.shard_policy
+    if policy not in ("data", "source"):
+        return (
+            "TensorFlow does not divide the input between the workers of ParameterServerStrategy, "
+            f"so the shard policy {policy!r} means nothing; write data or source."
+        )
+    if policy == "source" and "input_context" not in facts.dataset_takes:
+        return (
+            "Sharding at the source needs a dataset factory that declares the parameter "
+            "`input_context` and reads only its own share."
+        )
+    return None
+
+
+STRATEGY = ParameterServer()

@@ -1,0 +1,230 @@
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
+
+- CentralStorageStrategy, 2 replicas
+- 4 examples per replica, so 8 per step
+
+Run it from the folder where autotune ran, because the factories are looked up from there:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+# Seen from the folder where the program is run.
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 4
+REPLICAS = 2
+GLOBAL_BATCH = PER_REPLICA_BATCH * REPLICAS
+STEPS_PER_EXECUTION = 1
+EXAMPLES = 64
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    The variables exist once, on the first logical CPU. Each logical CPU computes the gradients of
+    its share of the batch, and their sum is applied once. Logical CPUs share the cores of the real
+    one, so this pays only where a single step cannot keep all cores busy.
+    """
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS
+    tf.config.set_logical_device_configuration(cpu, logical)
+    devices = [f"CPU:{index}" for index in range(REPLICAS)]
+    return tf.distribute.experimental.CentralStorageStrategy(
+        compute_devices=devices, parameter_device="CPU:0"
+    )
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return batches for all replicas together, without end."""
+    dataset = dataset_fn()
+    # Without the remainder, so that all replicas always have equal shares.
+    dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
+    """Give each replica random numbers of its own.
+
+    Keras starts the generators of its dropout and augmentation layers equally on all replicas,
+    so that each would drop the same units of its different examples.
+    """
+
+    def shift() -> None:
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for variable in model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                distance = tf.stack([replica * 1_000_003, 0])
+                variable.value.assign_add(tf.cast(distance, variable.dtype))
+
+    @tf.function
+    def shift_all() -> None:
+        strategy.run(shift)
+
+    shift_all()
+
+
+def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
+    """Create every variable before the first step.
+
+    Variables that a tf.function creates put its first call under a condition, where TensorFlow
+    cannot exchange gradients between several devices of one process.
+    """
+    if type(model).call is keras.Model.call:
+        return  # Only its train_step knows what to do with a batch.
+
+    @tf.function(autograph=False)
+    def create(batch: Any) -> None:
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+        y_pred = model(x, training=False)
+        if model.loss is not None:
+            model.compute_loss(x, y, y_pred, sample_weight)
+        model.compute_metrics(x, y, y_pred, sample_weight)
+
+    strategy.run(create, args=(next(iter(batches)),))
+    if model.optimizer is not None:
+        with strategy.scope():
+            model.optimizer.build(model.trainable_variables)
+
+
+def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
+    """Return a function that runs STEPS_PER_EXECUTION training steps in one call."""
+
+    # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
+    @tf.autograph.experimental.do_not_convert
+    def step(batch: Any) -> dict[str, Any]:
+        return strategy.run(model.train_step, args=(batch,))
+
+    def local_mean(value: Any) -> tf.Tensor:
+        return tf.reduce_mean(strategy.experimental_local_results(value), axis=0)
+
+    @tf.function
+    def train_steps(iterator: Any) -> dict[str, tf.Tensor]:
+        logs = step(next(iterator))
+        return tf.nest.map_structure(local_mean, logs)
+
+    return train_steps
+
+
+def train(
+    strategy: tf.distribute.Strategy,
+    model: keras.Model,
+    iterator: Any,
+    watchers: keras.callbacks.CallbackList,
+) -> None:
+    """Train as `Model.fit` would."""
+    train_steps = make_train_steps(strategy, model)
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    for epoch in range(watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
+            watchers.on_train_batch_begin(first)
+            logs = train_steps(iterator)
+            # Past the list, which would turn the logs into numbers and wait for them.
+            for each in watchers.callbacks:
+                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+            if model.stop_training:
+                break
+        logs = logs_of_all(strategy, model, logs)
+        watchers.on_epoch_end(epoch, logs)
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
+
+
+# The functions below are compiled, because outside of the graph every variable and every exchange
+# between replicas costs milliseconds.
+
+
+@tf.function(autograph=False)
+def reset_metrics(model: keras.Model) -> None:
+    """Begin to count anew."""
+    model.reset_metrics()
+
+
+@tf.function(autograph=False)
+def logs_of_all(
+    strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the metrics over all replicas."""
+    metrics = model.get_metrics_result()
+    if metrics.keys() == logs.keys():
+        return metrics
+    # A train_step of your own may return other values: their last ones, averaged.
+    return {name: strategy.reduce("MEAN", value, axis=None) for name, value in logs.items()}
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    spread_random_streams(strategy, model)
+    batches = strategy.experimental_distribute_dataset(make_dataset())
+    steps = args.steps_per_epoch or steps_of_an_epoch()
+    verbose = args.verbose
+    watchers = keras.callbacks.CallbackList(
+        list(callbacks),
+        add_history=True,
+        add_progbar=verbose > 0,
+        model=model,
+        epochs=args.epochs,
+        steps=steps,
+        verbose=verbose,
+    )
+    build(strategy, model, batches)
+    train(strategy, model, iter(batches), watchers)
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

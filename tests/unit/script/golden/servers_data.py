@@ -1,0 +1,295 @@
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
+
+- ParameterServerStrategy, 2 workers with 1 replica each
+- variables on 1 parameter server
+- 4 examples per step of a worker, which waits for no other
+- 2 steps per call of the compiled function
+- every worker reads all examples and keeps its share
+
+Run it from the folder where autotune ran, because the factories are looked up from there:
+
+    python launch.py --epochs 5
+
+starts the chief, the workers and the servers on this machine. For several machines, start
+
+    python train.py --epochs 5
+
+for each process, with the addresses of all of them in the environment variable TF_CONFIG. Workers
+and servers wait for orders until they are ended, so end them when the chief is done.
+"""
+
+import argparse
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+# Seen from the folder where the program is run.
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 4
+REPLICAS = 2
+STEPS_PER_EXECUTION = 2
+EXAMPLES = 64
+# Calls of the training step that wait in each worker while it runs one.
+AHEAD = 2
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    The variables lie on the parameter servers, each variable as a whole on one of them, by turns.
+    Every worker reads them, takes a step on examples of its own and writes what follows, without
+    waiting for the others. So gradients may be of weights that have changed meanwhile. Weights are
+    added to, and lose nothing; but what Keras reads and writes back (the counter of updates,
+    momenta, moving averages, metrics) loses what another worker wrote in between. The chief, which
+    runs this, only gives the orders.
+    """
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    return tf.distribute.ParameterServerStrategy(cluster)
+
+
+def make_dataset(worker: int, workers: int) -> tf.data.Dataset:
+    """Return batches for one replica without end, from this worker's share."""
+    dataset = dataset_fn()
+    # Every worker runs this whole pipeline and keeps its share of the examples.
+    dataset = dataset.shard(workers, worker)
+    # Without the remainder, because a batch of another size would be compiled anew.
+    dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
+    """Train or hold variables as the chief orders, until somebody ends this process."""
+    if not cluster.task_type:
+        raise SystemExit("TF_CONFIG is not set; launch.py sets it and starts all processes.")
+    server = tf.distribute.Server(
+        cluster.cluster_spec(),
+        job_name=cluster.task_type,
+        task_index=cluster.task_id,
+        protocol="grpc",
+    )
+    server.join()
+
+
+def of_worker(worker: int, workers: int) -> tf.data.Dataset:
+    """Return the batches of one worker."""
+    return make_dataset(worker, workers)
+
+
+def of_this_worker(workers: int) -> tf.data.Dataset:
+    """Return the batches of the worker that asks."""
+    # Known only inside of it, so the pipelines of all workers are written into the graph.
+    me = tf.distribute.coordinator.experimental_get_current_worker_index()
+    each = [partial(of_worker, worker, workers) for worker in range(workers)]
+    return tf.switch_case(tf.cast(me, tf.int32), each)
+
+
+def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: tf.data.Dataset) -> None:
+    """Create every variable before the first step, because workers cannot."""
+    if type(model).call is keras.Model.call:
+        return  # Only its train_step knows what to do with a batch.
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(next(iter(batches)))
+    with strategy.scope():
+        y_pred = model(x, training=False)
+        if model.loss is not None:
+            model.compute_loss(x, y, y_pred, sample_weight)
+        model.compute_metrics(x, y, y_pred, sample_weight)
+        if model.optimizer is not None:
+            model.optimizer.build(model.trainable_variables)
+
+
+def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
+    """Return a function that runs STEPS_PER_EXECUTION steps of one worker in one call."""
+
+    # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
+    @tf.autograph.experimental.do_not_convert
+    def step(batch: Any) -> dict[str, Any]:
+        return strategy.run(model.train_step, args=(batch,))
+
+    @tf.function
+    def train_steps(iterator: Any) -> tuple[dict[str, Any], tf.Tensor]:
+        # The loop is part of the graph, because an order from the chief can cost more than a step.
+        for _ in tf.range(STEPS_PER_EXECUTION - 1):
+            step(next(iterator))
+        return step(next(iterator)), counted_updates(model)
+
+    return train_steps
+
+
+def counted_updates(model: keras.Model) -> tf.Tensor:
+    """Return how many updates the optimizer has counted; zero if the model brings its own."""
+    if model.optimizer is None:
+        return tf.constant(0, tf.int64)
+    each = model.optimizer.gradient_accumulation_steps or 1
+    return tf.cast(model.optimizer.iterations, tf.int64) * each
+
+
+def share_lost(counted: Any, made: int) -> float:
+    """Return the share of the updates that the optimizer's counter has lost.
+
+    Keras reads it and writes it back, as it does with momenta, moving averages and metrics; so
+    the share tells how often workers got into each other's way.
+    """
+    return max(1 - int(counted) / made, 0.0) if counted > 0 else 0.0
+
+
+def under_way(
+    coordinator: tf.distribute.coordinator.ClusterCoordinator,
+    train_steps: Callable[..., Any],
+    iterator: Any,
+    workers: int,
+    calls: int,
+) -> Iterator[list[Any]]:
+    """Yield what each call gave, by worker, while the workers are busy with the next ones."""
+    waiting: deque[list[Any]] = deque()
+    for number in range(calls + AHEAD):
+        if number < calls:
+            waiting.append(
+                [coordinator.schedule(train_steps, args=(iterator,)) for _ in range(workers)]
+            )
+        if number >= AHEAD:
+            yield [each.fetch() for each in waiting.popleft()]
+
+
+def train(
+    coordinator: tf.distribute.coordinator.ClusterCoordinator,
+    model: keras.Model,
+    workers: int,
+    watchers: keras.callbacks.CallbackList,
+) -> None:
+    """Train as `Model.fit` would, but let no worker wait for another.
+
+    One step here is a step of as many workers as there are, whichever of them take it.
+    """
+    iterator = iter(coordinator.create_per_worker_dataset(partial(of_this_worker, workers)))
+    train_steps = make_train_steps(coordinator.strategy, model)
+    calls = watchers.params["steps"] // STEPS_PER_EXECUTION
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    made = 0
+    watchers.on_train_begin()
+    for epoch in range(watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for number, results in enumerate(
+            under_way(coordinator, train_steps, iterator, workers, calls)
+        ):
+            watchers.on_train_batch_begin(number * STEPS_PER_EXECUTION)
+            made += workers * STEPS_PER_EXECUTION
+            counted = max(each for _, each in results)
+            logs = {**results[-1][0], "lost_updates": share_lost(counted, made)}
+            # Past the list, which would turn the logs into numbers once more.
+            for each in watchers.callbacks:
+                each.on_train_batch_end((number + 1) * STEPS_PER_EXECUTION - 1, logs)
+            if model.stop_training:
+                break
+        coordinator.join()
+        logs = logs_of_all(model, logs, made)
+        watchers.on_epoch_end(epoch, logs)
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
+
+
+@tf.function(autograph=False)
+def reset_metrics(model: keras.Model) -> None:
+    """Begin to count anew."""
+    model.reset_metrics()
+
+
+def logs_of_all(model: keras.Model, logs: dict[str, Any], made: int) -> dict[str, Any]:
+    """Return the metrics over all workers; of a train_step of your own its last values."""
+    metrics = model.get_metrics_result()
+    if metrics.keys() == logs.keys() - {"lost_updates"}:
+        logs = metrics
+    return {**logs, "lost_updates": share_lost(counted_updates(model), made)}
+
+
+def warn_of_other_size(replicas: int) -> None:
+    """Say that fewer or more replicas train than the program was tuned for."""
+    why = "" if "TF_CONFIG" in os.environ else ", because TF_CONFIG is not set"
+    print(
+        f"Replicas in this training: {replicas}{why}. Tuned for: {REPLICAS}. "
+        f"Examples per step: {PER_REPLICA_BATCH * replicas}, not {PER_REPLICA_BATCH * REPLICAS}.",
+        file=sys.stderr,
+    )
+
+
+def steps_of_an_epoch(global_batch: int) -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
+        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model as the chief, or serve the chief in any other process.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    # Otherwise nobody would notice that a process has died.
+    os.environ["GRPC_FAIL_FAST"] = "use_caller"
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    if cluster.task_type != "chief":
+        serve(cluster)
+        return
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    workers = cluster.cluster_spec().num_tasks("worker")
+    if workers != REPLICAS:
+        warn_of_other_size(workers)
+    steps = args.steps_per_epoch or steps_of_an_epoch(PER_REPLICA_BATCH * workers)
+    watchers = keras.callbacks.CallbackList(
+        list(callbacks),
+        add_history=True,
+        add_progbar=args.verbose > 0,
+        model=model,
+        epochs=args.epochs,
+        steps=steps,
+        verbose=args.verbose,
+    )
+    build(strategy, model, of_worker(0, workers))
+    train(tf.distribute.coordinator.ClusterCoordinator(strategy), model, workers, watchers)
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Train the model of toy:model_fn on the examples of toy:dataset_fn.
+
+- TPUStrategy, 8 replicas
+- 16 examples per replica, so 128 per step
+- 8 steps per call of the compiled function
+
+Run it from the folder where autotune ran, because the factories are looked up from there:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+# Seen from the folder where the program is run.
+sys.path.insert(0, "programs")
+
+from toy import dataset_fn, model_fn
+
+PER_REPLICA_BATCH = 16
+REPLICAS = 8
+GLOBAL_BATCH = PER_REPLICA_BATCH * REPLICAS
+STEPS_PER_EXECUTION = 8
+EXAMPLES = 4096
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    Each TPU core holds a copy of the model and takes its share of every batch. The variable
+    TPU_NAME says which TPU; without it, it is the one of this host. Never run by autotune on a TPU:
+    it was written from TensorFlow's documentation.
+    """
+    name = os.environ.get("TPU_NAME", "local")
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
+    tf.config.experimental_connect_to_cluster(resolver)
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    return tf.distribute.TPUStrategy(resolver)
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return batches for all replicas together, without end."""
+    dataset = dataset_fn()
+    # Without the remainder, so that all replicas always have equal shares.
+    dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
+    """Give each replica random numbers of its own.
+
+    Keras starts the generators of its dropout and augmentation layers equally on all replicas,
+    so that each would drop the same units of its different examples.
+    """
+
+    def shift() -> None:
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for variable in model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                distance = tf.stack([replica * 1_000_003, 0])
+                variable.value.assign_add(tf.cast(distance, variable.dtype))
+
+    @tf.function
+    def shift_all() -> None:
+        strategy.run(shift)
+
+    shift_all()
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
+        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+    with strategy.scope():
+        model = model_fn()
+    # Both are set outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile = False
+    model.steps_per_execution = STEPS_PER_EXECUTION
+    spread_random_streams(strategy, model)
+    model.fit(
+        make_dataset(),
+        epochs=args.epochs,
+        steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+        callbacks=list(callbacks),
+        verbose=args.verbose,
+        shuffle=False,
+    )
+    if args.save is not None:
+        model.save(args.save)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Strategies whose workers do not wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from autotune import Outcome, Recommendation, Verdict
+from autotune.config import Configuration
+from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.space import Constraints
+from autotune.testing import FAKE_MACHINE, Ending, FakeEngine
+
+from .conftest import SPACE, Tuner, speed
+
+SERVED = SPACE.model_copy(
+    update={
+        "strategies": ("one_device", "parameter_server"),
+        "axes": {**SPACE.axes, "servers": (1,)},
+    }
+)
+ALLOWED = Constraints(allow_asynchronous=True)
+
+
+class Forgetful(FakeEngine):
+    """Loses a quarter of the updates where there are parameter servers."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run as ever, and say what was lost."""
+        lost = 0.25 if request.configuration.servers else None
+        return replace(super().run(request, watch), lost_updates=lost)
+
+
+def tuned(tuner: Tuner, distributed: float, constraints: Constraints) -> Recommendation:
+    engine = Forgetful(speed(distributed=distributed), between=0.03)
+    options: dict[str, Any] = {"constraints": constraints, "seconds": 600.0}
+    return tuner(speed(), engine=engine, space=SERVED, options=options)
+
+
+def test_they_do_not_run_unless_allowed(tuner: Tuner) -> None:
+    """However fast they are, nobody who did not ask is told to train in another way."""
+    result = tuned(tuner, 3.0, Constraints())
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert {trial.configuration.strategy for trial in result.trials} == {"one_device"}
+
+
+def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
+    """With what was lost, and what to do about it."""
+    result = tuned(tuner, 2.0, ALLOWED)
+    assert (result.verdict, result.config.strategy) == (Verdict.DISTRIBUTE, "parameter_server")
+    assert "ParameterServerStrategy changes the training" in result.reasons[0]
+    assert "counter lost 25%" in result.reasons[0]
+    assert "PROCESSES = {" in (result.launch or "")
+
+
+def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
+    """The share of lost updates belongs to its figure, and to every trial's record."""
+    result = tuned(tuner, 0.7, ALLOWED)
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert any("counter lost 25%." in reason for reason in result.reasons)
+    assert {t.lost_updates for t in result.trials if t.configuration.servers and t.windows} == {
+        0.25
+    }
+
+
+@pytest.mark.parametrize(
+    ("gpus", "words"), [((), "on this machine that saves nothing"), (("A", "B"), "instead of the")]
+)
+def test_a_full_memory_brings_up_parameter_servers(
+    tuner: Tuner, gpus: tuple[str, ...], words: str
+) -> None:
+    """They hold variables elsewhere, where there is an elsewhere."""
+
+    def truth(c: Configuration) -> float | Ending:
+        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason="the ceiling was passed")
+        return full if c.per_replica_batch > 32 else 100.0
+
+    machine = FAKE_MACHINE.model_copy(update={"gpus": gpus})
+    result = tuner(truth, engine=FakeEngine(truth, machine=machine), options={"seconds": 600.0})
+    assert any(words in reason for reason in result.reasons)
