@@ -6,6 +6,7 @@ import time
 
 from autotune.run import events, memory, reasons
 from autotune.run.blame import Ending, Trouble, blame
+from autotune.run.efforts import Efforts
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch, Window
 from autotune.run.events import Event
 from autotune.run.forking import ForkServerDied
@@ -34,6 +35,7 @@ class Trial:
         self._watchdog = Watchdog(request.limits, self._begun)
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
+        self._efforts = Efforts(len(request.roles))
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
 
@@ -52,6 +54,7 @@ class Trial:
         """Take in what the processes report."""
         for member, event in reports:
             self._note_trouble(member, event)
+            self._efforts.note(member, event)
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
             if ending:
                 return ending
@@ -137,6 +140,7 @@ class Trial:
             start_seconds=self._start_seconds,
             first_step_seconds=self._first_step_seconds,
             peak_memory=self._gauge.peak,
+            work_seconds=self._efforts.per_step(),
         )
 
     def _name(self, member: int) -> str:

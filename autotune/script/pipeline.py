@@ -33,8 +33,17 @@ class Pipeline(Value):
     """Its body, without the indentation."""
 
 
-def pipeline(configuration: Configuration, dataset: Factory, facts: WorkloadFacts) -> Pipeline:
-    """Return how the program makes batches of the factory's examples."""
+def pipeline(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, held: bool = False
+) -> Pipeline:
+    """Return how the program makes batches of the factory's examples.
+
+    Args:
+        configuration: Its settings of the input.
+        dataset: The factory.
+        facts: What is known of it.
+        held: Whether every step gets the first batch again, from memory.
+    """
     return Pipeline(
         parameter=_parameter(configuration),
         summary=_summary(configuration),
@@ -42,7 +51,7 @@ def pipeline(configuration: Configuration, dataset: Factory, facts: WorkloadFact
             *_context(configuration, dataset, facts),
             _first(configuration, dataset, facts),
             *_options(configuration),
-            *_batches(configuration, facts),
+            *_batches(configuration, facts, held=held),
         ),
     )
 
@@ -117,13 +126,16 @@ def _options(configuration: Configuration) -> Iterator[str]:
     yield "dataset = dataset.with_options(options)"
 
 
-def _batches(configuration: Configuration, facts: WorkloadFacts) -> Iterator[str]:
+def _batches(configuration: Configuration, facts: WorkloadFacts, *, held: bool) -> Iterator[str]:
     steps = ["dataset", "repeat()"]
     if configuration.cache == "memory":
         steps.insert(1, "cache()")
     if "batch_size" not in facts.dataset_takes:
         yield f"# Without the remainder, {_WHOLE[configuration.distributed]}."
         steps.append(f"batch({_batch(configuration)}, drop_remainder=True)")
+    if held:
+        yield "# The same batch again and again: what is timed is the step without its input."
+        steps += ["take(1)", "cache()", "repeat()"]
     chain = ".".join(steps)
     if configuration.prefetch == 0:
         yield f"return {chain}"

@@ -33,9 +33,22 @@ class Program(Value):
 
 
 def render(
-    configuration: Configuration, workload: Workload, facts: WorkloadFacts, machine: Machine
+    configuration: Configuration,
+    workload: Workload,
+    facts: WorkloadFacts,
+    machine: Machine,
+    *,
+    held: bool = False,
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
+
+    Args:
+        configuration: How it is distributed and fed.
+        workload: The factories.
+        facts: What they give.
+        machine: What it runs on.
+        held: Whether every step gets the first batch again, from memory: not to train with, but
+            to find out what the input takes.
 
     Raises:
         ConfigurationError: The strategy is unknown, or no factory takes one of the arguments.
@@ -47,7 +60,7 @@ def render(
         **_configuration(configuration, facts),
         **_head(workload, configuration, training),
         "setup": plan.setup(configuration, machine),
-        "pipeline": pipeline(configuration, workload.dataset, facts),
+        "pipeline": pipeline(configuration, workload.dataset, facts, held=held),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
         "gpus": bool(machine.gpus),

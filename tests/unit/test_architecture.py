@@ -28,7 +28,7 @@ LAYERS = (
     {"script"},
     {"run"},
     {"measure"},
-    {"trial"},
+    {"trial", "diagnose"},
     {"past", "recommendation"},
     {"search"},
     {"testing", "verification"},
