@@ -6,7 +6,8 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check chaos schemathesis bench bench-replay bench-delivered bench-peers replay-tables clean
+.PHONY: demo test check chaos schemathesis bench bench-replay bench-delivered bench-peers bench-service \
+        replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -24,9 +25,11 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The service's processes killed at every step, on SQLite and PostgreSQL; about five minutes.
+# The service's processes killed at every step, then a thousand times at random on SQLite and on
+# PostgreSQL each. KILLS=50 is the short run.
+KILLS ?= 1000
 chaos: $(READY)
-	$(BIN)/python -m pytest -m chaos tests/integration/api
+	AUTOTUNE_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest -m chaos tests/integration/api
 
 # The service against its OpenAPI document, with a thousand examples of each call; an hour or so.
 schemathesis: $(READY)
@@ -50,6 +53,11 @@ bench-delivered: $(READY)
 # autotune against the alternatives, about an hour and a quarter; writes docs/benchmarks/peers.md.
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/peers/compare.py
+
+# The service's speed, delays and recovery with their goals, some minutes; writes a page only if it
+# is told where: OUT=docs/benchmarks/service.md.
+bench-service: $(READY)
+	$(BIN)/python -m benchmarks.service.bench $(if $(OUT),--out $(OUT))
 
 clean:
 	rm -rf $(VENV) $(PEERS) autotune-out build *.egg-info

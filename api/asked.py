@@ -69,7 +69,7 @@ def checked(asked: Asked, registry: Registry, quotas: Quotas) -> Tuning:
         workload=asked.workload,
         params=params,
         space=asked.space,
-        seconds=_seconds(asked.budget, quotas),
+        seconds=budget_seconds(asked.budget, quotas),
         max_trials=asked.max_trials,
         constraints=asked.constraints,
         margin=asked.margin,
@@ -77,7 +77,12 @@ def checked(asked: Asked, registry: Registry, quotas: Quotas) -> Tuning:
     )
 
 
-def _seconds(budget: str | float, quotas: Quotas) -> float:
+def budget_seconds(budget: str | float, quotas: Quotas) -> float:
+    """Return the seconds of a budget.
+
+    Raises:
+        InvalidBudget: It is no length of time, or out of bounds.
+    """
     try:
         seconds = parse_seconds(budget)
     except UsageError as exc:

@@ -12,7 +12,7 @@ from autotune.api.settings import Quotas, Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import reading, submissions
 from autotune.api.store.database import Database
-from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable
+from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable, Story
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.recommendation import Recommendation
@@ -20,6 +20,8 @@ from autotune.recommendation import Recommendation
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+MOST_TOLD = 400
+"""Of the trials, and of the events, in the story of a job."""
 
 
 class Jobs:
@@ -112,6 +114,17 @@ class Jobs:
         most = max(1, min(limit, MOST_TRIALS))
         return reading.trials_of(self._database, job_id, owner, after=after, limit=most)
 
+    def trial_records(
+        self, job_id: str, owner: str | None, *, after: int = -1, limit: int = MOST_TRIALS
+    ) -> tuple[str, ...]:
+        """Return the trials of a job after a number, each as JSON; reading them takes longest.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        most = max(1, min(limit, MOST_TRIALS))
+        return reading.trial_records_of(self._database, job_id, owner, after=after, limit=most)
+
     def events(
         self, job_id: str, owner: str | None, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
@@ -122,6 +135,14 @@ class Jobs:
         """
         most = max(1, min(limit, MOST_EVENTS))
         return reading.events_of(self._database, job_id, owner, after=after, limit=most)
+
+    def story(self, job_id: str, owner: str | None) -> Story:
+        """Return a job with its latest trials and events, and its recommendation if there is one.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        return reading.story(self._database, job_id, owner, MOST_TOLD)
 
     def cancel(self, job_id: str, owner: str | None) -> Job:
         """Have a job end: nothing of it is left within ten seconds.
@@ -139,10 +160,22 @@ class Jobs:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        state, found = reading.recommendation_of(self._database, job_id, owner)
+        state, found, _ = reading.recommendation_of(self._database, job_id, owner)
         if found is None:
             raise _none_yet(state)
         return Recommendation.model_validate_json(found)
+
+    def short_recommendation(self, job_id: str, owner: str | None) -> tuple[str, int]:
+        """Return the recommendation of a job as JSON without its trials, and how many these are.
+
+        Raises:
+            NotFound: There is no such job.
+            NoRecommendation: It has none, or none yet.
+        """
+        state, found, trials = reading.short_recommendation_of(self._database, job_id, owner)
+        if found is None:
+            raise _none_yet(state)
+        return found, trials
 
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""

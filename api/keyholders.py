@@ -1,10 +1,19 @@
-"""Handing out keys and recognising them."""
+"""Handing out keys and recognising them, and the sessions that stand for a key in a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from autotune.api.keys import Key, NewKey, Scope, digest, new_key, refused
+from autotune.api.keys import (
+    Key,
+    NewKey,
+    Scope,
+    digest,
+    is_session,
+    new_key,
+    new_session,
+    refused,
+)
 from autotune.api.store import keyring
 from autotune.api.store.database import Database
 
@@ -41,15 +50,39 @@ class Keyholders:
         return None if self.all() else self.hand_out(FIRST, list(Scope))
 
     def recognise(self, secret: str) -> Key:
-        """Return the key of a secret.
+        """Return the key of a secret: its own, or that of a session.
 
         Raises:
             KeyRefused: It is unknown, revoked or expired.
         """
-        key = keyring.find_key(self._database, digest(secret))
+        find = keyring.find_key_of_session if is_session(secret) else keyring.find_key
+        key = find(self._database, digest(secret))
         if key is None:
             raise refused()
         return key
+
+    def sign_in(self, secret: str, seconds: float) -> str:
+        """Return the secret of a new session of a key; it ends with the key, if not before.
+
+        Args:
+            secret: The key's.
+            seconds: How long the session lasts.
+
+        Raises:
+            KeyRefused: The key is not valid.
+            ScopeMissing: It may not look at anything.
+        """
+        if is_session(secret):
+            raise refused()
+        key = self.recognise(secret)
+        key.require(Scope.READ)
+        session = new_session()
+        keyring.add_session(self._database, key.id, digest(session), seconds)
+        return session
+
+    def sign_out(self, session: str) -> None:
+        """End a session."""
+        keyring.end_session(self._database, digest(session))
 
     def all(self) -> tuple[Key, ...]:
         """Return all keys, oldest first, revoked and expired ones too."""

@@ -17,7 +17,10 @@ from autotune.value import Value
 
 PREFIX = "autotune_"
 """Lets scanners find a key that was committed by mistake."""
-_FORM = re.compile(rf"{PREFIX}[\w-]{{43}}", re.ASCII)
+SESSION = f"{PREFIX}session_"
+"""Begins the secret of a session, which a browser shows in place of the key."""
+_FORM = re.compile(rf"(?:{PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
+_SESSION_FORM = re.compile(rf"{SESSION}[\w-]{{43}}", re.ASCII)
 
 
 class Scope(StrEnum):
@@ -76,11 +79,21 @@ def new_key(name: str, scopes: Collection[Scope]) -> NewKey:
     return NewKey(key, secret)
 
 
+def new_session() -> str:
+    """Make up the secret of a session."""
+    return SESSION + secrets.token_urlsafe(32)
+
+
+def is_session(secret: str) -> bool:
+    """Return whether a secret is that of a session, and not a key."""
+    return _SESSION_FORM.fullmatch(secret) is not None
+
+
 def digest(secret: str) -> str:
-    """Return what is kept of a key.
+    """Return what is kept of a key or of a session.
 
     Raises:
-        KeyRefused: It has not the form of a key.
+        KeyRefused: It has the form of neither.
     """
     if not _FORM.fullmatch(secret):
         raise refused()

@@ -10,7 +10,7 @@ from threading import Event
 
 from autotune.api.errors import MachineUnknown
 from autotune.api.log import say
-from autotune.api.settings import Settings
+from autotune.api.settings import Quotas, Settings
 from autotune.api.workloads import Registered, Registry
 from autotune.machine import Machine
 from autotune.run.engine import Engine
@@ -54,6 +54,11 @@ class Offers:
     def devices(self) -> str:
         """The name of what jobs are measured on."""
         return self._settings.devices
+
+    @property
+    def quotas(self) -> Quotas:
+        """What one key may have."""
+        return self._settings.quotas
 
     def machine(self) -> Machine:
         """Return what jobs are measured on, if it is known by now.

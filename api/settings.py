@@ -29,6 +29,7 @@ from pydantic_settings import (
 )
 
 from autotune.api.errors import SettingsError
+from autotune.api.isolation import Isolation
 from autotune.api.values import Limits
 from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
 from autotune.machine import Machine
@@ -129,6 +130,11 @@ class Settings(BaseSettings):
     """What runs the trials, as `module:callable`."""
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
+    isolation: Isolation = Isolation.AUTO
+    """Whether searches get a network of their own, in which nobody reaches their gangs."""
+    retention_days: int | None = Field(default=None, ge=7, le=36_500)
+    """Jobs that ended so long ago are removed, with their files; None keeps them for good. Never
+    sooner than idempotency keys are forgotten."""
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
     web: Web = Web()

@@ -159,6 +159,17 @@ class KeyRow(Base, table=True):
     revoked_at: float | None = None
 
 
+class SessionRow(Base, table=True):
+    """A browser that is signed in; its secret is not kept."""
+
+    __tablename__ = "sessions"
+
+    digest: str = Field(primary_key=True)
+    """SHA-256 of its secret."""
+    key_id: str = Field(foreign_key="keys.id")
+    expires_at: float
+
+
 class IdempotencyRow(Base, table=True):
     """A request that must not make a second job when it comes again."""
 
@@ -178,4 +189,5 @@ trials = metadata.tables["trials"]
 events = metadata.tables["events"]
 leases = metadata.tables["leases"]
 keys = metadata.tables["keys"]
+sessions = metadata.tables["sessions"]
 idempotency = metadata.tables["idempotency"]

@@ -9,7 +9,7 @@ from pydantic import Field
 from autotune.api.happenings import Happening
 from autotune.api.states import State
 from autotune.config import Configuration
-from autotune.recommendation import Verdict
+from autotune.recommendation import Recommendation, Verdict
 from autotune.space import Constraints, Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
@@ -75,6 +75,21 @@ class JobTrial(Value):
     attempt: int
     at: float
     trial: Trial
+
+
+class Story(Value):
+    """All that there is to tell of a job, of one moment."""
+
+    job: Job
+    trials: tuple[Trial, ...]
+    """The latest ones, by number."""
+    events: tuple[JobEvent, ...]
+    """The latest ones, oldest first."""
+    now: float
+    """The time of the moment."""
+    spent: float
+    """Seconds that its search has taken so far."""
+    recommendation: Recommendation | None
 
 
 class Page(Value):

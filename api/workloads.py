@@ -71,6 +71,14 @@ class Registered:
         found = checked.model_dump(mode="json", exclude_none=True)
         return tuple(sorted(found.items()))
 
+    def mistakes(self, given: Mapping[str, Scalar]) -> dict[str, str]:
+        """Return what is wrong with known parameters: a sentence for each, by its name."""
+        try:
+            self.parameters.model_validate(dict(given), strict=True)
+        except ValidationError as exc:
+            return {str(each["loc"][0]): f"{each['msg']}." for each in exc.errors() if each["loc"]}
+        return {}
+
     def check_space(self, space: str | Space, params: Params) -> None:
         """Make sure that a space's own axes hold what the parameters may be.
 

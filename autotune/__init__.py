@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autotune.config import Configuration
     from autotune.errors import (
         AutotuneError,
+        CodeError,
         ConfigurationError,
         DatasetTooSmall,
         EngineError,
@@ -46,6 +47,7 @@ _HOMES = {
     "autotune.config": ("Configuration",),
     "autotune.errors": (
         "AutotuneError",
+        "CodeError",
         "ConfigurationError",
         "DatasetTooSmall",
         "EngineError",
@@ -75,6 +77,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Answer",
     "AutotuneError",
+    "CodeError",
     "Configuration",
     "ConfigurationError",
     "DatasetTooSmall",

@@ -8,6 +8,7 @@ AutotuneError
 │   │   ├── FactoryNotFound   cannot be imported
 │   │   ├── FactoryFailed     raised, blocked, or returned the wrong thing
 │   │   └── DatasetTooSmall   holds fewer examples than one global batch
+│   ├── CodeError             a file of code that is to be checked
 │   ├── OutputError           the output folder or file
 │   └── StudyMismatch         a saved study belongs to another workload
 ├── NothingMeasured           no configuration could be measured             exit 3
@@ -66,6 +67,10 @@ class FactoryFailed(WorkloadError):
 
 class DatasetTooSmall(WorkloadError):
     """The dataset is empty, or holds fewer examples than one global batch."""
+
+
+class CodeError(UsageError):
+    """A file of code cannot be read or parsed."""
 
 
 class OutputError(UsageError):

@@ -15,6 +15,7 @@ from fastapi import Security
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
@@ -30,13 +31,18 @@ PUBLIC = (
     "/healthz",
     "/readyz",
     "/openapi.json",
+    "/sign-in",
+    "/page/page.css",
+    "/page/icon.svg",
 )
-"""All that answers without a key."""
+"""All that answers without a key; the last three are what the page asks for one with."""
 TRUSTED_SECONDS = 2.0
 """A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
 MOST_TRUSTED = 1024
 Source = Callable[[HTTPConnection], str | None]
 """Finds the secret that a request shows."""
+Refusal = Callable[[HTTPConnection, ServiceError], Response]
+"""Answers a request that is not let in."""
 EVERYTHING = Key(id=LOCAL_OWNER, name=LOCAL_OWNER, scopes=frozenset(Scope))
 """Who asks a service without keys."""
 
@@ -74,6 +80,10 @@ class Guard:
             return known[0]
         return self._trust(secret, await run_in_threadpool(self._keyholders.recognise, secret))
 
+    def forget(self, secret: str) -> None:
+        """Look a secret up again the next time."""
+        self._trusted.pop(digest(secret), None)
+
     def _trust(self, secret: str, key: Key) -> Key:
         if len(self._trusted) >= MOST_TRUSTED:
             self._trusted.clear()
@@ -93,13 +103,17 @@ class CrossOrigin(ServiceError):
     kind = "cross-origin"
 
 
-def check_origin(connection: HTTPConnection) -> None:
+def check_origin(connection: HTTPConnection, *, proven: bool = False) -> None:
     """Let no page of another site change anything by a browser that is let in here.
 
     Programs send neither of the two headers.
 
+    Args:
+        connection: The call.
+        proven: Whether it must say that it comes from here: what shows a cookie is a browser.
+
     Raises:
-        CrossOrigin: A browser says that the call comes from elsewhere.
+        CrossOrigin: A browser says that the call comes from elsewhere, or does not say it.
     """
     if connection.scope["method"] in SAFE:
         return
@@ -107,10 +121,17 @@ def check_origin(connection: HTTPConnection) -> None:
     site, origin = headers.get("sec-fetch-site", "none"), headers.get("origin")
     host = headers.get("host", "").lower()
     foreign = origin is not None and origin.lower().partition("://")[2] != host
-    if foreign or site not in {"same-origin", "none"}:
+    unsaid = proven and origin is None and site != "same-origin"
+    if foreign or unsaid or site not in {"same-origin", "none"}:
         raise CrossOrigin(
             "This call comes from a page of another site.", "Call from a page of this service."
         )
+
+
+def plainly(connection: HTTPConnection, error: ServiceError) -> Response:
+    """Answer with problem details."""
+    del connection
+    return response_to(error)
 
 
 class Access:
@@ -119,23 +140,28 @@ class Access:
     Args:
         app: What it stands before.
         sources: Where a request may show its secret; the first that has one counts.
+        refuse: Answers what is not let in.
     """
 
-    def __init__(self, app: ASGIApp, sources: Sequence[Source] = (bearer,)) -> None:
+    def __init__(
+        self, app: ASGIApp, sources: Sequence[Source] = (bearer,), refuse: Refusal = plainly
+    ) -> None:
         self._app = app
         self._sources = sources
+        self._refuse = refuse
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         """Hand on a request with its key, or refuse it."""
         if scope["type"] == "http" and scope["path"] not in PUBLIC:
             connection = HTTPConnection(scope)
             guard: Guard = connection.app.state.service.guard
-            admit = partial(guard.admit, self._secret(connection))
+            secret = self._secret(connection)
+            admit = partial(guard.admit, secret)
             try:
-                check_origin(connection)
+                check_origin(connection, proven=secret is not None and not bearer(connection))
                 connection.state.key = await admit()
             except ServiceError as exc:
-                return await response_to(exc)(scope, receive, send)
+                return await self._refuse(connection, exc)(scope, receive, send)
             connection.state.again = admit
         elif scope["type"] == "websocket":  # There is none.
             return await send({"type": "websocket.close", "code": 1008})

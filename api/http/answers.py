@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import ConfigDict, JsonValue, TypeAdapter
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, computed_field, create_model
 
 from autotune.api.happenings import Happening, TrialEnded
 from autotune.api.states import State
-from autotune.api.values import Job, JobEvent, JobTrial, Page
+from autotune.api.values import Job, JobEvent, Page
 from autotune.api.workloads import Registered
 from autotune.config import Configuration
 from autotune.machine import Machine
@@ -65,21 +66,25 @@ class TuningAnswer(Value):
     @classmethod
     def of(cls, job: Job) -> TuningAnswer:
         """Return the answer for a job."""
-        request = job.request.model_dump(exclude={"params", "seconds"})
-        same = {"id", "state", "verdict", "summary", "reason"}
-        return cls.model_validate(
-            {
-                **request,
-                **job.model_dump(include=same),
-                "url": address(job.id),
-                "params": dict(job.request.params),
-                "budget_seconds": job.budget_seconds,
-                "progress": job.model_dump(include=set(ProgressAnswer.model_fields)),
-                "created_at": moment(job.created_at),
-                "started_at": job.started_at and moment(job.started_at),
-                "ended_at": job.ended_at and moment(job.ended_at),
-            }
-        )
+        return cls.model_validate(cls.fields_of(job))
+
+    @staticmethod
+    def fields_of(job: Job) -> dict[str, Any]:
+        """Return what the answer for a job is made of; of many jobs it is made at once."""
+        fields, request = vars(job), vars(job.request)
+        told: dict[str, Any] = {name: fields[name] for name in _OF_A_JOB}
+        told |= {name: request[name] for name in _OF_A_REQUEST}
+        told["url"] = address(job.id)
+        told["params"] = dict(job.request.params)
+        told["progress"] = {name: fields[name] for name in ProgressAnswer.model_fields}
+        return told
+
+
+# Pydantic makes dates of the times itself, several times as fast.
+_TIMES = ("created_at", "started_at", "ended_at")
+_TOLD = ("id", "state", "workload", "budget_seconds", "verdict", "summary", "reason")
+_OF_A_JOB = (*_TOLD, *_TIMES)
+_OF_A_REQUEST = ("space", "max_trials", "constraints", "margin", "seed")
 
 
 class TuningsAnswer(Value):
@@ -92,11 +97,15 @@ class TuningsAnswer(Value):
     @classmethod
     def of(cls, page: Page) -> TuningsAnswer:
         """Return the answer for a page."""
-        return cls(tunings=tuple(map(TuningAnswer.of, page.jobs)), next=page.next_before)
+        found = map(TuningAnswer.fields_of, page.jobs)
+        return cls.model_validate({"tunings": tuple(found), "next": page.next_before})
 
 
 class TrialAnswer(Value):
     """One run of one configuration, and what became of it."""
+
+    # Read from what is kept of a trial, of which not everything is told.
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     number: int
     stage: Stage
@@ -105,7 +114,6 @@ class TrialAnswer(Value):
     outcome: Outcome
     reason: str
     configuration: Configuration
-    global_batch: int
     examples_per_second: float | None
     error: float | None
     """Standard error of log(throughput) within the run."""
@@ -114,12 +122,19 @@ class TrialAnswer(Value):
     wall_seconds: float
     peak_memory: int
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def global_batch(self) -> int:
+        """Examples of one step."""
+        return self.configuration.global_batch
+
     @classmethod
     def of(cls, trial: Trial) -> TrialAnswer:
         """Return the answer for a trial, without its windows and what it printed."""
-        same = set(cls.model_fields) & set(Trial.model_fields)
-        fields = {name: getattr(trial, name) for name in same}
-        return cls(global_batch=trial.configuration.global_batch, **fields)
+        return cls(**{name: getattr(trial, name) for name in cls.model_fields})
+
+
+_trials = TypeAdapter(tuple[TrialAnswer, ...])
 
 
 class TrialsAnswer(Value):
@@ -130,11 +145,11 @@ class TrialsAnswer(Value):
     """What to give as `after` for the rest; null if there is none yet."""
 
     @classmethod
-    def of(cls, found: tuple[JobTrial, ...], limit: int) -> TrialsAnswer:
-        """Return the answer for some trials, of which at most `limit` were asked for."""
-        more = len(found) == limit
-        trials = tuple(TrialAnswer.of(each.trial) for each in found)
-        return cls(trials=trials, next=found[-1].number if more else None)
+    def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
+        """Return the answer for some trials as kept, of which at most `limit` were asked for."""
+        trials = _trials.validate_json(f"[{','.join(records)}]")
+        more = len(trials) == limit
+        return cls(trials=trials, next=trials[-1].number if more else None)
 
 
 class EventAnswer(Value):
@@ -192,16 +207,32 @@ class RecommendationAnswer(Value):
     interrupted: bool
 
     @classmethod
-    def of(cls, result: Recommendation) -> RecommendationAnswer:
-        """Return the answer for a recommendation."""
-        same = set(cls.model_fields) & set(Recommendation.model_fields) - {"trials"}
+    def of(cls, record: str, trials: int) -> RecommendationAnswer:
+        """Return the answer for a recommendation as JSON, which rests on so many trials."""
+        kept = dict(_KeptRecommendation.model_validate_json(record))
+        configuration: Configuration = kept.pop("config")
+        program = ProgramAnswer(train=kept.pop("script"), launch=kept.pop("launch"))
         return cls(
-            configuration=result.config,
-            global_batch=result.config.global_batch,
-            program=ProgramAnswer(train=result.script, launch=result.launch),
-            trials=len(result.trials),
-            **{name: getattr(result, name) for name in same},
+            configuration=configuration,
+            global_batch=configuration.global_batch,
+            program=program,
+            trials=trials,
+            **kept,
         )
+
+
+def _without_trials() -> type[BaseModel]:
+    """Return a recommendation of which only what is told is read."""
+    told = {*RecommendationAnswer.model_fields, "config", "script", "launch"} - {"trials"}
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in Recommendation.model_fields.items()
+        if name in told
+    }
+    return create_model("_KeptRecommendation", __config__=ConfigDict(extra="ignore"), **fields)
+
+
+_KeptRecommendation = _without_trials()
 
 
 class WorkloadAnswer(Value):

@@ -22,11 +22,12 @@ from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
 from autotune.api.http import files, offered, operating, tunings
-from autotune.api.http.access import Access
+from autotune.api.http.access import Access, bearer
 from autotune.api.http.answers import EventAnswer
 from autotune.api.http.envelope import Envelope
 from autotune.api.http.hosts import served
 from autotune.api.http.limits import BodyLimit
+from autotune.api.http.page import assets, cookies, entering, refusals, routes
 from autotune.api.http.problems import Problem, handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
@@ -37,7 +38,7 @@ DESCRIPTION = (
     "with its training program. Every error is answered with problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, offered, operating)
+PARTS = (tunings, files, offered, operating, routes, entering, assets)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -75,7 +76,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
     return [
         Middleware(Envelope),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-        Middleware(Access),
+        Middleware(Access, sources=(bearer, cookies.session_of), refuse=refusals.refuse),
         Middleware(BodyLimit, most=settings.web.body),
     ]
 

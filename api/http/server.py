@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
@@ -18,6 +19,9 @@ from autotune.api.settings import Settings
 
 GRACE_SECONDS = 3
 """What requests get to end when the server does; event streams are ended at once."""
+
+SWITCH_SECONDS = 0.001
+"""Answers are made in threads; the one that reads and writes waits for each at most so long."""
 
 Tell = Callable[[str], None]
 
@@ -39,6 +43,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
     if not keys:
         _check_loopback(host)
     named = _called_by(host, settings)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _listener(host, port) as listener:
         service = _opened(named, keys=keys)
         app = create_app(named, keys=keys, opened=service)

@@ -72,9 +72,10 @@ async def service_of(request: Request) -> Service:
     return service
 
 
-async def jobs_of(service: Annotated[Service, Depends(service_of)]) -> Jobs:
+async def jobs_of(request: Request) -> Jobs:
     """Return the job service of an application."""
-    return service.jobs
+    jobs: Jobs = request.app.state.service.jobs
+    return jobs
 
 
 Here = Annotated[Service, Depends(service_of)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
+from pydantic import AfterValidator
 
 from autotune.api.asked import Asked
 from autotune.api.errors import no_such_job
@@ -25,6 +27,7 @@ from autotune.api.http.limits import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.queries import ListQuery, Number, TrialsQuery
 from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.swift import swiftly
 from autotune.api.states import FINAL
 from autotune.api.values import Job
 
@@ -49,9 +52,7 @@ _FOR_SUBMIT = (
 )
 
 
-async def job_id_of(
-    job_id: Annotated[str, Path(description="A job's id.", examples=[examples.JOB])],
-) -> str:
+def _checked_id(job_id: str) -> str:
     """Return the id in an address.
 
     Raises:
@@ -62,7 +63,9 @@ async def job_id_of(
     return job_id
 
 
-JobId = Annotated[str, Depends(job_id_of)]
+JobId = Annotated[
+    str, AfterValidator(_checked_id), Path(description="A job's id.", examples=[examples.JOB])
+]
 
 
 def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
@@ -138,38 +141,41 @@ def submit(
 @router.get(
     "/v1/tunings",
     summary="List jobs",
+    response_model=TuningsAnswer,
     responses={
         200: json_answer(examples.TUNINGS, "Some jobs, newest first."),
         **documented(*FOR_ONE),
     },
 )
-def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> TuningsAnswer:
+async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
     """List your jobs, newest first; with the scope admin, everybody's."""
-    page = jobs.page(key.owner, states=query.state, before=query.before, limit=query.limit)
-    return TuningsAnswer.of(page)
+    page = partial(jobs.page, key.owner, states=query.state, before=query.before, limit=query.limit)
+    return await swiftly(lambda: TuningsAnswer.of(page()))
 
 
 @router.get(
     "/v1/tunings/{job_id}",
     summary="Look at a job",
+    response_model=TuningAnswer,
     responses={200: json_answer(examples.DONE, "The job."), **documented(*FOR_ONE)},
 )
-def one(job: Annotated[Job, Depends(job_for_reader)]) -> TuningAnswer:
+async def one(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Tell a job's state, its progress, and its verdict so far."""
-    return TuningAnswer.of(job)
+    return await swiftly(lambda: TuningAnswer.of(jobs.get(job_id, key.owner)))
 
 
 @router.get(
     "/v1/tunings/{job_id}/trials",
     summary="List the trials of a job",
+    response_model=TrialsAnswer,
     responses={200: json_answer(examples.TRIALS, "Trials by number."), **documented(*FOR_ONE)},
 )
-def trials(
+async def trials(
     job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, jobs: TheJobs
-) -> TrialsAnswer:
+) -> Response:
     """List every trial with its outcome and reason."""
-    found = jobs.trials(job_id, key.owner, after=query.after, limit=query.limit)
-    return TrialsAnswer.of(found, query.limit)
+    found = partial(jobs.trial_records, job_id, key.owner, after=query.after, limit=query.limit)
+    return await swiftly(lambda: TrialsAnswer.of(found(), query.limit))
 
 
 @router.get(
@@ -195,14 +201,17 @@ async def events(stream: Annotated[Stream | None, Depends(stream_of)]) -> Respon
 @router.get(
     "/v1/tunings/{job_id}/recommendation",
     summary="Get the recommendation of a job",
+    response_model=RecommendationAnswer,
     responses={
         200: json_answer(examples.RECOMMENDATION, "All in one."),
         **documented(*FOR_ONE, "no-recommendation"),
     },
 )
-def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> RecommendationAnswer:
+async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
-    return RecommendationAnswer.of(jobs.recommendation(job_id, key.owner))
+    return await swiftly(
+        lambda: RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.owner))
+    )
 
 
 @router.post(

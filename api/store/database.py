@@ -37,6 +37,8 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
+        self._writer = self._engine.execution_options(**{_WRITES: True})
+        self._reader = self._engine.execution_options(**{_WRITES: False})
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -45,10 +47,8 @@ class Database:
         Raises:
             DatabaseUnavailable: The database does not answer.
         """
-        with _translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITES: True})  # noqa: PLW2901
-            with connection.begin():
-                yield connection
+        with _translated(), self._writer.connect() as connection, connection.begin():
+            yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -57,10 +57,8 @@ class Database:
         Raises:
             DatabaseUnavailable: The database does not answer.
         """
-        with _translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITES: False})  # noqa: PLW2901
-            with connection.begin():
-                yield connection
+        with _translated(), self._reader.connect() as connection, connection.begin():
+            yield connection
 
     def close(self) -> None:
         """Close all connections; the next transaction opens new ones."""
@@ -123,8 +121,12 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A transaction that reads first and writes then could not take the lock without a conflict.
-    writes = connection.get_execution_options().get(_WRITES, True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if connection.get_execution_options().get(_WRITES, True):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        # It takes no lock yet and cannot fail; by SQLAlchemy it would cost as much as the query.
+        driver: Any = connection.connection.dbapi_connection
+        driver.execute("BEGIN")
 
 
 def _postgresql(url: str) -> Engine:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from autotune.api.failpoints import FailPoint, reach
+from autotune.api.isolation import Isolation, Network
 from autotune.api.log import say
 from autotune.api.settings import LOCAL
 from autotune.api.work import messages, processes
@@ -31,25 +32,31 @@ from autotune.workload import Workload, factory_from_text
 Tell = Callable[[Message], None]
 
 
-def main(arguments: list[str]) -> None:
-    """Read the order, search, and tell the worker everything."""
+def main(arguments: list[str], network: Network) -> None:
+    """Read the order, search, and tell the worker everything.
+
+    Args:
+        arguments: The worker's process id, and the descriptor for messages.
+        network: Which network this process has.
+    """
     processes.die_with(int(arguments[0]))
     tell = _teller(int(arguments[1]))
     line = sys.stdin.buffer.readline()
     if not line:
-        return  # The worker went before it had recorded this process.
+        return None  # The worker went before it had recorded this process.
     order = Order.model_validate_json(line)
+    if order.isolation is Isolation.REQUIRED and not network.own:
+        return tell(messages.Stuck(detail=str(network)))
     try:
-        result = _search(order, tell)
+        result = _search(order, tell, network)
     except Exception as exc:
         last = last_word(exc)
         if last is None:
             raise
-        tell(last)
-        return
+        return tell(last)
     reach(FailPoint.TOLD_NOTHING)
     tell(messages.Found(recommendation=result))
-    _save(result, order)
+    return _save(result, order)
 
 
 def _teller(channel: int) -> Tell:
@@ -62,7 +69,7 @@ def _teller(channel: int) -> Tell:
     return tell
 
 
-def _search(order: Order, tell: Tell) -> Recommendation:
+def _search(order: Order, tell: Tell, network: Network) -> Recommendation:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.api.work.kept import restore  # noqa: PLC0415
     from autotune.search.host import NO_HOST, this_host  # noqa: PLC0415
@@ -76,7 +83,7 @@ def _search(order: Order, tell: Tell) -> Recommendation:
         _machine(order, tell) if local else nullcontext(),
         InterruptibleEngine(_engine(order), tell, order.aside) as running,
     ):
-        tell(messages.Begun())
+        tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
         host = this_host() if local else NO_HOST
         return tune(_request(order), running, _observer(order, tell), host)

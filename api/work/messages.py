@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from autotune.api.isolation import Isolation
 from autotune.config import Configuration
 from autotune.recommendation import Recommendation
 from autotune.search.options import Options
@@ -33,6 +34,8 @@ class Order(Value):
     out: Path
     """Folder of this attempt."""
     engine: str
+    isolation: Isolation = Isolation.AUTO
+    """Whether it must have a network of its own."""
     kept: tuple[Trial, ...] = ()
     """Trials of earlier attempts."""
     study: str | None = None
@@ -45,6 +48,8 @@ class Begun(Value):
     """The machine is free and the search begins."""
 
     kind: Literal["begun"] = "begun"
+    network: str = ""
+    """Which network it has, in a sentence for whoever follows the job."""
 
 
 class Prepared(Value):

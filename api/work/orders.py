@@ -39,6 +39,7 @@ def order(claimed: Claimed, registry: Registry, settings: Settings) -> Order:
         options=_options(request, claimed.used_seconds),
         out=folder(claimed, settings).absolute(),
         engine=settings.engine,
+        isolation=settings.isolation,
         kept=claimed.kept if claimed.study else (),
         study=claimed.study,
         aside=aside(claimed.killers),
@@ -47,7 +48,12 @@ def order(claimed: Claimed, registry: Registry, settings: Settings) -> Order:
 
 def folder(claimed: Claimed, settings: Settings) -> Path:
     """Return the folder of an attempt."""
-    return settings.data / "jobs" / claimed.job.id / str(claimed.grip.attempt)
+    return jobs_folder(settings) / claimed.job.id / str(claimed.grip.attempt)
+
+
+def jobs_folder(settings: Settings) -> Path:
+    """Return where each job has a folder."""
+    return settings.data / "jobs"
 
 
 def aside(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:

@@ -45,6 +45,8 @@ def _happenings(what: Message) -> tuple[Happening, ...]:
         case messages.TrialDone(trial=trial, elapsed=elapsed):
             shown = trial.model_copy(update={"windows": ()})
             return (happenings.TrialEnded(trial=shown, elapsed=elapsed),)
+        case messages.Begun(network=text) if text:
+            return (happenings.Note(text=text),)
         case messages.Said(text=text):
             return (happenings.Note(text=text[:LONGEST_NOTE]),)
     # A result is recorded with the end of the job, once nothing of it is left.

@@ -13,16 +13,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX
 from autotune.api.values import Birth
 from autotune.api.work import processes
 from autotune.api.work.messages import Message, Order, message
 from autotune.api.work.places import Places
 
-# As in `autotune.run.forking`: the worker's own module path finds the same autotune.
+# As in `autotune.run.forking`: the worker's own module path finds the same autotune. The network
+# comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from autotune.api.work.child import main; main(sys.argv[1:])"
+    "from autotune.api.work.network import enter; network = enter(sys.argv.pop()); "
+    "from autotune.api.work.child import main; main(sys.argv[1:], network)"
 )
 
 
@@ -36,15 +39,19 @@ class Tuner:
         marker: What its environment holds.
         places: The operator's folders; it runs in the root, and its texts lose them.
         log: File for what it prints.
+        isolation: Whether it gets a network of its own.
         adopts: Whether this process adopts orphans, and has no other children.
 
     Raises:
         OSError: The log cannot be written, or no process be started.
     """
 
-    def __init__(self, marker: str, places: Places, log: Path, *, adopts: bool) -> None:
+    def __init__(
+        self, marker: str, places: Places, log: Path, *, isolation: Isolation, adopts: bool
+    ) -> None:
         self._marker = marker
         self._places = places
+        self._isolation = isolation
         self._adopts = adopts
         self._received = b""
         self._channel, theirs = os.pipe()
@@ -60,7 +67,7 @@ class Tuner:
         program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(channel)]
         with log.open("ab") as output:
             return subprocess.Popen(
-                [*program, json.dumps([str(Path(each).absolute()) for each in sys.path])],
+                [*program, self._isolation, _paths()],
                 env=_environment(os.environ, self._marker),
                 cwd=self._places.root,
                 pass_fds=[channel],
@@ -128,6 +135,10 @@ class Tuner:
         self._process.poll()
         strays = processes.children() if self._adopts else []
         return processes.marked(self._marker) + strays
+
+
+def _paths() -> str:
+    return json.dumps([str(Path(each).absolute()) for each in sys.path])
 
 
 def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:

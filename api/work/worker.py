@@ -18,6 +18,7 @@ from threading import Event
 
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
+from autotune.api.isolation import Isolation
 from autotune.api.jobs import open_database
 from autotune.api.log import say
 from autotune.api.settings import Settings, load_settings
@@ -25,22 +26,24 @@ from autotune.api.states import State
 from autotune.api.store import attempts, leases, submissions
 from autotune.api.store.database import Database
 from autotune.api.values import Claimed, Outcome, Post
-from autotune.api.work import processes
+from autotune.api.work import network, processes
 from autotune.api.work.chore import Chore
 from autotune.api.work.cleanup import sweep
 from autotune.api.work.lease import Lease
 from autotune.api.work.messages import Answer, Found, GaveUp, Order, Stuck
-from autotune.api.work.orders import folder, order
+from autotune.api.work.orders import folder, jobs_folder, order
 from autotune.api.work.places import Places
+from autotune.api.work.retention import remove_old
 from autotune.api.work.supervision import Cause, Supervision
 from autotune.api.work.trouble import UNUSABLE, detail
 from autotune.api.work.tuner import Tuner
 
 _HELD = "Processes of an earlier attempt hold the devices."
-_KEY_SECONDS = 7 * 24 * 3600.0
+_KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 FORGET_SECONDS = 3600.0
-"""Between looks for such keys."""
+"""Between looks for such keys, and for jobs that are too old to be kept."""
+DAY_SECONDS = 24 * 3600.0
 
 
 class Worker:
@@ -58,7 +61,7 @@ class Worker:
         self._registry = settings.registry()
         self._adopts = adopts
         self._places = Places(settings)
-        self._forgetting = Chore(self._forget_keys, FORGET_SECONDS)
+        self._forgetting = Chore(self._forget, FORGET_SECONDS)
         self._stop = Event()
         self._post = Post(
             worker=f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}",
@@ -83,8 +86,11 @@ class Worker:
         with suppress(DatabaseUnavailable):
             self._forgetting.do_if_due()
 
-    def _forget_keys(self) -> None:
+    def _forget(self) -> None:
         submissions.forget_keys(self._database, _KEY_SECONDS)
+        days = self._settings.retention_days
+        if days is not None:
+            remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)
 
     def _run_one_if_it_can(self) -> bool:
         try:
@@ -166,7 +172,13 @@ class Worker:
         """
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
-        return Tuner(claimed.marker, self._places, place / "search.log", adopts=self._adopts)
+        return Tuner(
+            claimed.marker,
+            self._places,
+            place / "search.log",
+            isolation=self._settings.isolation,
+            adopts=self._adopts,
+        )
 
     def _order(self, tuner: Tuner, lease: Lease, claimed: Claimed, what: Order) -> None:
         """Record the process, and then give it its order."""
@@ -232,6 +244,8 @@ def main(arguments: list[str]) -> None:
     """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     settings = load_settings(Path(arguments[0]) if arguments else None)
+    if settings.isolation is Isolation.REQUIRED:
+        network.check()
     processes.adopt_orphans()
     worker = Worker(open_database(settings), settings, adopts=True)
     for number in (signal.SIGTERM, signal.SIGINT):

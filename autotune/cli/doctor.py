@@ -1,12 +1,15 @@
-"""`autotune doctor`: how noisy is this machine?"""
+"""`autotune doctor`: how noisy is this machine, or what is wrong with this code?"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
+from autotune.cli.code_check import CodeCheck, show_rules
+from autotune.cli.code_check import explain as explain_rule
 from autotune.cli.consoles import notices, put, show
 from autotune.cli.engine import timing_engine
 from autotune.cli.values import pairs
@@ -16,14 +19,26 @@ if TYPE_CHECKING:
     from autotune.workload import Workload
 
 EXIT_CODES = (
-    "Exit codes: 0 it was measured, 2 the call was wrong, 3 nothing could be measured, "
-    "130 interrupted."
+    "Exit codes: 0 it was measured, or nothing was found in the code, 1 something was found, "
+    "2 the call was wrong or a file cannot be read, 3 nothing could be measured, 130 interrupted."
 )
 NAME = "autotune doctor"
+_CODE = "Check of code"
+_OF_THE_CODE = ("sarif", "select", "ignore")
+_OF_THE_MACHINE = ("model", "dataset", "model_arg", "data_arg", "seconds", "seed")
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     *,
+    context: typer.Context,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE|FOLDER",
+            help="Code to check for mistakes of distributed TensorFlow, instead of the machine.",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="FACTORY", help="Model to train, instead of a small built-in one."),
@@ -38,12 +53,55 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
     ] = False,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print findings as SARIF 2.1.0.", rich_help_panel=_CODE)
+    ] = False,
+    select: Annotated[
+        str | None,
+        typer.Option(metavar="RULE,...", help="Check these rules only.", rich_help_panel=_CODE),
+    ] = None,
+    ignore: Annotated[
+        str | None,
+        typer.Option(metavar="RULE,...", help="Leave these rules out.", rich_help_panel=_CODE),
+    ] = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="List the rules, and end.", rich_help_panel=_CODE)
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="Explain a rule, and end.", rich_help_panel=_CODE),
+    ] = None,
 ) -> None:
-    """Say how much timings scatter on this machine, and which gains can be told apart.
+    """Say how much timings scatter on this machine, or what is wrong with code.
 
-    Runs one configuration against itself, in fresh processes that take turns: an A/A test.
+    Without files it runs one configuration against itself, in fresh processes that take turns: an
+    A/A test, which tells the gains that can be told apart. With files or folders it looks for the
+    mistakes of distributed TensorFlow in them, and runs nothing.
     """
-    workload = _workload(model, dataset, model_arg, data_arg)
+    if rules:
+        return show_rules()
+    if explain is not None:
+        return explain_rule(explain)
+    if files:
+        _refuse(context, _OF_THE_MACHINE, "has no effect on a check of code.", "Leave it out.")
+        check = CodeCheck(
+            paths=tuple(files), select=select, ignore=ignore, as_json=json, as_sarif=sarif
+        )
+        return check.run()
+    _refuse(context, _OF_THE_CODE, "needs code to check.", "Name files or folders.")
+    _check_machine(_workload(model, dataset, model_arg, data_arg), seconds, seed, as_json=json)
+    return None
+
+
+def _refuse(context: typer.Context, options: tuple[str, ...], cause: str, next_step: str) -> None:
+    """Raise UsageError if one of these options is given."""
+    for name in options:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{name.replace('_', '-')} {cause}", next_step)
+
+
+def _check_machine(workload: Workload | None, seconds: float, seed: int, *, as_json: bool) -> None:
     with timing_engine(NAME) as engine:
         # Imported while the engine's own process imports TensorFlow.
         from autotune.report import TurnsReport, checkup_document, checkup_text
@@ -58,7 +116,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
             observer=TurnsReport(notices()),
             look=this_host().look,
         )
-    put(checkup_document(found)) if json else show(checkup_text(found))
+    put(checkup_document(found)) if as_json else show(checkup_text(found))
 
 
 def _workload(

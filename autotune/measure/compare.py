@@ -66,21 +66,21 @@ def certainly_slower(
     """
     gap = math.log(rate) - fmean(math.log(each) for each in reference)
     error = math.sqrt(noise.sd**2 * (1 + 1 / len(reference)) + reading.error**2)
-    bound = gap + _reach(error, noise, looks)
+    bound = gap + _reach(error, noise, FALSE_PRUNE_RATE / looks)
     return math.exp(bound) if bound < 0 else None
 
 
-def surely_below(gap: float, error: float, noise: Noise, *, looks: int) -> bool:
+def surely_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
     """Return whether a difference of logarithms is surely negative.
 
     Args:
         gap: The difference.
         error: Its standard error.
         noise: Between-run noise, from which the error follows.
-        looks: How often this is asked.
+        wrong: How often this may be said of a difference of zero.
     """
-    return gap + _reach(error, noise, looks) < 0
+    return gap + _reach(error, noise, wrong) < 0
 
 
-def _reach(error: float, noise: Noise, looks: int) -> float:
-    return float(stdtrit(noise.degrees, 1 - FALSE_PRUNE_RATE / looks)) * error
+def _reach(error: float, noise: Noise, wrong: float) -> float:
+    return float(stdtrit(noise.degrees, 1 - wrong)) * error

@@ -34,10 +34,11 @@ class LocalEngine:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._environment = dict(environment or {})
         self._machine: Machine | None = None
         # No `with`: it lives as long as the engine.
         self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")
+        # TensorFlow leaves a file for each function that it compiles where a process is ended.
+        self._environment = {"TMPDIR": self._temporary(), **(environment or {})}
         self._server = ForkClient(self._environment)
 
     def machine(self) -> Machine:
@@ -97,6 +98,11 @@ class LocalEngine:
             self._server = ForkClient(self._environment)
         self._server.wait_ready()
         return self._server
+
+    def _temporary(self) -> str:
+        folder = Path(self._scratch.name) / "tmp"
+        folder.mkdir()
+        return str(folder)
 
     def _look_folder(self) -> TrialFolder:
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))

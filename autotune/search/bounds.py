@@ -22,8 +22,8 @@ from autotune.workload import WorkloadFacts
 
 PROOF = "cannot win: "
 """How the reason of a skipped configuration begins."""
-ASKED = 100
-"""Single devices times families that a search compares: each time the noise may deceive it."""
+WRONG = 0.00005
+"""How often a single proof may err: a search tries about a hundred, devices times families."""
 CAUTION = 2.0
 """A real exchange may be so many times as fast as the one that was timed, which moves all
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
@@ -106,7 +106,7 @@ class Bounds:
     def _below(self, most: Seen, best: Seen) -> bool:
         gap = most.log_rate - best.log_rate - self._goal
         error = math.hypot(most.sd, best.sd)
-        return surely_below(gap, error, self._history.noise, looks=ASKED)
+        return surely_below(gap, error, self._history.noise, wrong=WRONG)
 
     def _program(self, configuration: Configuration) -> str:
         return strategy(configuration.strategy).training(configuration, self._facts)

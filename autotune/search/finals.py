@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, mean_rate, paired_ratio
+from autotune.measure import Interval, Noise, mean_rate, paired_ratio, surely_below
 from autotune.recommendation import Verdict
 from autotune.search.budget import Budget
 from autotune.search.history import History
 from autotune.search.runner import Runner
+from autotune.search.seen import Seen
 from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
@@ -47,6 +48,10 @@ OUT = 0.99
 """Confidence with which a challenger must be slower to drop out."""
 SURE = 3.5
 """Standard errors by which two rates have to differ before the finals can tell them apart."""
+DEFENDERS = 2
+"""Single devices that may join at a time, because they could be as fast as who is about to win."""
+OUTDONE = 0.02
+"""How often a single device may be taken for slower than that one though it is not."""
 FAILURES = 2
 """A challenger that fails so often in the finals is out."""
 
@@ -146,13 +151,22 @@ class Finals:
         runner: Makes the runs.
         budget: Bounds them.
         finalists: Who takes part.
+        expected: What exploration lets expect of the single devices.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
 
     def __init__(
-        self, runner: Runner, budget: Budget, finalists: Finalists, *, margin: float, seed: int
+        self,
+        runner: Runner,
+        budget: Budget,
+        finalists: Finalists,
+        *,
+        expected: Mapping[Configuration, Seen],
+        margin: float,
+        seed: int,
     ) -> None:
+        self._expected = expected
         self._runner = runner
         self._budget = budget
         self._margin = margin
@@ -164,6 +178,7 @@ class Finals:
         self._default = finalists.default
         self._rivals = finalists.challengers
         self._beaten: set[Configuration] = set()
+        self._defenders: tuple[Configuration, ...] = ()
 
     def run(self) -> None:
         """Make rounds until they decide, or time or rounds run out."""
@@ -175,6 +190,7 @@ class Finals:
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
             self._settle_yardstick(number + 1)
             self._drop()
+            self._defend(number + 1)
 
     def decision(self, share: float = LAST_LOOK) -> Decision:
         """Return what the rounds so far allow to say.
@@ -187,12 +203,16 @@ class Finals:
             return Decision(verdict=Verdict.UNDECIDED)
         # Who lost too early to be compared round by round has lost all the same.
         rivals = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
-        return decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
+        found = decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
+        if found.verdict is Verdict.DISTRIBUTE and self._doubts(found.challenger):
+            return found.model_copy(update={"verdict": Verdict.UNDECIDED, "doubted": True})
+        return found
 
     @property
     def yardstick(self) -> Configuration:
-        """The best single-device finalist."""
-        return max(self._alone, key=self._typical)
+        """The best single-device finalist; who joined late counts from enough rounds on."""
+        late = [c for c in self._defenders if len(self._rates[c]) >= FEWEST]
+        return max([*self._alone, *late], key=self._typical)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
@@ -216,7 +236,8 @@ class Finals:
 
     def _running(self, number: int) -> list[Configuration]:
         extra = [self._default] if self._default and number < DEFAULT_ROUNDS else []
-        return list(dict.fromkeys([*self._alone, *self._contenders, *extra]))
+        everybody = [*self._alone, *self._defenders, *self._contenders, *extra]
+        return list(dict.fromkeys(everybody))
 
     def _note(self, trial: Trial, number: int) -> None:
         if trial.measured and trial.examples_per_second:
@@ -259,6 +280,37 @@ class Finals:
         if rounds == FEWEST and self._contenders:
             # One yardstick from here on: rates of different rounds cannot be compared.
             self._alone = (self.yardstick,)
+
+    def _defend(self, rounds: int) -> None:
+        """Let single devices join that may be as fast as a challenger that would win.
+
+        Exploration may have been unlucky with the best of them, and what beats another one need
+        not beat that.
+        """
+        if rounds < FEWEST:
+            return
+        leader = decide(self.yardstick, self._contenders, self._rates, self._noise, self._margin)
+        if leader.verdict is Verdict.DISTRIBUTE:
+            self._defenders = tuple(self._doubts(leader.challenger)[:DEFENDERS])
+
+    def _doubts(self, challenger: Configuration | None) -> list[Configuration]:
+        """Return single devices that a challenger does not surely outdo, the fastest first."""
+        return [
+            each
+            for each in self._expected
+            if each != self.yardstick and challenger and not self._outdoes(challenger, each)
+        ]
+
+    def _outdoes(self, challenger: Configuration, alone: Configuration) -> bool:
+        """Return whether a challenger is surely faster than a single device, by what is known."""
+        history = self._runner.history
+        if self._rates[alone]:
+            return history.certainly_beats(challenger, alone, wrong=OUTDONE)
+        # One exploring run says little by itself; what the others of its like did says more.
+        expected, runs = self._expected[alone], self._rates[challenger].values()
+        gap = expected.log_rate - fmean(map(math.log, runs))
+        error = math.hypot(expected.sd, history.noise.sd / math.sqrt(len(runs)))
+        return surely_below(gap, error, history.noise, wrong=OUTDONE)
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""

@@ -8,12 +8,19 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import EXPECTED, Interval, Noise, mean_rate, pooled_noise, surely_below
+from autotune.measure import (
+    EXPECTED,
+    Interval,
+    Noise,
+    mean_rate,
+    pooled_noise,
+    surely_below,
+)
 from autotune.search.costs import Costs
 from autotune.trial import Stage, Trial
 
-CHECKS = 3
-"""How often two configurations are compared by all their runs; each time may err."""
+CERTAINLY_WRONG = 0.0017
+"""How often one is called certainly faster that is not; asked about three times of a pair."""
 
 
 class History:
@@ -104,11 +111,19 @@ class History:
         best = self.yardstick
         return [c for c in configurations if best is None or not self.certainly_beats(best, c)]
 
-    def certainly_beats(self, winner: Configuration, loser: Configuration) -> bool:
-        """Return whether one configuration is certainly faster than another, by all their runs."""
+    def certainly_beats(
+        self, winner: Configuration, loser: Configuration, *, wrong: float = CERTAINLY_WRONG
+    ) -> bool:
+        """Return whether one configuration is certainly faster than another, by all their runs.
+
+        Args:
+            winner: The one.
+            loser: The other.
+            wrong: How often that may be said of two that are equally fast.
+        """
         mine, theirs = self._today[winner], self._today[loser]
         error = self.noise.sd * math.sqrt(1 / len(mine) + 1 / len(theirs))
-        return surely_below(fmean(theirs) - fmean(mine), error, self.noise, looks=CHECKS)
+        return surely_below(fmean(theirs) - fmean(mine), error, self.noise, wrong=wrong)
 
     @property
     def costs(self) -> Costs:

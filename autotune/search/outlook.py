@@ -66,6 +66,16 @@ class Outlook:
         expected = self._surrogate.believe(self._shown(), mine).mean
         return [mine[i] for i in np.argsort(-expected, kind="stable")]
 
+    def expected(self, *, distributed: bool) -> dict[Configuration, Seen]:
+        """Return what all exploring runs together let expect of what was measured."""
+        measured = self._history.ranked(distributed=distributed)
+        mine = [each for each in measured if each in self._surrogate]
+        if not mine:
+            return {}
+        belief = self._surrogate.believe(self._shown(), mine)
+        pairs = zip(belief.mean.tolist(), belief.sd.tolist(), strict=True)
+        return dict(zip(mine, (Seen(*each) for each in pairs), strict=True))
+
     def reference(self) -> tuple[float, ...]:
         """Return the throughput of the best single device, as one figure; empty if there is none.
 

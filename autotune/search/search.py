@@ -150,6 +150,7 @@ class Search:
             self._runner,
             self._budget,
             finalists,
+            expected=self._outlook.expected(distributed=False),
             margin=self._options.margin,
             seed=self._options.seed,
         )

@@ -77,7 +77,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--searches", type=int, default=20, help="per table and scenario")
+    parser.add_argument("--searches", type=int, default=10, help="per table and scenario")
     parser.add_argument("--tables", help="names, separated by commas")
     return parser.parse_args()
 

@@ -1,12 +1,13 @@
-"""An engine for the service under test; its settings name it."""
+"""Engines for the service under test; its settings name them."""
 
 from __future__ import annotations
 
 import time
 
 from autotune.config import Configuration
-from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
+from autotune.testing.fake import Ending
 
 
 def _speed(configuration: Configuration) -> float:
@@ -25,3 +26,28 @@ class Unhurried(FakeEngine):
 def engine() -> FakeEngine:
     """Return the engine."""
     return Unhurried(_speed)
+
+
+class Leisurely(FakeEngine):
+    """Takes long enough for each trial to be watched."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer after a while."""
+        time.sleep(0.4)
+        return super().run(request, watch)
+
+
+def _mixed(configuration: Configuration) -> float | Ending:
+    """Let some batches run out of memory, and what is distributed be slow, fast or broken."""
+    if configuration.per_replica_batch >= 512:
+        reason = "the <b>model</b> & its activations passed the ceiling of 2 GiB"
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=reason)
+    if configuration.strategy == "multi_worker_mirrored" and configuration.xla:
+        return Ending(outcome=Outcome.CRASHED, reason="a worker was ended by signal 6")
+    gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
+    return 1000.0 * configuration.per_replica_batch**0.5 * gain
+
+
+def mixed() -> FakeEngine:
+    """Return an engine under which trials end in many ways."""
+    return Leisurely(_mixed, between=0.02)

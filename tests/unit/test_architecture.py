@@ -20,7 +20,7 @@ SOURCES = sorted({path for place in PLACES for path in place.rglob("*.py")})
 
 LAYERS = (
     {"errors", "value", "window", "version", "probes"},
-    {"config", "machine", "cluster", "durations"},
+    {"config", "machine", "cluster", "durations", "lint"},
     {"workload"},
     {"strategies"},
     {"search_spaces"},

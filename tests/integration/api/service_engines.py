@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
-from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 
 SLEEPER = (
@@ -23,6 +24,14 @@ SLEEPER = (
     "time.sleep(600)"
 )
 """As a trial's process does, it dies with its parent and ignores everything else."""
+
+
+_DIED = RunResult(outcome=Outcome.CRASHED, reason="A process of the trial died.")
+
+
+def _sleeper(*options: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, *options, "-c", SLEEPER, str(os.getpid())]
+    return subprocess.Popen(command, start_new_session=True)
 
 
 def _speed(configuration: Configuration) -> float:
@@ -35,12 +44,7 @@ class Sleepers(FakeEngine):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Sleep until it is interrupted."""
         del request, watch
-        own = [
-            subprocess.Popen(
-                [sys.executable, "-c", SLEEPER, str(os.getpid())], start_new_session=True
-            )
-            for _ in range(3)
-        ]
+        own = [_sleeper() for _ in range(3)]
         while all(each.poll() is None for each in own):
             time.sleep(0.05)
         raise AssertionError("a sleeper ended")
@@ -65,6 +69,36 @@ class Slow(FakeEngine):
         """Answer after a moment."""
         time.sleep(0.3)
         return super().run(request, watch)
+
+
+class Brief(FakeEngine):
+    """Each trial has two real processes for a moment, and crashes if one of them dies."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer after a moment, if both live that long."""
+        ranks = [_sleeper("-I", "-S") for _ in range(2)]
+        try:
+            time.sleep(0.25)
+            died = any(each.poll() is not None for each in ranks)
+        finally:
+            for each in ranks:
+                each.kill()
+                each.wait()
+        return _DIED if died else super().run(request, watch)
+
+
+class Listening(FakeEngine):
+    """Each trial listens on every address until somebody has tried to connect."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer when somebody has tried."""
+        result = super().run(request, watch)
+        with socket.create_server(("0.0.0.0", 0)) as listener:  # noqa: S104 - as TensorFlow does
+            (request.folder / "port.part").write_text(str(listener.getsockname()[1]))
+            (request.folder / "port.part").replace(request.folder / "port.txt")
+            while not (_out(request) / "tried").exists():
+                time.sleep(0.05)
+        return result
 
 
 class Deadly(FakeEngine):
@@ -94,8 +128,7 @@ class Unsaved(FakeEngine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer, once nothing can be saved."""
-        out = next(each.parent for each in request.folder.parents if each.name == "trials")
-        (out / "train.py").mkdir(exist_ok=True)
+        (_out(request) / "train.py").mkdir(exist_ok=True)
         return super().run(request, watch)
 
 
@@ -115,6 +148,11 @@ class Complaining(FakeEngine):
         raise FactoryFailed(f"{Path.cwd()}/examples/digits.py raised: no digits.")
 
 
+def _out(request: TrialRequest) -> Path:
+    """Return the folder of the attempt."""
+    return next(each.parent for each in request.folder.parents if each.name == "trials")
+
+
 def _fill() -> None:
     """Let no file of this process grow beyond a few pages."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
@@ -128,6 +166,16 @@ def quick() -> FakeEngine:
 def slow() -> FakeEngine:
     """Return an engine that takes a moment."""
     return Slow(_speed)
+
+
+def brief() -> FakeEngine:
+    """Return an engine with real processes for a moment."""
+    return Brief(_speed)
+
+
+def listening() -> FakeEngine:
+    """Return an engine whose trials listen."""
+    return Listening(_speed)
 
 
 def sleepers() -> FakeEngine:

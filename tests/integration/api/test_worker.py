@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 
 import pytest
 from sqlalchemy import select
@@ -217,33 +216,6 @@ def test_what_kills_its_worker_twice_is_set_aside(
     crashed = [each.trial for each in jobs.trials(job.id, None) if "set aside" in each.trial.reason]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
-
-
-KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "6"))
-"""A longer run is asked for by this variable."""
-
-
-@pytest.mark.timeout(120 + 30 * KILLS)
-def test_no_order_of_kills_loses_or_doubles_anything(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
-) -> None:
-    """Workers and their processes are killed at random moments, and every job ends once."""
-    random = Random(KILLS)
-    mine = [jobs.submit(asked, "me") for _ in range(2 + KILLS // 5)]
-    worker = start_worker("slow")
-    for _ in range(KILLS):
-        time.sleep(random.uniform(0.5, 5))
-        victims = living(database)
-        if victims and random.random() < 0.5:
-            processes.end(random.choice(victims))
-        else:
-            worker.kill()
-            worker.wait()
-            worker = start_worker("slow")
-    until(lambda: all(jobs.get(each.id, None).state in FINAL for each in mine), 30.0 * len(mine))
-    for each in mine:
-        check_done(jobs, each)
-    assert alive(database) == 0
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -133,6 +134,21 @@ def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
     assert result.outcome is Outcome.OUT_OF_MEMORY
     assert 1 << 30 < result.peak_memory < 1 << 32
     assert "1.0 GiB" in result.reason
+
+
+def test_no_temporary_file_is_left(
+    make_request: MakeRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a trial leaves among the temporary files goes with its engine."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    monkeypatch.setenv("TMPDIR", str(theirs))
+    monkeypatch.setattr(tempfile, "tempdir", str(theirs))
+    leaves = f"{HEAD}    import tempfile; print(tempfile.mkdtemp())\n"
+    with LocalEngine() as own:
+        own.run(make_request(leaves, tmp_path / "trial"), stop_at_once)
+    assert str(theirs) in (tmp_path / "trial" / "output-0.txt").read_text()
+    assert not list(theirs.iterdir())
 
 
 def test_tensorflow_that_cannot_be_imported_is_an_error_of_the_engine(

@@ -57,7 +57,14 @@ def test_the_environment_wins_over_the_file(
 
 @pytest.mark.parametrize(
     "text",
-    ["unknown = 1\n", "[quotas]\nqueued = 0\n", "[web]\nhosts = ['a*b']\n", "not toml"],
+    [
+        "unknown = 1\n",
+        "retention_days = 6\n",
+        "isolation = 'mostly'\n",
+        "[quotas]\nqueued = 0\n",
+        "[web]\nhosts = ['a*b']\n",
+        "not toml",
+    ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
     """The service does not start with settings that it does not understand."""

@@ -14,6 +14,7 @@ from typer.testing import Result
 
 from autotune.errors import (
     AutotuneError,
+    CodeError,
     ConfigurationError,
     DatasetTooSmall,
     EngineError,
@@ -167,6 +168,7 @@ def test_a_wrong_call_ends_with_two(tune: Run, engine: FakeEngine, arguments: tu
         (FactoryNotFound, 2),
         (FactoryFailed, 2),
         (DatasetTooSmall, 2),
+        (CodeError, 2),
         (OutputError, 2),
         (StudyMismatch, 2),
         (NothingMeasured, 3),

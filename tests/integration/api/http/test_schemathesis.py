@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[4]
 ENGINES = Path(__file__).parents[1]
 EXAMPLES = int(os.environ.get("AUTOTUNE_SCHEMATHESIS", "4"))
 """Of each operation, beside those that cover every boundary once."""
+ONLY = os.environ.get("AUTOTUNE_SCHEMATHESIS_PATH")
+"""A path of the document, to try its operations alone."""
 
 
 ACCEPTED = ["2xx", "3xx", 401, 403, 404, 409, 429, "5xx"]
@@ -55,6 +57,7 @@ class Target:
         }
         config = SchemathesisConfig.from_dict(told)
         schema = schemathesis.openapi.from_asgi("/openapi.json", self.app, config=config)
+        schema = schema.include(path=ONLY) if ONLY else schema
         return [each for event in from_schema(schema).execute() for each in _findings(event)]
 
 

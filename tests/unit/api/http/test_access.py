@@ -26,6 +26,7 @@ from autotune.api.settings import Settings
 from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
+PAGES = ("/", "/sign-out", f"/tunings/{'0' * 24}")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 
@@ -43,25 +44,39 @@ def addresses(app: FastAPI) -> Iterator[str]:
         yield f"{path}/x" if isinstance(route, Mount) else path
 
 
-def test_everything_is_closed_but_three_addresses(app: FastAPI, anybody: TestClient) -> None:
-    """Without a key every route, whatever its method, and whatever is mounted answers 401."""
+def test_everything_is_closed_but_six_addresses(app: FastAPI, anybody: TestClient) -> None:
+    """Without a key every route, whatever its method, and whatever is mounted answers 401.
+
+    Only the pages for people lead to where one signs in, and show nothing either.
+    """
     app.mount("/mounted", PlainTextResponse("open"))
     hidden = APIRouter()
     hidden.add_api_route("/hidden", lambda: "open", include_in_schema=False)
     app.include_router(hidden)
     found = {*addresses(app)}
-    assert found >= {"/mounted/x", "/hidden", "/metrics", "/v1/tunings"}
-    assert len(found) >= 18
-    for path in (found - set(PUBLIC)) | {"/", "/nothing", "/healthz/", "//healthz"}:
+    assert found >= {"/mounted/x", "/hidden", "/metrics", "/v1/tunings", "/page/page.js", *PAGES}
+    assert len(found) >= 24
+    for path in (found - set(PUBLIC)) | {
+        "/nothing",
+        "/healthz/",
+        "//healthz",
+        "/sign-in/",
+        "/tunings",
+    }:
         for method in METHODS:
-            answer = anybody.request(method, f"http://localhost{path}")
-            assert answer.status_code == 401, (method, path)
-            assert answer.headers["www-authenticate"] == "Bearer"
+            answer = anybody.request(method, f"http://localhost{path}", follow_redirects=False)
+            if path in PAGES:
+                assert answer.status_code == 303, (method, path)
+                assert answer.headers["location"].startswith("/sign-in")
+                assert answer.text == ""
+            else:
+                assert answer.status_code == 401, (method, path)
+                assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_three_addresses_are_open(anybody: TestClient) -> None:
-    """What is alive, what is ready, and the contract need no key."""
-    assert len(PUBLIC) == 3
+def test_six_addresses_are_open(anybody: TestClient) -> None:
+    """What is alive, what is ready, the contract, and the page that asks for a key need none."""
+    assert len(PUBLIC) == 6
     for path in PUBLIC:
         assert anybody.get(path).status_code == 200
 

@@ -128,9 +128,15 @@ def test_a_job_without_recommendation_says_so(client: TestClient, job: Job, what
 
 
 def events_of(text: str) -> list[dict[str, str]]:
-    """Return the events of a stream, comments left out."""
-    blocks = [each for each in text.split("\n\n") if each and not each.startswith(":")]
-    return [dict(line.split(": ", 1) for line in each.split("\n")) for each in blocks]
+    """Return the events of a stream, comments left out; each begins with its name."""
+    found: list[dict[str, str]] = []
+    for line in text.splitlines():
+        name, _, value = line.partition(": ")
+        if name == "event":
+            found.append({})
+        if name:
+            found[-1][name] = value
+    return found
 
 
 def test_a_stream_ends_with_the_job(client: TestClient, done: Job) -> None:
@@ -189,7 +195,8 @@ def test_whoever_leaves_makes_room(app: FastAPI, client: TestClient, job: Job) -
     """A stream is counted as long as somebody is there."""
     streams = app.state.service.streams
     with client.stream("GET", f"/v1/tunings/{job.id}/events") as answer:
-        assert next(answer.iter_lines()) == "event: queued"
+        lines = answer.iter_lines()  # Whoever drops it has left.
+        assert next(lines) == "event: queued"
         assert streams._open.total() == 1
     assert streams._open.total() == 0
 

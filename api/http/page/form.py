@@ -1,0 +1,285 @@
+"""The form that asks for a job: what is on it, what was typed, and what is wrong with that."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from autotune.api.asked import Asked, budget_seconds
+from autotune.api.errors import (
+    InvalidBudget,
+    InvalidTuning,
+    MachineUnknown,
+    QuotaExceeded,
+    ServiceError,
+)
+from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
+from autotune.api.http.page.typed import Typed, number
+from autotune.api.offers import Offers
+from autotune.report.words import roughly
+from autotune.space import AUTO
+from autotune.strategies import strategies
+
+Mistakes = Mapping[str, str]
+"""What is wrong, by the name of the field; what belongs to none has an empty name."""
+NO_MISTAKES: Mistakes = MappingProxyType({})
+WHOLE_FORM = ""
+_FIELD_OF: Mapping[str, str] = {
+    "unknown-workload": "workload",
+    "invalid-space": "space",
+    "space-not-runnable": "space",
+    "invalid-budget": "budget",
+    "invalid-constraints": "strategies",
+}
+"""Where an error of the service is shown, by its kind."""
+_NUMBERS = ("max_trials", "margin", "seed")
+_BATCHES = ("global_batch", "max_global_batch")
+_MORE = (*_NUMBERS, *_BATCHES, "strategies", "workers")
+USUAL_BUDGET = "3min"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A workload to choose, with the fields of its parameters."""
+
+    name: str
+    description: str
+    chosen: bool
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormView:
+    """The form as it stands."""
+
+    once: str
+    """Sent along, so that a form that is sent twice starts one job."""
+    problem: str
+    """What is wrong with the whole of it."""
+    workloads: tuple[Choice, ...]
+    workload_error: str
+    usual: tuple[Field, ...]
+    rarer: tuple[Field, ...]
+    strategies: tuple[Option, ...]
+    strategies_error: str
+    open: bool
+    """Whether the rarer fields are in sight."""
+    mistakes: int
+
+
+class FormError(Exception):
+    """Something in the form is wrong.
+
+    Args:
+        mistakes: What, by field.
+        status: What HTTP calls it.
+    """
+
+    def __init__(self, mistakes: Mistakes, status: int = 422) -> None:
+        super().__init__("; ".join(mistakes.values()))
+        self.mistakes = mistakes
+        self.status = status
+
+
+def parameter_field(workload: str, name: str) -> str:
+    """Return the name of a parameter's field; each workload has fields of its own."""
+    return f"params.{workload}.{name}"
+
+
+def asked_from(typed: Typed, offers: Offers) -> Asked:
+    """Return the request that a form stands for.
+
+    Raises:
+        FormError: Something in it is wrong.
+    """
+    workload = typed.one("workload")
+    request = _request(typed, workload, _parameters(offers, workload))
+    registered = offers.workloads.get(workload)
+    wrong = registered.mistakes(request["params"]) if registered else {}
+    told = {parameter_field(workload, name): text for name, text in wrong.items()}
+    told |= _of_budget(request["budget"], offers)
+    try:
+        asked = Asked.model_validate(request)
+    except ValidationError as exc:
+        raise FormError({**_of_schema(exc, workload), **told}) from exc
+    if told:
+        raise FormError(told)
+    return asked
+
+
+def of_service(error: ServiceError) -> FormError:
+    """Return what a form shows for an error of the service.
+
+    Raises:
+        ServiceError: It has nothing to do with the form.
+    """
+    if not isinstance(error, InvalidTuning | QuotaExceeded):
+        raise error
+    status = 429 if isinstance(error, QuotaExceeded) else 422
+    return FormError({_FIELD_OF.get(error.kind, WHOLE_FORM): str(error)}, status)
+
+
+def repeatable(typed: Typed, asked: Asked) -> str | None:
+    """Return the key by which the same form with the same content makes no second job."""
+    once = typed.one("once")
+    return f"{once}.{asked.fingerprint}" if re.fullmatch(r"[\w-]{16,64}", once) else None
+
+
+def form_view(
+    offers: Offers, typed: Typed | None = None, mistakes: Mistakes = NO_MISTAKES
+) -> FormView:
+    """Return the form, with what was typed and what is wrong with it."""
+    names = sorted(offers.workloads)
+    chosen = typed.one("workload") if typed else next(iter(names), "")
+    wanted = typed.all("strategies") if typed else ()
+    return FormView(
+        once=secrets.token_urlsafe(18),
+        problem=mistakes.get(WHOLE_FORM, ""),
+        workloads=tuple(_choice(offers, each, chosen, typed, mistakes) for each in names),
+        workload_error=mistakes.get("workload", ""),
+        usual=_usual(offers, typed, mistakes),
+        rarer=_rarer(typed, mistakes),
+        strategies=tuple(
+            Option(value=name, label=each.title, chosen=name in wanted)
+            for name, each in strategies().items()
+        ),
+        strategies_error=mistakes.get("strategies", ""),
+        open=any(map(mistakes.get, _MORE)) or bool(typed and any(map(typed.one, _MORE))),
+        mistakes=len(mistakes),
+    )
+
+
+def _parameters(offers: Offers, workload: str) -> tuple[Parameter, ...]:
+    found = offers.workloads.get(workload)
+    return parameters(found.parameters.model_json_schema()) if found else ()
+
+
+def _request(typed: Typed, workload: str, found: tuple[Parameter, ...]) -> dict[str, Any]:
+    params = {each.name: each.given(typed, parameter_field(workload, each.name)) for each in found}
+    numbers = {name: number(typed.one(name)) for name in _NUMBERS if typed.one(name)}
+    return {
+        "workload": workload,
+        "params": {name: value for name, value in params.items() if value is not None},
+        "space": typed.one("space") or AUTO,
+        "budget": typed.one("budget") or USUAL_BUDGET,
+        "constraints": _constraints(typed),
+        **numbers,
+    }
+
+
+def _constraints(typed: Typed) -> dict[str, Any]:
+    found: dict[str, Any] = {n: number(typed.one(n)) for n in _BATCHES if typed.one(n)}
+    if typed.all("strategies"):
+        found["strategies"] = typed.all("strategies")
+    counts = re.split(r"[\s,]+", typed.one("workers"))
+    if any(counts):
+        found["workers"] = tuple(number(each) for each in counts if each)
+    return found
+
+
+def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
+    return {
+        _place(each["loc"], workload): f"{each['msg'].removeprefix('Value error, ')}."
+        for each in reversed(error.errors())  # The first mistake of a field is the one to tell.
+    }
+
+
+def _of_budget(budget: str, offers: Offers) -> dict[str, str]:
+    try:
+        budget_seconds(budget, offers.quotas)
+    except InvalidBudget as exc:
+        return {"budget": str(exc)}
+    return {}
+
+
+def _place(location: tuple[int | str, ...], workload: str) -> str:
+    match location:
+        case ("params", str(name), *_):
+            return parameter_field(workload, name)
+        case ("constraints", str(name), *_):
+            return name
+        case (str(name), *_):
+            return name
+    return WHOLE_FORM
+
+
+def _choice(
+    offers: Offers, name: str, chosen: str, typed: Typed | None, mistakes: Mistakes
+) -> Choice:
+    fields = []
+    for each in _parameters(offers, name):
+        field = parameter_field(name, each.name)
+        # What was not sent with another workload's form keeps its default.
+        sent = typed if typed and (name == chosen or field in typed.values) else None
+        fields.append(each.field(field, sent, mistakes.get(field, "")))
+    return Choice(
+        name=name,
+        description=offers.workloads[name].description,
+        chosen=name == chosen,
+        fields=tuple(fields),
+    )
+
+
+def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
+    quotas = offers.quotas
+    low, high = roughly(quotas.shortest_budget), roughly(quotas.longest_budget)
+    budget = Field(
+        name="budget",
+        label="Budget",
+        control=Control.TEXT,
+        value=typed.one("budget") if typed else USUAL_BUDGET,
+        hint=f"Wall time of the search, like 90s or 3min: {low} to {high}.",
+        error=mistakes.get("budget", ""),
+    )
+    space = Field(
+        name="space",
+        label="Search space",
+        control=Control.SELECT,
+        options=_spaces(offers, typed.one("space") if typed else AUTO),
+        hint="What is tried: strategies, batch sizes, input settings.",
+        error=mistakes.get("space", ""),
+    )
+    return budget, space
+
+
+def _spaces(offers: Offers, chosen: str) -> tuple[Option, ...]:
+    try:
+        auto = f"auto: {offers.space().name}, which suits this machine"
+    except MachineUnknown:
+        auto = "auto: what suits this machine"
+    labels = {AUTO: auto, **{name: name for name in offers.spaces}}
+    return tuple(
+        Option(value=name, label=label, chosen=name == chosen) for name, label in labels.items()
+    )
+
+
+def _rarer(typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            name=name,
+            label=label,
+            control=control,
+            value=typed.one(name) if typed else "",
+            hint=hint,
+            error=mistakes.get(name, ""),
+            keyboard="text" if name == "workers" else "decimal",
+        )
+        for name, label, control, hint in _RARER
+    )
+
+
+_RARER = (
+    ("max_trials", "Most trials", Control.NUMBER, "As many as the budget allows without it."),
+    ("global_batch", "Global batch, held fixed", Control.NUMBER, "Examples per step in all."),
+    ("max_global_batch", "Largest global batch", Control.NUMBER, "Examples per step at most."),
+    ("workers", "Worker counts", Control.TEXT, "In place of the space's, like 1, 2, 4."),
+    ("margin", "Margin", Control.NUMBER, "A gain below this share is not worth it; 0.03 usually."),
+    ("seed", "Seed", Control.NUMBER, "Of the search; 0 usually."),
+)
+"""Name, label, control and hint of the fields that are seldom needed."""

@@ -1,0 +1,169 @@
+"""One job: as it runs, and what it has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from autotune.api.happenings import Happening
+from autotune.api.http.answers import address
+from autotune.api.http.page.chart import Chart, chart
+from autotune.api.http.page.listing import params_text, space_name
+from autotune.api.http.page.moments import Moment, moment_of
+from autotune.api.http.page.telling import Running, Said, history, phase, running
+from autotune.api.http.page.trials import Tables, tables
+from autotune.api.http.page.verdict import VerdictView, verdict_view
+from autotune.api.states import FINAL, State
+from autotune.api.values import Job, Story
+from autotune.report.standing import Row, Standing
+from autotune.report.words import clock, in_short, rate_with_error, roughly, share
+from autotune.space import Constraints
+
+WIDE, NARROW = 860, 350
+"""Widths of the drawing, for a desk and for a hand: its letters keep their size."""
+KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Happening)[0]))
+"""The names of the events of a stream."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Time:
+    """How much of the budget is used."""
+
+    seconds: float
+    budget: float
+    text: str
+    whole: str
+    ticking: bool
+    """Whether it goes on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """The best so far of its kind."""
+
+    kind: str
+    configuration: str
+    rate: str
+    share: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Something that was asked for, or is known of the job."""
+
+    name: str
+    value: str = ""
+    moment: Moment | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobView:
+    """A job's page."""
+
+    id: str
+    workload: str
+    state: State
+    phase: str
+    reason: str
+    final: bool
+    stream: str
+    """Where it is followed."""
+    kinds: tuple[str, ...]
+    events: int
+    """The last event that this view knows."""
+    time: Time
+    running: Running | None
+    best: tuple[Best, ...]
+    verdict: VerdictView | None
+    charts: tuple[Chart, ...]
+    tables: Tables
+    trials: int
+    left_out: int
+    """Trials that came before those in sight."""
+    facts: tuple[Fact, ...]
+    history: tuple[Said, ...]
+
+
+def job_view(story: Story) -> JobView:
+    """Return the view of a job."""
+    job, found = story.job, story.recommendation
+    standing = Standing(story.trials, found.one_device if found else None)
+    alone = standing.best(distributed=False)
+    return JobView(
+        id=job.id,
+        workload=job.workload,
+        state=job.state,
+        phase=phase(story),
+        reason=job.reason or "",
+        final=job.state in FINAL,
+        stream=f"{address(job.id)}/events",
+        kinds=KINDS,
+        events=job.events,
+        time=_time(story),
+        running=running(story),
+        best=tuple(_best(each) for each in (alone, standing.best(distributed=True)) if each),
+        verdict=verdict_view(job.id, found) if found else None,
+        charts=_charts(story, alone.rate.value if alone else None),
+        tables=tables(story.trials, standing),
+        trials=job.trials,
+        left_out=job.trials - len(story.trials),
+        facts=tuple(_facts(job)),
+        history=history(story.events),
+    )
+
+
+def _time(story: Story) -> Time:
+    job = story.job
+    return Time(
+        seconds=round(min(story.spent, job.budget_seconds), 1),
+        budget=job.budget_seconds,
+        text=clock(story.spent),
+        whole=clock(job.budget_seconds),
+        ticking=job.state is State.RUNNING and story.spent > 0,
+    )
+
+
+def _best(row: Row) -> Best:
+    return Best(
+        kind="distributed" if row.configuration.distributed else "one device",
+        configuration=in_short(row.configuration),
+        rate=rate_with_error(row.rate),
+        share=share(row.share),
+    )
+
+
+def _charts(story: Story, yardstick: float | None) -> tuple[Chart, ...]:
+    if not story.trials:
+        return ()
+    widths = {"wide": WIDE, "narrow": NARROW}
+    return tuple(chart(name, story.trials, yardstick, width) for name, width in widths.items())
+
+
+def _facts(job: Job) -> list[Fact]:
+    request = job.request
+    known = {
+        "Parameters": params_text(job),
+        "Space": space_name(job),
+        "Budget": roughly(job.budget_seconds),
+        "Most trials": "" if request.max_trials is None else f"{request.max_trials:,}",
+        "Constraints": _constraints(request.constraints),
+        "Margin": f"{request.margin:.0%}",
+        "Seed": str(request.seed),
+        "Devices": job.devices or "",
+        "Attempts": str(job.attempt) if job.attempt > 1 else "",
+    }
+    times = {"Asked for": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
+    return [
+        *(Fact(name=name, value=value) for name, value in known.items() if value),
+        *(Fact(name=name, moment=moment_of(at)) for name, at in times.items() if at),
+        Fact(name="Id", value=job.id),
+    ]
+
+
+def _constraints(given: Constraints) -> str:
+    found = given.model_dump(exclude_none=True)
+    return ", ".join(f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
+
+
+def _listed(value: object) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)

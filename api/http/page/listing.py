@@ -1,0 +1,120 @@
+"""The list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from autotune.api.http.page.addresses import HOME, job_page
+from autotune.api.http.page.form import FormView
+from autotune.api.http.page.moments import Moment, moment_of
+from autotune.api.http.queries import ListQuery
+from autotune.api.states import FINAL, State
+from autotune.api.values import Job, Page
+from autotune.report.words import clock, counted, rate
+
+FILTERS: Mapping[str, tuple[State, ...]] = {
+    "All": (),
+    "Waiting": (State.QUEUED,),
+    "Running": (State.RUNNING, State.CANCELLING),
+    "Done": (State.DONE,),
+    "Failed": (State.FAILED,),
+    "Cancelled": (State.CANCELLED,),
+}
+"""What the list may be narrowed down to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A job in the list."""
+
+    address: str
+    workload: str
+    settings: str
+    state: State
+    verdict: str
+    short: str
+    """What there is to tell of it in a sentence."""
+    created: Moment
+    took: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Something to go to."""
+
+    text: str
+    address: str
+    current: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """The first page."""
+
+    lines: tuple[Line, ...]
+    filters: tuple[Link, ...]
+    filtered: bool
+    newest: str | None
+    older: str | None
+    unfinished: bool
+    """Whether something in it will change."""
+    form: FormView | None
+    """None for whoever may not ask for jobs."""
+
+
+def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
+    """Return the view of some jobs."""
+    return ListView(
+        lines=tuple(map(_line, page.jobs)),
+        filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
+        filtered=bool(query.state),
+        newest=_address(query.state) if query.before else None,
+        older=_address(query.state, page.next_before) if page.next_before else None,
+        unfinished=any(job.state not in FINAL for job in page.jobs),
+        form=form,
+    )
+
+
+def params_text(job: Job) -> str:
+    """Return the parameters of a job's workload in a line."""
+    return ", ".join(f"{name}={value}" for name, value in job.request.params)
+
+
+def space_name(job: Job) -> str:
+    """Return the name of the space of a job."""
+    space = job.request.space
+    return space if isinstance(space, str) else space.name
+
+
+def _line(job: Job) -> Line:
+    settings = (params_text(job), f"space {space_name(job)}", clock(job.budget_seconds))
+    return Line(
+        address=job_page(job.id),
+        workload=job.workload,
+        settings=", ".join(filter(None, settings)),
+        state=job.state,
+        verdict=job.verdict or "",
+        short=job.summary or job.reason or _so_far(job),
+        created=moment_of(job.created_at),
+        took=clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
+    )
+
+
+def _so_far(job: Job) -> str:
+    if job.state in FINAL or not job.trials:
+        return ""
+    best = {"one device": job.one_device, "distributed": job.distributed}
+    found = [f"{name} {rate(value)}" for name, value in best.items() if value]
+    figures = f"; best so far, in examples/s: {', '.join(found)}" if found else ""
+    return f"{counted(job.trials, 'trial')}{figures}"
+
+
+def _filter(text: str, states: tuple[State, ...], query: ListQuery) -> Link:
+    return Link(text=text, address=_address(states), current=set(states) == set(query.state))
+
+
+def _address(states: list[State] | tuple[State, ...], before: str | None = None) -> str:
+    pairs = [("state", str(each)) for each in states] + ([("before", before)] if before else [])
+    return f"{HOME}?{urlencode(pairs)}" if pairs else HOME

@@ -1,0 +1,81 @@
+"""The pages: the jobs with the form for a new one, and one job."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import RedirectResponse, Response
+
+from autotune.api.errors import IllegalTransition, ServiceError
+from autotune.api.http.access import Reader, Writer
+from autotune.api.http.page.addresses import HOME, job_page
+from autotune.api.http.page.form import (
+    FormError,
+    FormView,
+    asked_from,
+    form_view,
+    of_service,
+    repeatable,
+)
+from autotune.api.http.page.job import job_view
+from autotune.api.http.page.listing import list_view
+from autotune.api.http.page.refusals import SEE_OTHER, PageRoute
+from autotune.api.http.page.rendering import frame_for, render
+from autotune.api.http.page.typed import Typed, typed_of
+from autotune.api.http.queries import ListQuery
+from autotune.api.http.service import Here, Service, TheJobs
+from autotune.api.http.tunings import JobId
+from autotune.api.keys import Key, Scope
+from autotune.api.values import Job
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+
+@router.get(HOME)
+def home(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Response:
+    """Show the jobs, newest first, and the form for a new one."""
+    form = form_view(here.offers) if Scope.WRITE in key.scopes else None
+    return _listed(here, key, query, form)
+
+
+@router.post(HOME)
+def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -> Response:
+    """Ask for a job; what is wrong is shown at its field, and nothing that was typed is lost."""
+    try:
+        job = _submitted(typed, key, here)
+    except FormError as exc:
+        form = form_view(here.offers, typed, exc.mistakes)
+        return _listed(here, key, ListQuery(), form, exc.status)
+    return RedirectResponse(job_page(job.id), SEE_OTHER)
+
+
+@router.get(job_page("{job_id}"))
+def job(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+    """Show a job."""
+    view = job_view(jobs.story(job_id, key.owner))
+    return render("job.html", view, frame_for(key))
+
+
+@router.post(job_page("{job_id}"))
+def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
+    """Cancel a job; one that has ended meanwhile stays as it is."""
+    with suppress(IllegalTransition):  # The page shows how it ended.
+        jobs.cancel(job_id, key.owner)
+    return RedirectResponse(job_page(job_id), SEE_OTHER)
+
+
+def _submitted(typed: Typed, key: Key, here: Service) -> Job:
+    asked = asked_from(typed, here.offers)
+    try:
+        return here.jobs.submit(asked, key.id, repeatable(typed, asked))
+    except ServiceError as exc:
+        raise of_service(exc) from exc
+
+
+def _listed(
+    here: Service, key: Key, query: ListQuery, form: FormView | None, status: int = 200
+) -> Response:
+    page = here.jobs.page(key.owner, states=query.state, before=query.before, limit=query.limit)
+    return render("jobs.html", list_view(page, query, form), frame_for(key), status)

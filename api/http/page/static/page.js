@@ -1,0 +1,183 @@
+// Follows a job live, keeps the list fresh, copies programs, and shows times by the reader's clock.
+// Everything on the pages works without it; what it shows is what the server would show anew.
+"use strict";
+
+(() => {
+  const SOON = 300; // ms: events that come together lead to one look
+  const POLL = 10_000;
+  const RETRY = 5_000;
+
+  function localTimes(root) {
+    const long = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const short = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+    for (const each of root.querySelectorAll("time[datetime]")) {
+      each.title = each.textContent;
+      const format = "short" in each.dataset ? short : long;
+      each.textContent = format.format(new Date(each.dateTime));
+    }
+  }
+
+  function unhide(root) {
+    for (const each of root.querySelectorAll("[data-copy]")) each.hidden = false;
+  }
+
+  function prepare(root) {
+    localTimes(root);
+    unhide(root);
+  }
+
+  // Replace what has changed, and keep what the reader has opened or stands on.
+  function swap(fresh) {
+    const old = document.getElementById(fresh.id);
+    prepare(fresh);
+    if (!old) return;
+    if (old.open) fresh.open = true;
+    if (old.isEqualNode(fresh)) return;
+    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    old.replaceWith(fresh);
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  }
+
+  async function look() {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.redirected) location.reload(); // The session is over.
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    document.title = fresh.title;
+    for (const each of fresh.querySelectorAll("[data-live]")) swap(document.adoptNode(each));
+    return fresh;
+  }
+
+  function tell(text) {
+    const place = document.getElementById("connection");
+    if (!place) return;
+    place.textContent = text;
+    place.hidden = !text;
+  }
+
+  // One look at a time, soon after it is asked for; asked meanwhile, there is one more after it.
+  function gathered(action) {
+    let due = null;
+    let busy = false;
+    return function ask() {
+      if (due !== null) return;
+      due = setTimeout(async () => {
+        due = null;
+        if (busy) return ask();
+        busy = true;
+        try {
+          await action();
+        } catch {
+          tell("The service does not answer; trying again.");
+          setTimeout(ask, RETRY);
+        } finally {
+          busy = false;
+        }
+      }, SOON);
+    };
+  }
+
+  function follow(article) {
+    let seen = Number(article.dataset.events);
+    let source = null;
+    const refresh = gathered(async () => {
+      await look();
+      tell("");
+    });
+
+    function take(event) {
+      const number = Number(event.lastEventId);
+      if (event.type === "ended") stop();
+      if (number <= seen) return;
+      seen = number;
+      refresh();
+    }
+
+    function start() {
+      source = new EventSource(article.dataset.stream);
+      for (const kind of article.dataset.kinds.split("|")) source.addEventListener(kind, take);
+      source.addEventListener("open", () => tell(""));
+      source.addEventListener("error", () => {
+        tell("The connection is lost; trying again.");
+        if (source?.readyState === EventSource.CLOSED) {
+          // The browser gives up after an answer that is no stream: look, and try again.
+          source = null;
+          refresh();
+          setTimeout(() => source || document.hidden || start(), RETRY);
+        }
+      });
+    }
+
+    function stop() {
+      source?.close();
+      source = null;
+    }
+
+    // A browser has few connections to a host; a page that nobody sees needs none.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) stop();
+      else if (!source && !document.querySelector(".badge.done, .badge.failed, .badge.cancelled")) {
+        start();
+        refresh();
+      }
+    });
+    start();
+  }
+
+  function poll() {
+    const refresh = gathered(look);
+    setInterval(() => {
+      if (!document.hidden && document.querySelector("[data-poll]")) refresh();
+    }, POLL);
+  }
+
+  function clockText(seconds) {
+    const two = (number) => String(number).padStart(2, "0");
+    const [hours, minutes, rest] = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map(Math.floor);
+    return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+  }
+
+  // Between two looks the clock goes on by itself.
+  function tick() {
+    const clock = document.querySelector("[data-ticking]");
+    if (!clock) return;
+    const bar = clock.parentElement.querySelector("progress");
+    const now = performance.now() / 1000;
+    clock.since ??= now - bar.value;
+    const seconds = now - clock.since;
+    bar.value = Math.min(seconds, bar.max);
+    clock.textContent = clockText(seconds);
+  }
+
+  async function copy(button) {
+    const code = document.getElementById(button.dataset.copy);
+    let done = true;
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+    } catch {
+      // Without TLS there is no clipboard to write to, but what is selected can be copied.
+      getSelection().selectAllChildren(code);
+      done = document.execCommand("copy");
+    }
+    button.textContent = done ? "Copied" : "Press Ctrl+C";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+  });
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !confirm(question)) event.preventDefault();
+  });
+
+  prepare(document);
+  const article = document.querySelector("[data-stream]");
+  if (article) {
+    follow(article);
+    setInterval(tick, 250);
+  } else if (document.querySelector("[data-poll]")) {
+    poll();
+  }
+})();

@@ -1,0 +1,137 @@
+"""What a job has found: the verdict, how sure it is, why, and the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from autotune.api.http.answers import address
+from autotune.api.http.page.highlight import marked
+from autotune.config import axes, default_of, describe
+from autotune.measure import Interval
+from autotune.recommendation import Recommendation, Verdict
+from autotune.report.words import in_short, one_line, rate_with_error, share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure with what it says."""
+
+    value: str
+    interval: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A setting of the configuration that is away from its default."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """One of the programs."""
+
+    name: str
+    text: Markup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """A file to fetch."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictView:
+    """What was found."""
+
+    verdict: Verdict
+    summary: str
+    interval: str
+    """How sure it is, as a sentence; empty where the summary says it, or nothing was compared."""
+    reasons: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    configuration: str
+    settings: tuple[Setting, ...]
+    programs: tuple[Program, ...]
+    downloads: tuple[Download, ...]
+    interrupted: bool
+
+
+def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
+    """Return the view of a recommendation."""
+    programs = {"train.py": found.script, "launch.py": found.launch}
+    return VerdictView(
+        verdict=found.verdict,
+        summary=found.summary,
+        interval=_interval(found),
+        reasons=tuple(map(one_line, found.reasons)),
+        figures=tuple(_figures(found)),
+        configuration=in_short(found.config),
+        settings=_settings(found),
+        programs=tuple(
+            Program(name=name, text=marked(text)) for name, text in programs.items() if text
+        ),
+        downloads=tuple(_downloads(job_id, launch=found.launch is not None)),
+        interrupted=found.interrupted,
+    )
+
+
+def _interval(found: Recommendation) -> str:
+    gain = found.distributed_speedup
+    told = found.verdict is Verdict.DISTRIBUTE  # Then the summary has the interval.
+    if told or gain is None or found.best_distributed is None:
+        return ""
+    return (
+        f"The best distributed configuration, {in_short(found.best_distributed)}, reached "
+        f"{gain.value:.2f} times the throughput of the best single device "
+        f"(95 % interval {gain.low:.2f} to {gain.high:.2f})."
+    )
+
+
+def _figures(found: Recommendation) -> list[Figure]:
+    figures = []
+    if found.examples_per_second:
+        told = rate_with_error(found.examples_per_second)
+        figures.append(_figure(told, "examples per second"))
+    figures.append(_ratio(found.speedup, "times the best single device"))
+    if found.over_default:
+        figures.append(_ratio(found.over_default, "times what Keras does by itself"))
+    return figures
+
+
+def _ratio(interval: Interval, meaning: str) -> Figure:
+    return _figure(share(interval), meaning)
+
+
+def _figure(told: str, meaning: str) -> Figure:
+    """Set the figure apart from its interval, which stands smaller beside it."""
+    value, _, interval = told.partition(" ")
+    return Figure(value=value, interval=interval.strip("()"), meaning=meaning)
+
+
+def _settings(found: Recommendation) -> tuple[Setting, ...]:
+    pairs = [(name, getattr(found.config, name)) for name in axes() if name != "arguments"]
+    named = [(name, value, describe(name)) for name, value in pairs if value != default_of(name)]
+    own = [(name, value, "Your own axis.") for name, value in found.config.arguments]
+    return tuple(
+        Setting(name=name, value=str(value), meaning=meaning)
+        for name, value, meaning in named + own
+    )
+
+
+def _downloads(job_id: str, *, launch: bool) -> list[Download]:
+    base = address(job_id)
+    paths = {"train.py": "script"}
+    if launch:
+        paths["launch.py"] = "script?part=launch"
+    paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
+    paths["report.md"] = "report"
+    return [Download(name=name, address=f"{base}/{path}") for name, path in paths.items()]

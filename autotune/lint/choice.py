@@ -1,0 +1,36 @@
+"""Which rules are run: --select and --ignore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from autotune.errors import UsageError
+from autotune.lint.rule import Rule
+from autotune.lint.rules import rules
+
+
+def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[str, Rule]:
+    """Return the selected rules, all of them for None, without the ignored ones.
+
+    Raises:
+        UsageError: A name is no rule, or no rule is left.
+    """
+    wanted = {find(name).name for name in select} if select is not None else set(rules())
+    wanted -= {find(name).name for name in ignore or ()}
+    if not wanted:
+        raise UsageError("No rule is left to check.", "Ignore fewer of them, or select one.")
+    return {name: rule for name, rule in rules().items() if name in wanted}
+
+
+def find(name: str) -> Rule:
+    """Return the rule of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name in rules():
+        return rules()[name]
+    close = get_close_matches(name, rules())
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(rules())}."
+    raise UsageError(f"There is no rule {name!r}.", hint)

@@ -1,0 +1,165 @@
+"""The functions of a module: who means which, and which of them TensorFlow compiles."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autotune.lint.code.classes import Classes
+from autotune.lint.code.names import Names
+from autotune.lint.code.scopes import Binding, How, Scopes
+from autotune.lint.code.tree import FUNCTIONS, Function, Tree
+
+COMPILE = "tf.function"
+_WRAPPERS = {"functools.partial", "tf.autograph.experimental.do_not_convert"}
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Meant:
+    """The function that an expression stands for."""
+
+    function: Function
+    compiled: bool
+    """Whether it is compiled where it is called in this way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A direct call of a function of the module."""
+
+    call: ast.Call
+    compiled: bool
+
+
+class Functions:
+    """Follows expressions to the functions of the module."""
+
+    def __init__(self, tree: Tree, scopes: Scopes, names: Names, classes: Classes) -> None:
+        self._tree = tree
+        self._scopes = scopes
+        self._names = names
+        self._classes = classes
+        self._known: dict[ast.AST, Meant | None] = {}
+        self._returned: dict[Function, list[ast.expr]] = {}
+        self._sites: dict[Function, list[Site]] | None = None
+        self._mentions: dict[Function, list[ast.expr]] | None = None
+
+    def meant(self, node: ast.AST) -> Meant | None:
+        """Return the function of this module that an expression stands for, where it is certain."""
+        if node not in self._known:
+            self._known[node] = self._follow(node, 0)
+        return self._known[node]
+
+    def _follow(self, node: ast.AST, depth: int) -> Meant | None:
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Lambda):
+            return Meant(node, compiled=False)
+        if isinstance(node, ast.Name):
+            bindings = self._scopes.bindings(node.id, node)
+            return self._bound(bindings[0], depth) if len(bindings) == 1 else None
+        if isinstance(node, ast.Attribute):
+            return self._member(node, depth)
+        if isinstance(node, ast.Call):
+            return self._wrapped(node, depth)
+        return None
+
+    def compiles(self, node: ast.expr) -> bool:
+        """Return whether an expression is `tf.function`, or it with options."""
+        if isinstance(node, ast.Call):
+            if self._names.dotted(node.func) == "functools.partial" and node.args:
+                return self.compiles(node.args[0])
+            return not node.args and self.compiles(node.func)
+        if self._names.dotted(node) == COMPILE:
+            return True
+        if not isinstance(node, ast.Name):
+            return False
+        bindings = self._scopes.bindings(node.id, node)
+        if len(bindings) != 1 or bindings[0].how is not How.VALUE or bindings[0].path:
+            return False
+        value = bindings[0].value
+        return isinstance(value, ast.Call) and self.compiles(value)
+
+    def sites(self, function: Function) -> list[Site]:
+        """Return the direct calls of a function."""
+        if self._sites is None:
+            self._sites = defaultdict(list)
+            for call in self._tree.calls:
+                if found := self.meant(call.func):
+                    self._sites[found.function].append(Site(call, found.compiled))
+        return self._sites.get(function, [])
+
+    def mentions(self, function: Function) -> list[ast.expr]:
+        """Return where a function is named, calls included."""
+        if self._mentions is None:
+            self._mentions = defaultdict(list)
+            for node in self._candidates():
+                if found := self.meant(node):
+                    self._mentions[found.function].append(node)
+        return self._mentions.get(function, [])
+
+    def returned(self, function: Function) -> list[ast.expr]:
+        """Return the expressions that a function returns."""
+        if function not in self._returned:
+            self._returned[function] = self._results(function)
+        return self._returned[function]
+
+    def _results(self, function: Function) -> list[ast.expr]:
+        if isinstance(function, ast.Lambda):
+            return [function.body]
+        return [
+            each.value
+            for each in self._tree.walk(function)
+            if isinstance(each, ast.Return)
+            and each.value is not None
+            and self._tree.function_of(each) is function
+        ]
+
+    def is_decorated_to_compile(self, function: Function) -> bool:
+        """Return whether a decorator compiles it."""
+        return any(self.compiles(each) for each in getattr(function, "decorator_list", ()))
+
+    def _candidates(self) -> Iterator[ast.expr]:
+        names = {each.name for each in self._tree.functions if not isinstance(each, ast.Lambda)}
+        for name in names:
+            yield from self._tree.loads.get(name, ())
+            yield from self._tree.attributes.get(name, ())
+
+    def _bound(self, binding: Binding, depth: int) -> Meant | None:
+        if isinstance(binding.node, FUNCTIONS) and binding.how is How.FUNCTION:
+            return Meant(binding.node, self.is_decorated_to_compile(binding.node))
+        if binding.how is How.VALUE and binding.value is not None and not binding.path:
+            return self._follow(binding.value, depth + 1)
+        return None
+
+    def _member(self, node: ast.Attribute, depth: int) -> Meant | None:
+        owner = self._classes.of(node.value)
+        if owner is None:
+            return None
+        method = self._classes.method(owner, node.attr)
+        values = self._classes.values(owner, node.attr)
+        if method is not None:
+            # Where a member of the same name is assigned, it is most often the compiled method.
+            compiled = bool(values and any(self._is_compiled_value(each) for each in values))
+            return Meant(method, compiled or self.is_decorated_to_compile(method))
+        only = values[0] if len(values) == 1 else None
+        return self._follow(only, depth + 1) if only is not None else None
+
+    def _is_compiled_value(self, value: ast.expr | None) -> bool:
+        return isinstance(value, ast.Call) and self.compiles(value.func)
+
+    def _wrapped(self, node: ast.Call, depth: int) -> Meant | None:
+        compiles = self.compiles(node.func)
+        if not compiles and self._names.dotted(node.func) not in _WRAPPERS:
+            return self._made(node, depth)
+        inner = self._follow(node.args[0], depth + 1) if node.args else None
+        return inner and Meant(inner.function, compiles or inner.compiled)
+
+    def _made(self, node: ast.Call, depth: int) -> Meant | None:
+        """Return the function that a function of the module returns."""
+        maker = self._follow(node.func, depth + 1)
+        results = self.returned(maker.function) if maker and not maker.compiled else []
+        return self._follow(results[0], depth + 1) if len(results) == 1 else None

@@ -1,0 +1,250 @@
+"""Models and what belongs to them, created where the strategy does not see it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autotune.lint.code import Kind, Module
+from autotune.lint.code.scopes import Binding, How
+from autotune.lint.code.tree import Function
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Hit, Rule
+
+_KINDS = {Kind.MODEL: "model", Kind.OPTIMIZER: "optimizer"}
+_COPIES = {"keras.models.clone_model"}
+_TRAINS = {"compile", "fit", "train_on_batch"}
+_PLAIN = "keras.optimizers.SGD"
+"""Without momentum it keeps nothing beside the weights, and works from outside as well."""
+
+
+def _check(module: Module) -> Iterator[Hit]:
+    if not module.strategy_scopes or module.may_be_one_device or _enters_otherwise(module):
+        return
+    for scope in list(module.scopes.all()):
+        for name, bindings in scope.names.items():
+            kind = _made_outside(module, bindings)
+            use = _use(module, name, bindings, kind) if kind else ""
+            if kind and use and bindings[0].value is not None:
+                what = _KINDS[kind]
+                yield bindings[0].value, f"The {what} is created outside of the scope{use}."
+    yield from _compiled_outside(module)
+
+
+def _compiled_outside(module: Module) -> Iterator[Hit]:
+    """Yield where a model from the scope gets an optimizer that is not from there."""
+    for func in module.tree.attributes.get("compile", ()):
+        call = module.tree.parent(func)
+        if not isinstance(call, ast.Call) or call.func is not func:
+            continue
+        makes = any(_makes_optimizer(module, each) for each in _optimizers(call))
+        if makes and _is_outside(module, call) and _is_from_scope(module, func.value):
+            yield call, "The model is created in the scope, and compiled outside of it."
+
+
+def _optimizers(call: ast.Call) -> list[ast.expr]:
+    named = [each.value for each in call.keywords if each.arg == "optimizer"]
+    return named or call.args[:1]
+
+
+def _makes_optimizer(module: Module, node: ast.expr) -> bool:
+    """Return whether an argument of `compile` makes an optimizer that keeps more than weights."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.lower() != "sgd"
+    return (
+        module.kind(node) is Kind.OPTIMIZER and isinstance(node, ast.Call) and _keeps(module, node)
+    )
+
+
+def _keeps(module: Module, call: ast.Call) -> bool:
+    """Return whether an optimizer keeps more than the weights."""
+    plain = module.dotted(call.func) == _PLAIN
+    return not plain or any(each.arg in {"momentum", None} for each in call.keywords)
+
+
+def _is_from_scope(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Name):
+        return False
+    bindings = module.scopes.bindings(node.id, node)
+    return bool(bindings) and all(
+        each.how is How.VALUE and not each.path and module.in_strategy_scope(each.node)
+        for each in bindings
+    )
+
+
+def _enters_otherwise(module: Module) -> bool:
+    """Return whether the module enters the scope of a strategy in a way that cannot be followed."""
+    followed = {strategy for _, strategy in module.strategy_scopes}
+    scopes = module.tree.attributes.get("scope", ())
+    others = [each for each in scopes if each.value not in followed]
+    return bool(others or module.tree.attributes.get("experimental_set_strategy"))
+
+
+def _made_outside(module: Module, bindings: list[Binding]) -> Kind | None:
+    """Return what a name stands for, if that is certainly made outside of every scope."""
+    kinds: set[Kind | None] = set()
+    for each in bindings:
+        if each.how is not How.VALUE or each.path or not isinstance(each.value, ast.Call):
+            return None
+        if not _is_outside(module, each.node) or _enters_by_itself(module, each.value):
+            return None
+        kinds.add(module.kind(each.value))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    value = bindings[0].value
+    if kind is Kind.OPTIMIZER and isinstance(value, ast.Call) and not _keeps(module, value):
+        return None
+    return kind if kind in _KINDS else None
+
+
+def _is_outside(module: Module, node: ast.AST) -> bool:
+    """Return whether nobody can have entered the scope when a statement runs."""
+    if any(isinstance(each, ast.With | ast.AsyncWith) for each in module.tree.above(node)):
+        return False
+    function = module.tree.function_of(node)
+    return function is None or _makes_strategy(module, function)
+
+
+def _makes_strategy(module: Module, function: Function) -> bool:
+    """Return whether a function makes the strategies itself, so that it is not run in a scope."""
+    return all(
+        isinstance(strategy, ast.Name)
+        and all(
+            each.how is How.VALUE and module.tree.inside(each.node, function)
+            for each in module.scopes.bindings(strategy.id, strategy)
+        )
+        for _, strategy in module.strategy_scopes
+    )
+
+
+def _enters_by_itself(module: Module, call: ast.Call) -> bool:
+    """Return whether what a call runs may enter the scope."""
+    function = module.meant(call.func)
+    owner = module.classes.of(call)
+    inside: list[ast.AST] = [owner] if owner else []
+    if function is not None:
+        inside += module.graphs.all_called([function])
+    return any(
+        isinstance(each, ast.Attribute) and each.attr == "scope"
+        for node in inside
+        for each in ast.walk(node)
+    )
+
+
+def _use(module: Module, name: str, bindings: list[Binding], kind: Kind) -> str:
+    """Return how it is used under the strategy, as the end of a sentence; empty if it is not."""
+    for node in module.tree.loads.get(name, ()):
+        if module.scopes.bindings(name, node) is not bindings:
+            continue
+        if module.tree.function_of(node) in module.replica_functions:
+            return f", and used on its replicas in line {node.lineno}"
+        if module.in_strategy_scope(node) and _is_trained(module, node, kind):
+            return f", and used in it in line {node.lineno}"
+    return ""
+
+
+def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
+    """Return whether it is compiled or trained, or becomes a part of a model."""
+    parent = module.tree.parent(node)
+    if isinstance(parent, ast.Attribute):
+        return kind is Kind.MODEL and parent.attr in _TRAINS
+    around = (each for each in module.tree.above(node) if isinstance(each, ast.Call | ast.stmt))
+    call = next(around, None)
+    if not isinstance(call, ast.Call) or module.dotted(call.func) in _COPIES:
+        return False
+    if kind is Kind.OPTIMIZER:
+        return isinstance(call.func, ast.Attribute) and call.func.attr == "compile"
+    return module.kind(call) is Kind.MODEL
+
+
+_BAD = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+model = keras.Sequential([keras.layers.Dense(10)])  # <- here
+
+with strategy.scope():
+    model.compile("adam", "mse")
+
+model.fit(images, labels)
+"""
+
+_BAD_LOOP = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+optimizer = keras.optimizers.Adam()  # <- here
+
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(10)])
+
+
+def replica_step(images, labels):
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(images, training=True), labels)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+@tf.function
+def train_step(images, labels):
+    strategy.run(replica_step, args=(images, labels))
+"""
+
+_BAD_COMPILE = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(10)])
+
+model.compile("adam", "mse")  # <- here
+"""
+
+_GOOD = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(10)])
+    model.compile("adam", "mse")
+
+model.fit(images, labels)
+"""
+
+_GOOD_FUNCTION = """
+import keras
+import tensorflow as tf
+
+
+def make_model():
+    model = keras.Sequential([keras.layers.Dense(10)])
+    model.compile(keras.optimizers.Adam(), "mse")
+    return model
+
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = make_model()
+"""
+
+RULE = Rule(
+    name="created-outside-scope",
+    title="a model or optimizer created outside of the strategy's scope",
+    severity=Severity.ERROR,
+    why=(
+        "Only what is created in the scope is copied to every replica. A model from outside, or an "
+        "optimizer that keeps more than the weights, as Adam does, fails as soon as the replicas "
+        "train; a model that is trained without the scope uses one device."
+    ),
+    instead="Create and compile it inside `with strategy.scope():`.",
+    words=((".scope(",), ("strategy",)),
+    check=_check,
+    bad=(_BAD, _BAD_LOOP, _BAD_COMPILE),
+    good=(_GOOD, _GOOD_FUNCTION),
+)

@@ -1,0 +1,151 @@
+"""A custom loop that gives every replica the whole batch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autotune.lint.code import Kind, Module
+from autotune.lint.code.module import Run
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Hit, Rule
+
+_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
+"""Who asks for these may take its share of a batch by itself."""
+
+
+def _check(module: Module) -> Iterator[Hit]:
+    for run in module.runs:
+        given = next((each for each in _given(run.call) if module.kind(each) is Kind.BATCH), None)
+        if given is None or not _is_step(module, run):
+            continue
+        if module.may_be_one_device or _takes_its_share(module, run):
+            continue
+        what = ast.unparse(given)
+        yield given, f"Every replica gets the whole `{what}`: its dataset was not distributed."
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what a call of `strategy.run` hands to the function."""
+    values = [*call.args[1:], *(each.value for each in call.keywords if each.arg != "options")]
+    for value in values:
+        if isinstance(value, ast.Tuple | ast.List):
+            yield from value.elts
+        elif isinstance(value, ast.Dict):
+            yield from value.values
+        else:
+            yield value
+
+
+def _is_step(module: Module, run: Run) -> bool:
+    """Return whether it runs again and again: alone, it may be there to create the variables."""
+    node: ast.AST = run.call
+    for _ in range(3):
+        if next(module.tree.loops_around(node), None) is not None:
+            return True
+        function = module.tree.function_of(node)
+        sites = module.functions.sites(function) if function else []
+        if len(sites) != 1:
+            return any(True for site in sites for _ in module.tree.loops_around(site.call))
+        node = sites[0].call
+    return False
+
+
+def _takes_its_share(module: Module, run: Run) -> bool:
+    if run.function is None:
+        return True
+    return any(
+        isinstance(each, ast.Attribute) and each.attr in _SHARES
+        for function in module.graphs.all_called([run.function])
+        for each in ast.walk(function)
+    )
+
+
+_BAD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
+
+
+def replica_step(images, labels):
+    return loss_of(model(images, training=True), labels)
+
+
+@tf.function
+def train_step(images, labels):
+    return strategy.run(replica_step, args=(images, labels))  # <- here
+
+
+for images, labels in dataset:
+    train_step(images, labels)
+"""
+
+_BAD_ITERATOR = """
+import tensorflow as tf
+
+
+def replica_step(batch):
+    return loss_of(model(batch, training=True))
+
+
+@tf.function
+def train(strategy, batches):
+    for _ in tf.range(100):
+        strategy.run(replica_step, args=(next(batches),))  # <- here
+
+
+dataset = tf.data.TFRecordDataset(files).map(parse).repeat().batch(64)
+train(tf.distribute.MirroredStrategy(), iter(dataset))
+"""
+
+_GOOD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
+batches = strategy.experimental_distribute_dataset(dataset)
+
+
+def replica_step(images, labels):
+    return loss_of(model(images, training=True), labels)
+
+
+@tf.function
+def train_step(images, labels):
+    return strategy.run(replica_step, args=(images, labels))
+
+
+for images, labels in batches:
+    train_step(images, labels)
+"""
+
+_GOOD_FIT = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = make_model()
+    model.compile("adam", "mse")
+
+# Model.fit distributes by itself.
+model.fit(tf.data.Dataset.from_tensor_slices((images, labels)).batch(64))
+"""
+
+RULE = Rule(
+    name="dataset-not-distributed",
+    title="a custom loop over a dataset that was not distributed",
+    severity=Severity.ERROR,
+    why=(
+        "strategy.run hands a plain tensor to every replica as it is. All replicas compute the "
+        "same step on the same whole batch: n times the work for the result of one device."
+    ),
+    instead=(
+        "Loop over strategy.experimental_distribute_dataset(dataset), batched by the global batch, "
+        "or over strategy.distribute_datasets_from_function(dataset_fn)."
+    ),
+    words=((".run(", "experimental_run_v2("), ("strategy",)),
+    check=_check,
+    bad=(_BAD, _BAD_ITERATOR),
+    good=(_GOOD, _GOOD_FIT),
+)

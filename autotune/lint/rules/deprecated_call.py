@@ -1,0 +1,67 @@
+"""Calls that today's TensorFlow still has, but not for long."""
+
+from __future__ import annotations
+
+from autotune.lint.code import Kind
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Rule
+from autotune.lint.rules._old_calls import Old
+
+_DISTRIBUTE = "tf.distribute.experimental."
+
+DEPRECATED = Old(
+    names={
+        f"{_DISTRIBUTE}MultiWorkerMirroredStrategy": "tf.distribute.MultiWorkerMirroredStrategy",
+        f"{_DISTRIBUTE}TPUStrategy": "tf.distribute.TPUStrategy",
+        f"{_DISTRIBUTE}CollectiveCommunication": f"{_DISTRIBUTE}CommunicationImplementation",
+        f"{_DISTRIBUTE}CollectiveHints": f"{_DISTRIBUTE}CommunicationOptions",
+    },
+    methods={
+        (Kind.STRATEGY, "experimental_distribute_datasets_from_function"): (
+            "strategy.distribute_datasets_from_function"
+        ),
+        (Kind.STRATEGY, "make_dataset_iterator"): "strategy.experimental_distribute_dataset",
+        (Kind.STRATEGY, "make_input_fn_iterator"): "strategy.distribute_datasets_from_function",
+        (Kind.STRATEGY, "experimental_run"): "strategy.run",
+        (Kind.STRATEGY, "unwrap"): "strategy.experimental_local_results",
+        (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG says it",
+    },
+    verb="is deprecated",
+)
+
+_NAMES = (
+    *("experimental", "make_dataset_iterator", "make_input_fn_iterator"),
+    *(".unwrap(", ".configure("),
+)
+
+_BAD = """
+import tensorflow as tf
+
+strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()  # <- here
+batches = strategy.experimental_distribute_datasets_from_function(make_dataset)  # <- here
+"""
+
+_BAD_IMPORT = """
+from tensorflow.distribute.experimental import TPUStrategy  # <- here
+
+strategy = TPUStrategy(resolver)
+"""
+
+_GOOD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+batches = strategy.distribute_datasets_from_function(make_dataset)
+"""
+
+RULE = Rule(
+    name="deprecated-call",
+    title="a call that will go from TensorFlow",
+    severity=Severity.WARNING,
+    why="It warns today, or works only in part, and raises with one of the next versions.",
+    instead="Write the call that the finding names.",
+    words=(("strategy", "collective"), _NAMES),
+    check=DEPRECATED.check,
+    bad=(_BAD, _BAD_IMPORT),
+    good=(_GOOD,),
+)

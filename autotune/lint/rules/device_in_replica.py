@@ -1,0 +1,85 @@
+"""Replicas that are all sent to one device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autotune.lint.code import Module
+from autotune.lint.code.devices import Device, read_device
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Hit, Rule
+
+
+def _check(module: Module) -> Iterator[Hit]:
+    for call in module.tree.calls:
+        name = _device(module, call)
+        if name and module.tree.function_of(call) in module.replica_functions:
+            yield call, f"Every replica computes on {name} here, whatever its own device is."
+
+
+def _device(module: Module, call: ast.Call) -> str:
+    """Return the one device that a call of `tf.device` names, if it is not the host."""
+    if module.dotted(call.func) != "tf.device" or not call.args:
+        return ""
+    given = call.args[0]
+    if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+        return ""
+    device = read_device(given.value)
+    return given.value if device and _is_one_accelerator(device) else ""
+
+
+def _is_one_accelerator(device: Device) -> bool:
+    """Return whether it is one device of several; the first CPU is the host, which all may use."""
+    if not device.kind or device.index is None:
+        return False
+    return device.kind != "CPU" or device.index > 0
+
+
+_BAD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+
+def replica_step(batch):
+    with tf.device("/GPU:0"):  # <- here
+        return model(batch, training=True)
+
+
+@tf.function
+def train_step(batch):
+    return strategy.run(replica_step, args=(batch,))
+"""
+
+_GOOD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+
+
+def replica_step(batch):
+    with tf.device("CPU:0"):  # The host, for what accelerators cannot do.
+        texts = tf.strings.lower(batch)
+    return model(texts, training=True)
+
+
+@tf.function
+def train_step(batch):
+    return strategy.run(replica_step, args=(batch,))
+"""
+
+RULE = Rule(
+    name="device-in-replica",
+    title="a device that is named inside a replica",
+    severity=Severity.WARNING,
+    why=(
+        "The strategy has placed each replica on a device of its own. A device that is named "
+        "inside takes the work of all replicas, one after the other, and the others wait."
+    ),
+    instead="Leave the placement to the strategy; name the devices where the strategy is made.",
+    words=(("device(",), (".run(", "experimental_run_v2("), ("strategy",)),
+    check=_check,
+    bad=(_BAD,),
+    good=(_GOOD,),
+)

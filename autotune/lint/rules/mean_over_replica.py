@@ -1,0 +1,257 @@
+"""A loss that is averaged over one replica's part of the batch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autotune.lint.code import Kind, Module
+from autotune.lint.code.scopes import Binding, How
+from autotune.lint.code.tree import Function
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Hit, Rule
+
+_MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}
+_SUMS = {"tf.reduce_sum", "tf.math.reduce_sum", "keras.ops.sum", "tf.cast"}
+_PER_EXAMPLE = re.compile(
+    r"keras\.losses\.[a-z]\w*|tf\.nn\.\w*cross_entropy\w*"
+    r"|(tf|tf\.math|keras\.ops)\.(square|squared_difference|abs)"
+)
+_SCALES = {"num_replicas_in_sync", "all_reduce", "merge_call", "MEAN"}
+_SCALE_OPTIONS = {"experimental_aggregate_gradients", "skip_gradients_aggregation"}
+_LOSS_SCALERS = {"get_scaled_loss", "scale_loss"}
+_DEEPEST = 12
+_SENTENCE = (
+    "The loss is averaged over the examples of one replica, and the optimizer adds the replicas' "
+    "gradients up."
+)
+
+
+def _check(module: Module) -> Iterator[Hit]:
+    functions = module.replica_functions | set(_keras_steps(module))
+    if module.may_be_one_device or any(_scales(each) for each in functions):
+        return
+    seen: set[ast.AST] = set()
+    for call in module.tree.calls:
+        if module.tree.function_of(call) in functions and _is_gradient(module, call):
+            mean = _mean_in(module, call.args[0], 0) if call.args else None
+            if mean is not None and mean not in seen:
+                seen.add(mean)
+                yield mean, _SENTENCE
+
+
+def _keras_steps(module: Module) -> Iterator[Function]:
+    """Yield the train steps of the module's own models, where there is a strategy for them."""
+    for function in module.tree.functions:
+        owner = module.tree.parent(function)
+        named = getattr(function, "name", "") == "train_step"
+        if not named or not isinstance(owner, ast.ClassDef) or not module.strategy_scopes:
+            continue
+        if module.values.class_kind(owner) is Kind.MODEL:
+            yield function
+
+
+def _scales(function: Function) -> bool:
+    """Return whether a function may take the number of replicas into account."""
+    return any(
+        (isinstance(each, ast.Attribute) and each.attr in _SCALES)
+        or (isinstance(each, ast.keyword) and each.arg in _SCALE_OPTIONS)
+        for each in ast.walk(function)
+    )
+
+
+def _is_gradient(module: Module, call: ast.Call) -> bool:
+    func = call.func
+    if not isinstance(func, ast.Attribute) or func.attr != "gradient":
+        return False
+    tape = func.value
+    bindings = module.scopes.bindings(tape.id, tape) if isinstance(tape, ast.Name) else []
+    return any(
+        each.how is How.ENTERED
+        and isinstance(each.value, ast.Call)
+        and module.dotted(each.value.func) == "tf.GradientTape"
+        for each in bindings
+    )
+
+
+def _mean_in(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
+    """Return the mean over single examples that a loss is, where nothing scales it afterwards."""
+    if depth > _DEEPEST:
+        return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left = _mean_in(module, node.left, depth + 1)
+        return left or _mean_in(module, node.right, depth + 1)
+    if isinstance(node, ast.Name):
+        value = _only_value(module, node)
+        return _mean_in(module, value, depth + 1) if value is not None else None
+    return _mean_in_call(module, node, depth) if isinstance(node, ast.Call) else None
+
+
+def _mean_in_call(module: Module, node: ast.Call, depth: int) -> ast.Call | None:
+    if module.dotted(node.func) in _MEANS:
+        whole = len(node.args) == 1 and not any(each.arg == "axis" for each in node.keywords)
+        return node if whole and _is_per_example(module, node.args[0], 0) else None
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _LOSS_SCALERS and node.args:
+        return _mean_in(module, node.args[0], depth + 1)
+    function = module.meant(node.func)
+    results = module.functions.returned(function) if function else []
+    return _mean_in(module, results[0], depth + 1) if len(results) == 1 else None
+
+
+def _is_per_example(module: Module, node: ast.expr, depth: int) -> bool:
+    """Return whether a value certainly holds a number for each example, not scaled by anything."""
+    if depth > _DEEPEST:
+        return False
+    if isinstance(node, ast.Name):
+        value = _only_value(module, node)
+        return value is not None and _is_per_example(module, value, depth + 1)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return any(_is_per_example(module, each, depth + 1) for each in (node.left, node.right))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Pow)
+    return isinstance(node, ast.Call) and _gives_per_example(module, node, depth)
+
+
+def _gives_per_example(module: Module, node: ast.Call, depth: int) -> bool:
+    dotted = module.dotted(node.func)
+    if dotted in _SUMS and node.args:
+        return _is_per_example(module, node.args[0], depth + 1)
+    return bool(_PER_EXAMPLE.fullmatch(dotted)) or _is_unreduced(module, node.func)
+
+
+def _is_unreduced(module: Module, node: ast.expr) -> bool:
+    """Return whether it is a Keras loss that gives a value for each example."""
+    if module.kind(node) is not Kind.LOSS:
+        return False
+    value = _only_value(module, node) if isinstance(node, ast.Name) else node
+    options = value.keywords if isinstance(value, ast.Call) else []
+    return any(each.arg == "reduction" and _is_none(each.value) for each in options)
+
+
+def _is_none(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None or node.value == "none"
+    return isinstance(node, ast.Attribute) and node.attr == "NONE"
+
+
+def _only_value(module: Module, node: ast.Name) -> ast.expr | None:
+    """Return what is assigned to a name; None where that is not one thing, or is scaled later."""
+    values: list[ast.expr] = []
+    for binding in module.scopes.bindings(node.id, node):
+        if binding.how is How.VALUE and binding.value is not None and not binding.path:
+            values.append(binding.value)
+        elif not _adds(binding):
+            return None
+    return values[0] if len(values) == 1 else None
+
+
+def _adds(binding: Binding) -> bool:
+    return isinstance(binding.node, ast.AugAssign) and isinstance(binding.node.op, ast.Add)
+
+
+_BAD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+
+
+def replica_step(images, labels):
+    with tf.GradientTape() as tape:
+        logits = model(images, training=True)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        loss = tf.reduce_mean(losses)  # <- here
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+@tf.function
+def train_step(images, labels):
+    strategy.run(replica_step, args=(images, labels))
+"""
+
+_BAD_UNREDUCED = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+loss_object = keras.losses.MeanSquaredError(reduction="none")
+
+
+def compute_loss(labels, predictions):
+    return tf.reduce_mean(loss_object(labels, predictions))  # <- here
+
+
+def replica_step(images, labels):
+    with tf.GradientTape() as tape:
+        loss = compute_loss(labels, model(images, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+@tf.function
+def train_step(images, labels):
+    strategy.run(replica_step, args=(images, labels))
+"""
+
+_GOOD = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+loss_object = keras.losses.MeanSquaredError(reduction="none")
+
+
+def replica_step(images, labels):
+    with tf.GradientTape() as tape:
+        losses = loss_object(labels, model(images, training=True))
+        loss = tf.nn.compute_average_loss(losses, global_batch_size=GLOBAL_BATCH)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+@tf.function
+def train_step(images, labels):
+    strategy.run(replica_step, args=(images, labels))
+"""
+
+_GOOD_KERAS = """
+import keras
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+# The losses of Keras 3 divide by the number of replicas by themselves, unless reduction is "none".
+loss_object = keras.losses.MeanSquaredError()
+
+
+def replica_step(images, labels):
+    with tf.GradientTape() as tape:
+        loss = loss_object(labels, model(images, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+@tf.function
+def train_step(images, labels):
+    strategy.run(replica_step, args=(images, labels))
+"""
+
+RULE = Rule(
+    name="mean-over-replica",
+    title="a loss that is averaged over one replica's examples",
+    severity=Severity.ERROR,
+    why=(
+        "The optimizer adds the replicas' gradients up. With a mean over each replica's part the "
+        "sum is as many times too large as there are replicas, as if the learning rate had been "
+        "multiplied by it."
+    ),
+    instead=(
+        "Divide by the global batch: tf.nn.compute_average_loss(losses, "
+        "global_batch_size=GLOBAL_BATCH) of a loss with reduction='none'; or use a Keras 3 loss "
+        "object as it is, which takes the replicas into account."
+    ),
+    words=((".gradient(",), ("mean",), ("strategy",)),
+    check=_check,
+    bad=(_BAD, _BAD_UNREDUCED),
+    good=(_GOOD, _GOOD_KERAS),
+)

@@ -1,0 +1,69 @@
+"""Device names that TensorFlow refuses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autotune.lint.code import Module
+from autotune.lint.code.devices import meant_device, read_device
+from autotune.lint.finding import Severity
+from autotune.lint.rule import Hit, Rule
+
+_TAKE_ONE = {"tf.device", "tf.distribute.OneDeviceStrategy"}
+_TAKE_SEVERAL = {"tf.distribute.MirroredStrategy"}
+
+
+def _check(module: Module) -> Iterator[Hit]:
+    for call in module.tree.calls:
+        for node in _names(module, call):
+            name = node.value
+            if isinstance(name, str) and read_device(name) is None:
+                meant = meant_device(name)
+                hint = f" Did you mean {meant!r}?" if meant else ""
+                yield node, f"TensorFlow does not know a device {name!r}.{hint}"
+
+
+def _names(module: Module, call: ast.Call) -> Iterator[ast.Constant]:
+    dotted = module.dotted(call.func)
+    if dotted not in _TAKE_ONE | _TAKE_SEVERAL:
+        return
+    named = (each.value for each in call.keywords if (each.arg or "").startswith("device"))
+    for given in (*call.args[:1], *named):
+        several = given.elts if isinstance(given, ast.List | ast.Tuple) else [given]
+        yield from (each for each in several if isinstance(each, ast.Constant))
+
+
+_BAD = """
+import tensorflow as tf
+
+with tf.device("/gpu0"):  # <- here
+    weights = tf.random.normal((1024, 1024))
+"""
+
+_BAD_STRATEGY = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy(["GPU:0", "cuda:1"])  # <- here
+"""
+
+_GOOD = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy(["GPU:0", "/gpu:1"])
+
+with tf.device("/job:worker/task:1/device:CPU:0"):
+    table = tf.zeros((1024, 1024))
+"""
+
+RULE = Rule(
+    name="misspelt-device",
+    title="a device name that TensorFlow refuses",
+    severity=Severity.ERROR,
+    why="It raises ValueError where the device is first used.",
+    instead="Write TYPE:INDEX, such as GPU:0, alone or behind /job:NAME/task:INDEX/device:.",
+    words=(("device(", "onedevicestrategy", "mirroredstrategy"),),
+    check=_check,
+    bad=(_BAD, _BAD_STRATEGY),
+    good=(_GOOD,),
+)

@@ -1,0 +1,75 @@
+"""The page of the documentation, written from the rules: `python -m autotune.lint.show.page`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from textwrap import fill
+
+from autotune.lint.rule import Rule
+from autotune.lint.rules import rules
+
+_WIDTH = 100
+_HEAD = """\
+# autotune doctor
+
+    autotune doctor                    how noisy is this machine? (an A/A test)
+    autotune doctor train.py src/      which mistakes of distributed TensorFlow does this code make?
+
+With files or folders it reads code, and runs nothing: no TensorFlow is imported. Folders are
+searched for Python files and notebooks; hidden ones and virtual environments are left out. A file
+that imports neither TensorFlow nor Keras holds nothing to find.
+
+- Each finding is a line, `FILE:LINE:COLUMN rule sentence`, and each rule that was broken says why
+  it matters and what to write instead. `--json` and `--sarif` are for machines.
+- The exit code is 0 if nothing was found, 1 if something was, and 2 if the call was wrong or a file
+  could not be read or parsed; the other files are checked all the same.
+- `--select RULE,RULE` and `--ignore RULE,RULE` choose the rules, `--rules` lists them, and
+  `--explain RULE` shows one with its examples.
+- `# autotune: ignore[rule]` at the end of a line silences a rule there, and
+  `# autotune: ignore-file[rule]` in the whole file; without brackets, all rules.
+
+A rule speaks up only where it can follow every name to what it stands for, within the one file.
+What it cannot follow it leaves alone, so silence is no proof. Only two things are told by their
+names: a parameter called `strategy`, and a batch size called global or per replica.
+
+What is no rule, because TensorFlow 2.21 and Keras 3.15 get it right by themselves, or because code
+alone does not show it:
+
+- a `map` without `num_parallel_calls`, and a missing `prefetch`: tf.data runs maps that keep no
+  state in parallel, and prefetches; whether the input is too slow is for a measurement to say;
+- metrics, variables and a plain SGD from outside of the scope: all replicas update the same one;
+- a Keras loss object with its usual reduction in a custom loop: it divides by the replicas;
+- `variable.assign_add(1.0)` in several threads: it reads and writes under a lock of its own.
+
+## Rules
+
+| rule | severity | finds |
+| --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return _HEAD + "".join(f"{line}\n" for line in _lines())
+
+
+def _lines() -> Iterator[str]:
+    for rule in rules().values():
+        yield f"| [{rule.name}](#{rule.name}) | {rule.severity.value} | {rule.title} |"
+    for rule in rules().values():
+        yield from _section(rule)
+
+
+def _section(rule: Rule) -> Iterator[str]:
+    yield from ("", f"### {rule.name}", "")
+    yield f"{rule.title[:1].upper()}{rule.title[1:]}."
+    for head, words in (("Why", rule.why), ("Instead", rule.instead)):
+        yield from ("", fill(f"*{head}:* {words}", _WIDTH, break_on_hyphens=False))
+    for head, examples in (("Found:", rule.bad), ("Not found:", rule.good)):
+        for example in examples:
+            yield from ("", head, "", "```python", example.strip(), "```")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

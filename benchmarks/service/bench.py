@@ -1,0 +1,101 @@
+"""The figures of the service, with their goals, on real processes.
+
+    python -m benchmarks.service.bench [--out docs/benchmarks/service.md]
+
+It prints one table and writes nothing unless it is asked to. Without --database it makes a SQLite
+file of its own; a PostgreSQL database that it is given must be empty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from autotune.api.jobs import open_database
+from autotune.api.store.database import Database
+from autotune.machine import this_host
+from benchmarks.service import ending, reads, recovery, streams
+from benchmarks.service.site import ENGINES, Site
+from benchmarks.service.table import HEAD, About, Row, write_page
+
+SOFTWARE = ("autotune", "fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic")
+Measure = Callable[[Site, Database], Iterator[Row]]
+
+
+def main() -> None:
+    """Measure part after part, each on a service of its own."""
+    options = parse()
+    sys.path.append(str(ENGINES))  # for the search that this process has run
+    print(HEAD, flush=True)
+    with tempfile.TemporaryDirectory(prefix="autotune-bench-") as folder:
+        rows = list(_measured(options, Path(folder)))
+    if options.out:
+        write_page(_about(options.database), rows, options.out)
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    parts = ("reads", "streams", "ending", "recovery")
+    add("--parts", nargs="+", choices=parts, default=parts, help="default: all")
+    add("--rounds", type=int, default=8, help="turns of each reading call; default: %(default)s")
+    add("--seconds", type=float, default=2.0, help="of each burst; default: %(default)s")
+    add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
+    add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
+    add("--out", type=Path, help="the page to write; default: none")
+    return parser.parse_args()
+
+
+def _measured(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    measures: dict[str, tuple[str, Measure]] = {
+        "reads": ("quick", lambda *at: reads.measure(*at, options.rounds, options.seconds)),
+        "streams": ("quick", streams.measure),
+        "ending": ("quick", lambda *at: ending.measure(*at, options.times)),
+        "recovery": ("slow", lambda *at: recovery.measure(*at, options.times)),
+    }
+    for name in options.parts:
+        engine, measure = measures[name]
+        yield from _told(measure, _site(options, folder / name, engine))
+
+
+def _told(measure: Measure, site: Site) -> Iterator[Row]:
+    """Yield the rows of a part, each printed as it comes."""
+    site.folder.mkdir()
+    database = open_database(site.settings)
+    try:
+        for row in measure(site, database):
+            print(row, flush=True)
+            yield row
+    finally:
+        database.close()
+
+
+def _site(options: argparse.Namespace, folder: Path, engine: str) -> Site:
+    url = options.database or f"sqlite:///{folder / 'service.db'}"
+    return Site(folder=folder, database=url, engine=f"service_engines:{engine}")
+
+
+def _about(database: str | None) -> About:
+    return About(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=_machine(),
+        database="PostgreSQL" if database else "SQLite",
+        versions={name: version(name) for name in SOFTWARE},
+    )
+
+
+def _machine() -> str:
+    host = this_host(gpus=(), tpus=0, tensorflow="", keras="")
+    return f"{host} ({host.processor})"
+
+
+if __name__ == "__main__":
+    main()

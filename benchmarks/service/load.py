@@ -1,0 +1,112 @@
+"""Calls a server as fast as it answers, over connections that stay open.
+
+It is a few lines on asyncio's transports, because a client library takes more time for a call than
+the server does, and both would be measured. How busy it was itself is part of the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from urllib.parse import urlsplit
+
+CONNECTIONS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Burst:
+    """What came of calling for some time."""
+
+    seconds: float
+    latencies: tuple[float, ...]
+    wrong: int
+    """Answers other than 200."""
+    busy: float
+    """Share of the time in which the caller itself used a processor."""
+
+    @property
+    def rate(self) -> float:
+        """Answers per second."""
+        return len(self.latencies) / self.seconds
+
+
+def burst(address: str, paths: Sequence[str], key: str, seconds: float) -> Burst:
+    """Ask for the paths in turn for some seconds."""
+    host = urlsplit(address).netloc
+    lines = f"HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n\r\n"
+    requests = cycle([f"GET {path} {lines}".encode() for path in paths])
+    began, used = time.perf_counter(), time.process_time()
+    callers = asyncio.run(_call(host, requests, began + seconds))
+    took = time.perf_counter() - began
+    return Burst(
+        seconds=took,
+        latencies=tuple(each for caller in callers for each in caller.latencies),
+        wrong=sum(caller.wrong for caller in callers),
+        busy=(time.process_time() - used) / took,
+    )
+
+
+async def _call(netloc: str, requests: Iterator[bytes], until: float) -> list[_Caller]:
+    host, _, port = netloc.rpartition(":")
+    loop = asyncio.get_running_loop()
+    callers = [_Caller(requests, until, loop.create_future()) for _ in range(CONNECTIONS)]
+    for each in callers:
+        await loop.create_connection(lambda each=each: each, host, int(port))
+    await asyncio.gather(*(each.done for each in callers))
+    return callers
+
+
+class _Caller(asyncio.Protocol):
+    """One connection; the next request goes out when the answer is complete."""
+
+    def __init__(self, requests: Iterator[bytes], until: float, done: asyncio.Future[None]) -> None:
+        self._requests = requests
+        self._until = until
+        self.done = done
+        self.latencies: list[float] = []
+        self.wrong = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the first request."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a connection
+        self._transport = transport
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of an answer."""
+        self._received += data
+        self._missing -= len(data)
+        if not self._headed:
+            self._read_head()
+        if self._headed and self._missing <= 0:
+            self._finish()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell that the server hung up."""
+        if not self.done.done():
+            self.done.set_exception(exc or ConnectionError("the server hung up"))
+
+    def _send(self) -> None:
+        self._received, self._missing, self._headed = b"", 0, False
+        self._sent = time.perf_counter()
+        self._transport.write(next(self._requests))
+
+    def _read_head(self) -> None:
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        if found:
+            length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+            self._missing = int(length) - len(body)
+            self._headed = True
+
+    def _finish(self) -> None:
+        now = time.perf_counter()
+        self.latencies.append(now - self._sent)
+        self.wrong += not self._received.startswith(b"HTTP/1.1 200")
+        if now < self._until:
+            self._send()
+        else:
+            self.done.set_result(None)
+            self._transport.close()

@@ -1,0 +1,111 @@
+"""A service of its own: a folder, a database, keys, and its parts as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import Scope
+from autotune.api.settings import PREFIX, Settings, load_settings
+from autotune.api.store.database import Database
+from autotune.testing import FAKE_MACHINE
+
+ROOT = Path(__file__).parents[2]
+ENGINES = ROOT / "tests" / "integration" / "api"
+"""Where the module with the fake engines lies."""
+START_SECONDS = 60.0
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where a service stands, and the operator's settings for it."""
+
+    folder: Path
+    database: str
+    engine: str
+    """As `module:callable`."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """More settings, as variables without their prefix."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, for what this process does itself."""
+        return load_settings(
+            database=self.database, data=self.folder / "data", root=ROOT, engine=self.engine
+        )
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of its parts."""
+        given = {
+            "DATABASE": self.database,
+            "DATA": str(self.folder / "data"),
+            "ROOT": str(ROOT),
+            "ENGINE": self.engine,
+            "MACHINE": FAKE_MACHINE.model_dump_json(),
+            "QUOTAS": json.dumps({"queued": 10**6, "device_seconds": 1e12, "shortest_budget": 1}),
+            **self.changes,
+        }
+        named = {f"{PREFIX}{name}": value for name, value in given.items()}
+        paths = os.pathsep.join([str(ENGINES), str(ROOT)])
+        return {**os.environ, "PYTHONPATH": paths, "AUTOTUNE_CACHE": "off", **named}
+
+    def start(self, *words: str, **variables: str) -> Process:
+        """Start `autotune WORDS` with its output in the folder."""
+        return self.launch(["-m", "autotune", *words], **variables)
+
+    def launch(self, arguments: list[str], **variables: str) -> Process:
+        """Start a Python process of the service."""
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env={**self.variables, **variables},
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+
+    def new_key(self, database: Database, name: str) -> str:
+        """Return a key that may do everything."""
+        return Keyholders(database).hand_out(name, list(Scope)).secret
+
+
+def address_of(process: Process) -> str:
+    """Return the address that a server prints when it is ready."""
+    assert process.stdout  # noqa: S101 - it was started so
+    line = process.stdout.readline().decode()
+    found = re.search(r"http://\S+", line)
+    if found is None:
+        raise RuntimeError(f"no address was told, but {line!r}")
+    return found[0]
+
+
+@contextmanager
+def running(*processes: Process) -> Iterator[None]:
+    """End processes when the block does."""
+    try:
+        yield
+    finally:
+        for each in processes:
+            each.kill()
+            each.wait()
+
+
+def until(true: Callable[[], bool], seconds: float = START_SECONDS, pause: float = 0.02) -> float:
+    """Wait until something is true; return how long it took."""
+    began = time.monotonic()
+    while not true():
+        if time.monotonic() - began > seconds:
+            raise TimeoutError(f"it took more than {seconds:.0f} s")
+        time.sleep(pause)
+    return time.monotonic() - began

@@ -1,0 +1,144 @@
+"""What is done to the service; each act returns whether there was anybody to do it to."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import update
+
+from autotune.api.tables import jobs, leases
+from autotune.api.values import Birth
+from autotune.api.work import processes
+
+from .world import Part, World
+
+FULL_SECONDS = 1.5
+PATIENT_SECONDS = 20.0
+"""Longest wait for somebody of the kind that is to be killed next."""
+HOUR = 3600.0
+KILLS = {"rank": 50, "search": 24, "worker": 18, "API": 8}
+"""Who is killed, and how often of a hundred times."""
+OTHERS = {"frozen": 0.04, "clock moved": 0.02, "database restarted": 0.01, "disk full": 0.01}
+"""What else is done, and how often for each kill."""
+
+
+class Acts:
+    """Does it, and counts what was done.
+
+    Args:
+        world: To whom.
+        lease: Seconds of a lease; who is stopped for longer has lost it.
+    """
+
+    def __init__(self, world: World, lease: float) -> None:
+        self._world = world
+        self._lease = lease
+        self._due: list[tuple[float, Callable[[], None]]] = []
+        self.done: Counter[str] = Counter()
+        self._choose()
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed."""
+        return sum(self.done[name] for name in KILLS)
+
+    def act(self) -> None:
+        """Kill somebody, if there is anybody; now and then do something else as well."""
+        if not self._kill():
+            return
+        for name, often in OTHERS.items():
+            if self._world.random.random() < often:
+                self.done[name] += self._others[name]()
+
+    def tick(self) -> None:
+        """Undo what is to be undone by now, and start again who died of something else."""
+        now = time.monotonic()
+        due = [each for each in self._due if each[0] <= now]
+        self._due = [each for each in self._due if each[0] > now]
+        for _, undo in due:
+            undo()
+        for each in (self._world.api, *self._world.workers):
+            self.done["died of something else"] += each.revive()
+
+    def undo_all(self) -> None:
+        """Leave nothing stopped, and room on the disk."""
+        self._due = [(0.0, undo) for _, undo in self._due]
+        self.tick()
+
+    def _kill(self) -> bool:
+        """Kill one of those that are at work."""
+        world = self._world
+        searches, ranks = world.family()
+        victims: dict[str, Sequence[Birth | Part]] = {
+            "rank": ranks,
+            "search": searches,
+            "worker": world.holding(),
+            "API": world.serving(),
+        }
+        name = self._next
+        if not victims[name]:  # Killing whoever is there would let no search reach its trials.
+            if time.monotonic() - self._since > PATIENT_SECONDS:
+                self._choose()
+            return False
+        self._choose()
+        victim = world.random.choice(victims[name])
+        if isinstance(victim, Part):
+            victim.kill()
+        else:
+            processes.end(victim)
+        self.done[name] += 1
+        return True
+
+    @property
+    def _others(self) -> dict[str, Callable[[], bool]]:
+        return {
+            "frozen": self._freeze,
+            "clock moved": self._move_clock,
+            "database restarted": self._restart_database,
+            "disk full": self._fill_disk,
+        }
+
+    def _choose(self) -> None:
+        """Choose who is killed next, once there is one."""
+        self._next = self._world.random.choices(list(KILLS), list(KILLS.values()))[0]
+        self._since = time.monotonic()
+
+    def _freeze(self) -> bool:
+        """Stop a worker until long after its lease."""
+        among = self._world.holding()
+        if among:
+            victim = self._world.random.choice(among)
+            victim.freeze()
+            self._later(self._lease * 1.7, lambda: self._thaw(victim))
+        return bool(among)
+
+    def _thaw(self, victim: Part) -> None:
+        if victim.frozen:
+            victim.thaw()
+            self.done["woken"] += 1
+
+    def _move_clock(self) -> bool:
+        """Have every lease end an hour sooner or later, as if the database's clock had moved."""
+        by = self._world.random.choice((-HOUR, HOUR))
+        with self._world.database.writing() as connection:
+            for table in (jobs, leases):
+                moved = {"expires_at": table.c.expires_at + by}
+                connection.execute(update(table).values(moved))
+        return True
+
+    def _restart_database(self) -> bool:
+        if self._world.restart is not None:
+            self._world.restart()
+        return self._world.restart is not None
+
+    def _fill_disk(self) -> bool:
+        disk = self._world.disk
+        if disk is not None:
+            disk.fill()
+            self._later(FULL_SECONDS, disk.empty)
+        return disk is not None
+
+    def _later(self, seconds: float, undo: Callable[[], None]) -> None:
+        self._due.append((time.monotonic() + seconds, undo))

@@ -1,0 +1,110 @@
+"""What must be true of the database at any moment, whatever was killed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from autotune.api.happenings import Ended, TrialEnded
+from autotune.api.states import FINAL, HELD, State
+from autotune.api.store import reading
+from autotune.api.store.clock import Now
+from autotune.api.store.database import Database
+from autotune.api.tables import attempts, jobs, trials
+from autotune.recommendation import Recommendation
+from autotune.run.engine import Outcome
+
+from .world import markers_alive
+
+_OVER = (attempts.c.job_id, attempts.c.number, attempts.c.messages, attempts.c.ending)
+_ENDED = (jobs.c.id, jobs.c.state, jobs.c.events, jobs.c.trials, jobs.c.ended_at, jobs.c.attempt)
+
+
+class Ledger:
+    """Looks now and then, and remembers what must not change any more.
+
+    Args:
+        database: Where the jobs are.
+        lease: Seconds of a lease.
+    """
+
+    def __init__(self, database: Database, lease: float) -> None:
+        self._database = database
+        self._lease = lease
+        self._over: dict[tuple[str, int], Row[Any]] = {}
+        self.ended: dict[str, Row[Any]] = {}
+
+    def check(self) -> None:
+        """Make sure that all is as it must be."""
+        with self._database.reading() as connection:
+            self._check_attempts(connection)
+            self._check_devices(connection)
+            fresh = self._check_ended(connection)
+            swept = set(_swept(connection))
+        for each in fresh:
+            self._check_whole(each)
+        assert not swept & markers_alive(), "a process outlived its attempt"
+
+    def left_over(self) -> set[str]:
+        """Return the markers of attempts of which a process lives."""
+        with self._database.reading() as connection:
+            known = set(connection.execute(select(attempts.c.marker)).scalars())
+        return known & markers_alive()
+
+    def _check_attempts(self, connection: Connection) -> None:
+        """An attempt that is over never writes again: a worker that wakes is refused."""
+        over = select(*_OVER).where(attempts.c.ended_at.is_not(None))
+        for row in connection.execute(over):
+            assert self._over.setdefault((row.job_id, row.number), row) == row
+
+    def _check_devices(self, connection: Connection) -> None:
+        """One job at a time is measured on the same devices."""
+        # What ends later than any lease was given before the clock was put back.
+        until = Now() + self._lease
+        live = (jobs.c.state.in_(HELD), jobs.c.expires_at > Now(), jobs.c.expires_at <= until)
+        held = select(func.count()).where(*live).group_by(jobs.c.devices)
+        assert all(count == 1 for count in connection.execute(held).scalars())
+
+    def _check_ended(self, connection: Connection) -> list[str]:
+        """A job that has ended stays as it is; return those that have ended since."""
+        rows = connection.execute(select(*_ENDED).where(jobs.c.state.in_(FINAL))).all()
+        fresh = [row.id for row in rows if row.id not in self.ended]
+        for row in rows:
+            assert self.ended.setdefault(row.id, row) == row, "a job ended twice"
+        return fresh
+
+    def _check_whole(self, job_id: str) -> None:
+        """Nothing of a job is lost and nothing is there twice."""
+        told = []
+        while page := reading.events_of(self._database, job_id, None, after=len(told)):
+            told += page
+        assert [each.number for each in told] == list(range(1, len(told) + 1))
+        assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
+        recorded = reading.trials_of(self._database, job_id, None)
+        assert [each.number for each in recorded] == list(range(len(recorded)))
+        said = Counter(each.body.trial.number for each in told if isinstance(each.body, TrialEnded))
+        assert said == Counter(range(len(recorded)))
+        self._check_result(job_id, [each.trial.outcome for each in recorded])
+
+    def _check_result(self, job_id: str, outcomes: list[Outcome]) -> None:
+        """A result rests on exactly the trials; without one, something of it crashed."""
+        state, text, _ = reading.recommendation_of(self._database, job_id, None)
+        if state is State.DONE:
+            assert text
+            found = Recommendation.model_validate_json(text)
+            assert [each.outcome for each in found.trials] == outcomes
+        elif state is State.FAILED:
+            assert Outcome.CRASHED in outcomes, reading.job(self._database, job_id, None).reason
+
+
+def _swept(connection: Connection) -> list[str]:
+    over = (attempts.c.swept.is_(True), attempts.c.ended_at.is_not(None))
+    return [*connection.execute(select(attempts.c.marker).where(*over)).scalars()]
+
+
+def trials_recorded(database: Database) -> int:
+    """Return how many trials there are."""
+    with database.reading() as connection:
+        return connection.execute(select(func.count()).select_from(trials)).scalar_one()

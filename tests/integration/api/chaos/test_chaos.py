@@ -1,0 +1,105 @@
+"""Whatever is killed and whenever: every job ends once, nothing is lost, twice, or left running.
+
+`make chaos` kills a thousand times. AUTOTUNE_TEST_KILLS says how often, AUTOTUNE_TEST_SEED which
+choices, AUTOTUNE_TEST_SECONDS for how long at most.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from autotune.api.settings import LOCAL, Patience
+from autotune.api.store.database import Database
+from benchmarks.service.site import Site
+
+from .disk import own_disk
+from .run import Run
+from .world import World
+
+pytestmark = pytest.mark.chaos
+
+KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "50"))
+SEED = int(os.environ.get("AUTOTUNE_TEST_SEED", "1"))
+SECONDS = float(os.environ.get("AUTOTUNE_TEST_SECONDS", "3600"))
+PATIENCE = Patience(lease=3.0, renewal=0.5, look=0.1, idle=0.25, interrupt=1.0, overrun=5.0)
+ASKED = {"workload": "digits", "space": "quick", "budget": 120}
+REAL = {"workload": "tiny_dense", "space": "quick", "budget": 60}
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where a run takes place."""
+
+    folder: Path
+    url: str
+    world: Callable[..., World]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
+    """A small disk with the service's files, and a database of each kind."""
+    with own_disk(tmp_path / "disk") as disk:
+        folder = tmp_path / "disk"
+        url, restart = f"sqlite:///{folder / 'service.db'}", None
+        if request.param == "sqlite":
+            shutil.copy(request.getfixturevalue("sqlite"), folder / "service.db")
+        else:
+            server = request.getfixturevalue("postgresql")
+            name = f"chaos_{os.getpid()}_{abs(hash(request.node.name))}"
+            server.execute(f"CREATE DATABASE {name} TEMPLATE schema")
+            url, restart = server.url(name), server.restart
+        yield Ground(
+            folder=folder,
+            url=url,
+            world=lambda **given: World(disk=disk, restart=restart, **given),
+        )
+
+
+def run(ground: Ground, engine: str, devices: int, kills: int, pause: float) -> str:
+    """Run, and return the summary."""
+    changes = {
+        "PATIENCE": PATIENCE.model_dump_json(),
+        "DEATHS": "1000000",
+        "DATA": str(ground.folder / "data"),
+    }
+    site = Site(folder=ground.folder.parent, database=ground.url, engine=engine, changes=changes)
+    database = Database(ground.url)
+    world = ground.world(
+        site=site, database=Database(ground.url), random=Random(SEED), devices=devices
+    )
+    asked = REAL if engine == LOCAL else ASKED
+    try:
+        chaos = Run(world, database, lease=PATIENCE.lease, asked=asked, seed=SEED, pause=pause)
+        return chaos.go(kills, SECONDS)
+    finally:
+        world.close()
+        database.close()
+
+
+@pytest.mark.timeout(0)
+def test_no_kill_loses_or_doubles_anything(
+    ground: Ground, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """API, workers, searches and their processes die and are stopped, disk and clock fail."""
+    told = run(ground, "service_engines:brief", devices=3, kills=KILLS, pause=0.05)
+    with capsys.disabled():
+        print(f"\nchaos: {told}")  # noqa: T201 - the figures of the run
+
+
+@pytest.mark.real
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ground", ["sqlite"], indirect=True)
+def test_no_kill_loses_anything_of_real_searches(
+    ground: Ground, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As before, a few times, with TensorFlow's processes."""
+    told = run(ground, LOCAL, devices=1, kills=min(KILLS, 6), pause=5.0)
+    with capsys.disabled():
+        print(f"\nchaos, real: {told}")  # noqa: T201 - the figures of the run

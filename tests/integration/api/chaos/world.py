@@ -1,0 +1,181 @@
+"""A service of several workers, whose parts come again when they die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from sqlalchemy import select
+
+from autotune.api.store.clock import Now
+from autotune.api.store.database import Database
+from autotune.api.tables import attempts, jobs
+from autotune.api.values import Birth
+from autotune.api.work import processes
+from benchmarks.service.site import Process, Site
+
+from .disk import Disk
+
+SKEWED = Path(__file__).parent / "skewed"
+
+
+class Part:
+    """A process that is started again when it dies.
+
+    Args:
+        start: Starts it.
+    """
+
+    def __init__(self, start: Callable[[], Process]) -> None:
+        self._start = start
+        self.process = start()
+        self.frozen = False
+
+    def kill(self) -> None:
+        """Kill it and start it again."""
+        self.end()
+        self.process = self._start()
+
+    def end(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+        self.frozen = False
+        if self.process.stdout:
+            self.process.stdout.close()
+
+    def freeze(self) -> None:
+        """Stop it, as a machine that sleeps."""
+        self.process.send_signal(signal.SIGSTOP)
+        self.frozen = True
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.process.send_signal(signal.SIGCONT)
+        self.frozen = False
+
+    def revive(self) -> bool:
+        """Start it again if it has died; return whether it had."""
+        died = self.process.poll() is not None
+        if died:
+            self.kill()
+        return died
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
+
+
+@dataclass(kw_only=True)
+class World:
+    """The service with its surroundings."""
+
+    site: Site
+    database: Database
+    random: Random
+    disk: Disk | None
+    restart: Callable[[], None] | None
+    """Restarts the database; None where it is a file."""
+    devices: int
+    """How many there are to be measured on; two workers stand by each."""
+    port: int = field(default_factory=_free_port)
+    api: Part = field(init=False)
+    workers: list[Part] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Start everything."""
+        words = ("serve", "api", "--port", str(self.port), "--no-keys")
+        self.api = Part(lambda: self.site.start(*words))
+        for number in range(self.devices * 2):
+            self.workers.append(Part(self._worker(number)))
+
+    @property
+    def address(self) -> str:
+        """Where the API is, however often it is started."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def _worker(self, number: int) -> Callable[[], Process]:
+        # Of two that stand by the same devices one has a clock that is wrong by an hour.
+        skew = {} if number % 2 else {"AUTOTUNE_TEST_CLOCK": str(3600 * (1 - number % 4))}
+        paths = os.pathsep.join([str(SKEWED), self.site.variables["PYTHONPATH"]])
+        given = {
+            "AUTOTUNE_SERVICE_DEVICES": f"bench-{number // 2}",
+            "PYTHONPATH": paths,
+            **skew,
+        }
+        return lambda: self.site.launch(["-m", "autotune.api.work.worker"], **given)
+
+    def holding(self) -> list[Part]:
+        """Return the workers that have a job and live."""
+        query = select(attempts.c.worker).join(jobs, jobs.c.id == attempts.c.job_id)
+        current = (jobs.c.attempt == attempts.c.number, jobs.c.expires_at > Now())
+        with self.database.reading() as connection:
+            names = connection.execute(query.where(*current)).scalars().all()
+        pids = {int(name.split("-")[-2]) for name in names}
+        return [each for each in self.workers if each.process.pid in pids and not each.frozen]
+
+    def family(self) -> tuple[list[Birth], list[Birth]]:
+        """Return the processes of searches, and those of their trials."""
+        found, workers = living(), {each.process.pid for each in self.workers}
+        searches = [process for process, parent in found.items() if parent in workers]
+        pids = {each.pid for each in searches}
+        return searches, [process for process, parent in found.items() if parent in pids]
+
+    def serving(self) -> list[Part]:
+        """Return the API, if it takes calls."""
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            return [self.api]
+        return []
+
+    def close(self) -> None:
+        """End everything."""
+        for each in (self.api, *self.workers):
+            each.end()
+
+
+def living() -> dict[Birth, int]:
+    """Return all processes of any attempt on this host, each with its parent."""
+    found = {}
+    for pid, variables in _environments():
+        process = processes.birth(pid)
+        if process and _marker(variables):
+            found[process] = _parent(pid)
+    return found
+
+
+def markers_alive() -> set[str]:
+    """Return the markers of all processes of attempts on this host."""
+    found = {_marker(variables) for pid, variables in _environments() if processes.birth(pid)}
+    return {each for each in found if each}
+
+
+def _environments() -> list[tuple[int, bytes]]:
+    found = []
+    for each in Path("/proc").iterdir():
+        if each.name.isdigit():
+            try:
+                found.append((int(each.name), (each / "environ").read_bytes()))
+            except OSError:
+                continue
+    return found
+
+
+def _marker(variables: bytes) -> str:
+    name = f"{processes.MARKER}=".encode()
+    marked = [each for each in variables.split(b"\0") if each.startswith(name)]
+    return marked[0].removeprefix(name).decode() if marked else ""
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+    except OSError:
+        return 0

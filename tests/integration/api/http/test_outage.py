@@ -1,0 +1,121 @@
+"""PostgreSQL stops while the service runs: what callers see, and what is there afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import httpx2 as httpx
+import pytest
+
+from benchmarks.service.site import Site, address_of, running, until
+
+ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 6}
+PATIENCE = '{"lease": 2.0, "renewal": 0.3, "look": 0.1, "idle": 0.1}'
+
+
+class Server(Protocol):
+    """PostgreSQL, as the fixture gives it."""
+
+    def start(self) -> None:
+        """Start it."""
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of its programs."""
+
+    def url(self, name: str) -> str:
+        """Return the URL of one of its databases."""
+
+    def execute(self, statement: str) -> None:
+        """Run a statement."""
+
+
+@pytest.fixture
+def site(postgresql: Server, tmp_path: Path) -> Site:
+    """A service on PostgreSQL."""
+    postgresql.execute("CREATE DATABASE outage TEMPLATE schema")
+    return Site(
+        folder=tmp_path,
+        database=postgresql.url("outage"),
+        engine="service_engines:slow",
+        changes={"PATIENCE": PATIENCE},
+    )
+
+
+@pytest.fixture
+def client(site: Site, postgresql: Server) -> Iterator[httpx.Client]:
+    """A caller of the API, beside which a worker runs."""
+    api = site.start("serve", "api", "--port", "0", "--no-keys")
+    worker = site.start("serve", "worker")
+    with running(api, worker), httpx.Client(base_url=address_of(api), timeout=30) as client:
+        yield client
+    postgresql.execute("DROP DATABASE outage WITH (FORCE)")
+
+
+@pytest.mark.real
+def test_calls_tell_that_the_database_is_gone_and_all_goes_on_after_it(
+    client: httpx.Client, postgresql: Server
+) -> None:
+    """Reads, requests and cancelling answer 503; the job at hand and the accepted ones end."""
+    accepted = [client.post("/v1/tunings", json=ASKED).json()["id"] for _ in range(2)]
+    until(lambda: _trials(client, accepted[0]) > 0)
+    postgresql.run("pg_ctl", "-m", "immediate", "stop")
+    try:
+        _check_gone(client, accepted[0])
+    finally:
+        postgresql.start()
+    until(lambda: client.get("/readyz").status_code == 200)
+    assert {each["id"] for each in client.get("/v1/tunings").json()["tunings"]} == {*accepted}
+    accepted.append(client.post("/v1/tunings", json=ASKED).json()["id"])
+    for each in accepted:
+        until(lambda each=each: _state(client, each) == "done")
+
+
+def _check_gone(client: httpx.Client, job: str) -> None:
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/readyz").status_code == 503
+    calls = [
+        ("GET", f"/v1/tunings/{job}"),
+        ("GET", "/v1/tunings"),
+        ("GET", f"/v1/tunings/{job}/trials"),
+        ("GET", f"/v1/tunings/{job}/recommendation"),
+        ("GET", f"/v1/tunings/{job}/events"),
+        ("GET", f"/v1/tunings/{job}/report"),
+        ("POST", f"/v1/tunings/{job}/cancel"),
+        ("POST", "/v1/tunings"),
+    ]
+    for method, path in calls:
+        answer = client.request(method, path, json=ASKED if method == "POST" else None)
+        assert answer.status_code == 503, (path, answer.text)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert int(answer.headers["retry-after"]) > 0
+        assert answer.json()["code"] == "database-unavailable"
+
+
+@pytest.mark.real
+def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: Server) -> None:
+    """The stream is not cut, and every event comes once and in order."""
+    where = client.post("/v1/tunings", json=ASKED).headers["location"]
+    numbers = []
+    with client.stream("GET", f"{where}/events") as stream:
+        for line in stream.iter_lines():
+            if line.startswith("id: "):
+                numbers.append(int(line[4:]))
+                if len(numbers) == 6:
+                    postgresql.run("pg_ctl", "-m", "immediate", "stop")
+                    time.sleep(1)
+                    postgresql.start()
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert _state(client, where.rpartition("/")[2]) == "done"
+
+
+def _trials(client: httpx.Client, job: str) -> int:
+    found: int = client.get(f"/v1/tunings/{job}").json()["progress"]["trials"]
+    return found
+
+
+def _state(client: httpx.Client, job: str) -> str:
+    found: str = client.get(f"/v1/tunings/{job}").json()["state"]
+    return found

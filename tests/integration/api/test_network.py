@@ -1,0 +1,188 @@
+"""From outside nothing of a gang is reached, where the system gives searches a network."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autotune.api.asked import Asked
+from autotune.api.errors import SettingsError
+from autotune.api.happenings import Note
+from autotune.api.isolation import Isolation, Network
+from autotune.api.jobs import Jobs
+from autotune.api.settings import LOCAL, Settings
+from autotune.api.states import FINAL, State
+from autotune.api.store.database import Database
+from autotune.api.values import Job
+from autotune.api.work import network, tuner
+from autotune.api.work.worker import Worker, main
+from autotune.run.engine import Outcome
+from autotune.space import Constraints
+
+ROOT = Path(__file__).parents[3]
+ALLOWED = network.refusal() is None
+needs_networks = pytest.mark.skipif(not ALLOWED, reason="no network namespace can be had here")
+
+AS_ORDINARY_USER = """
+import ctypes, os, socket
+from autotune.api.work import network
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # a process that changed its user may not look at itself
+outside = socket.create_server(("127.0.0.1", 0))
+found = network.enter("auto")
+with socket.create_server(("0.0.0.0", 0)) as inside:
+    socket.socket().connect(("127.0.0.1", inside.getsockname()[1]))
+print(found.own or found.why, os.getuid(), socket.socket().connect_ex(outside.getsockname()))
+"""
+
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+def tried(start: Start, settings: Settings, job: Job, isolation: Isolation) -> list[bool]:
+    """Let a worker run a job, and return which of the machine's addresses lead into it.
+
+    Its one trial listens on every address until somebody has tried.
+    """
+    start("listening", AUTOTUNE_SERVICE_ISOLATION=isolation)
+    place = settings.data / "jobs" / job.id
+    until(lambda: any(place.rglob("port.txt")))
+    told = next(place.rglob("port.txt"))
+    port = int(told.read_text())
+    addresses = [each.address for own in psutil.net_if_addrs().values() for each in own]
+    found = [reached(each, port) for each in addresses if each.count(".") == 3]
+    (place / told.relative_to(place).parts[0] / "tried").touch()
+    return found
+
+
+def reached(address: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((address, port), 2):
+        return True
+    return False
+
+
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.05)
+
+
+def _after_the_paths(extra: str) -> str:
+    paths, _, rest = tuner._PROGRAM.partition("from ")
+    return f"{paths}{extra}from {rest}"
+
+
+def notes(jobs: Jobs, job: Job) -> list[str]:
+    return [each.body.text for each in jobs.events(job.id, None) if isinstance(each.body, Note)]
+
+
+@pytest.fixture
+def url(sqlite: Path, tmp_path: Path) -> str:
+    """The URL of an empty database; of which kind makes no difference here."""
+    shutil.copy(sqlite, tmp_path / "service.db")
+    return f"sqlite:///{tmp_path / 'service.db'}"
+
+
+@pytest.fixture
+def job(jobs: Jobs) -> Job:
+    """A job of one trial that waits."""
+    return jobs.submit(Asked(workload="digits", space="quick", max_trials=1), "me")
+
+
+@needs_networks
+@pytest.mark.parametrize("isolation", [Isolation.AUTO, Isolation.REQUIRED])
+def test_nothing_of_a_gang_is_reached_from_outside(
+    jobs: Jobs, job: Job, settings: Settings, start_worker: Start, isolation: Isolation
+) -> None:
+    """A listener on every address is on none of the machine's, and the job tells so."""
+    found = tried(start_worker, settings, job, isolation)
+    assert found
+    assert not any(found)
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert notes(jobs, job)[0] == str(Network(own=True))
+
+
+def test_an_operator_may_leave_searches_in_the_machine_s_network(
+    jobs: Jobs, job: Job, settings: Settings, start_worker: Start
+) -> None:
+    """Then whoever reaches the machine reaches the gang, and the job tells so."""
+    found = tried(start_worker, settings, job, Isolation.OFF)
+    assert found
+    assert all(found)
+    until(lambda: jobs.get(job.id, None).state in FINAL)
+    assert "shares the machine's network" in notes(jobs, job)[0]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
+    """They stay who they are, reach themselves, and nobody else."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ORDINARY_USER],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own, user, outside = done.stdout.rsplit(maxsplit=2)
+    if own != "True":
+        pytest.skip(f"an ordinary user may not have one here: {own}")
+    assert int(user) == 65534
+    assert int(outside) == errno.ECONNREFUSED
+
+
+def test_a_worker_that_must_have_one_says_why_it_cannot(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not start, and the operator learns what to do."""
+    monkeypatch.setenv("AUTOTUNE_SERVICE_ISOLATION", "required")
+    monkeypatch.setenv("AUTOTUNE_SERVICE_DATA", str(settings.data))
+    monkeypatch.setattr(network, "refusal", lambda: "Operation not permitted")
+    with pytest.raises(SettingsError, match=r"Operation not permitted.*isolation"):
+        main([])
+
+
+def test_a_search_that_must_have_one_and_has_none_loses_no_job(
+    jobs: Jobs, job: Job, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job waits for better times."""
+    # As if the system had changed its mind since the worker was started.
+    refusing = "from autotune.api.work import network as n; n.refusal = lambda: 'not today'; "
+    monkeypatch.setattr(tuner, "_PROGRAM", _after_the_paths(refusing))
+    changes = {"engine": "service_engines:quick", "isolation": Isolation.REQUIRED}
+    assert Worker(database, settings.model_copy(update=changes)).run_one()
+    assert jobs.get(job.id, None).state is State.QUEUED
+
+
+@needs_networks
+@pytest.mark.real
+@pytest.mark.chaos
+def test_a_gang_trains_within_its_own_network(
+    jobs: Jobs, database: Database, settings: Settings
+) -> None:
+    """Its workers find each other by the loopback."""
+    gang = Constraints(strategies=("multi_worker_mirrored",), workers=(2,))
+    asked = Asked(workload="tiny_dense", space="quick", budget=60.0, constraints=gang)
+    job = jobs.submit(asked, "me")
+    changes = {"engine": LOCAL, "isolation": Isolation.REQUIRED}
+    assert Worker(database, settings.model_copy(update=changes)).run_one()
+    measured = [
+        each.trial.configuration.workers
+        for each in jobs.trials(job.id, None)
+        if each.trial.outcome in (Outcome.MEASURED, Outcome.PRUNED)
+    ]
+    assert 2 in measured

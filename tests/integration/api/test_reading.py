@@ -1,0 +1,82 @@
+"""What is read in a shorter way than the whole, the same on both databases."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import update
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.errors import NoRecommendation, NotFound
+from autotune.api.jobs import Jobs
+from autotune.api.states import State
+from autotune.api.store import attempts, leases
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.values import Job, Post
+from autotune.config import Configuration
+from autotune.run.engine import Outcome
+from autotune.trial import Stage, Trial
+
+
+@pytest.fixture
+def job(jobs: Jobs, asked: Asked) -> Job:
+    """A job that waits."""
+    return jobs.submit(asked, "me")
+
+
+def trial(number: int) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.YARDSTICK,
+        configuration=Configuration(),
+        outcome=Outcome.MEASURED,
+        reason="",
+        examples_per_second=100.0,
+    )
+
+
+def test_a_recommendation_is_told_without_its_trials(
+    jobs: Jobs, job: Job, database: Database
+) -> None:
+    """The database takes them out, and leaves everything else as it was."""
+    with pytest.raises(NoRecommendation):
+        jobs.short_recommendation(job.id, "me")
+    kept = '{"margin": 0.05, "over_default": null, "trials": [{"number": 0}], "summary": "é"}'
+    values = {"recommendation": kept, "trials": 1, "state": "done"}
+    with database.writing() as connection:
+        connection.execute(update(tables.jobs).where(tables.jobs.c.id == job.id).values(values))
+    told, count = jobs.short_recommendation(job.id, "me")
+    assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}
+    assert count == 1
+    with pytest.raises(NotFound):
+        jobs.short_recommendation(job.id, "somebody else")
+
+
+def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database: Database) -> None:
+    """They come in the same order, from where they are asked for, and to their owner alone."""
+    claimed = leases.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    assert claimed is not None
+    for number in range(3):
+        report = Report(number=number + 1, trial=trial(number))
+        attempts.record(database, claimed.grip, report)
+    found = jobs.trial_records(job.id, "me", after=0, limit=1)
+    assert [Trial.model_validate_json(each) for each in found] == [trial(1)]
+    assert jobs.trial_records(job.id, None, after=2) == ()
+    with pytest.raises(NotFound):
+        jobs.trial_records(job.id, "somebody else")
+
+
+def test_a_page_is_that_of_its_states_and_owner(jobs: Jobs, asked: Asked, job: Job) -> None:
+    """However often, and with whatever other bounds, it is asked for."""
+    newer, others = jobs.submit(asked, "me"), jobs.submit(asked, "somebody else")
+    jobs.cancel(newer.id, "me")
+    for _ in range(2):
+        assert [each.id for each in jobs.page("me").jobs] == [newer.id, job.id]
+        found = jobs.page("me", states=[State.QUEUED, State.RUNNING], before=newer.id)
+        assert [each.id for each in found.jobs] == [job.id]
+        waiting = jobs.page(None, states=[State.QUEUED])
+        assert [each.id for each in waiting.jobs] == [others.id, job.id]
+        assert jobs.page(None, limit=1).next_before == others.id

@@ -1,0 +1,120 @@
+"""Old jobs are removed with all that is of them, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, update
+
+from autotune.api import tables
+from autotune.api.asked import Asked
+from autotune.api.errors import NotFound
+from autotune.api.jobs import Jobs
+from autotune.api.settings import Settings
+from autotune.api.store import removals
+from autotune.api.store.database import Database
+from autotune.api.values import Job
+from autotune.api.work.orders import jobs_folder
+from autotune.api.work.worker import DAY_SECONDS, Worker
+
+OF_A_JOB = (tables.events, tables.trials, tables.attempts, tables.idempotency)
+
+
+@pytest.fixture(autouse=True)
+def engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of attempts find the engines of the tests."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+def ended(jobs: Jobs, database: Database, days: float) -> Job:
+    """Return a job that was cancelled some days ago."""
+    job = jobs.submit(Asked(workload="digits"), "me", f"key {days}")
+    jobs.cancel(job.id, "me")
+    age(database, job, days)
+    return job
+
+
+def age(database: Database, job: Job, days: float) -> None:
+    mine = tables.jobs.c.id == job.id
+    old = tables.jobs.c.ended_at - days * DAY_SECONDS
+    with database.writing() as connection:
+        connection.execute(update(tables.jobs).where(mine).values(ended_at=old))
+
+
+def rows(database: Database, job: Job) -> list[int]:
+    """Return how many rows each table has of a job."""
+    with database.reading() as connection:
+        return [
+            connection.execute(select(func.count()).where(each.c.job_id == job.id)).scalar_one()
+            for each in OF_A_JOB
+        ]
+
+
+def tidy(database: Database, settings: Settings, days: int | None) -> None:
+    """Let a worker do its chores."""
+    Worker(database, settings.model_copy(update={"retention_days": days}))._tidy()
+
+
+def test_an_old_job_goes_with_all_its_rows_and_files(
+    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+) -> None:
+    """A job that ran leaves nothing, neither in the database nor on the disk."""
+    job = jobs.submit(asked, "me", "key")
+    assert Worker(database, settings).run_one()
+    assert all(rows(database, job))
+    age(database, job, 8)
+    place = jobs_folder(settings) / job.id
+    os.utime(place, (time.time() - 8 * DAY_SECONDS,) * 2)
+    tidy(database, settings, 7)
+    assert not any(rows(database, job))
+    assert not place.exists()
+    with pytest.raises(NotFound):
+        jobs.get(job.id, None)
+
+
+def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings: Settings) -> None:
+    """Only jobs that ended before the time are removed."""
+    old, young = ended(jobs, database, 8), ended(jobs, database, 6)
+    waiting = jobs.submit(Asked(workload="digits"), "me")
+    tidy(database, settings, 7)
+    assert {each.id for each in jobs.page(None).jobs} == {young.id, waiting.id}
+    assert not any(rows(database, old))
+    assert rows(database, young)[0] == 3
+
+
+def test_everything_is_kept_unless_the_operator_says_otherwise(
+    jobs: Jobs, database: Database, settings: Settings
+) -> None:
+    """Results are what people came for."""
+    job = ended(jobs, database, 10_000)
+    tidy(database, settings, None)
+    assert jobs.get(job.id, None).id == job.id
+
+
+def test_many_are_removed_in_several_transactions(
+    jobs: Jobs, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them keeps others waiting for long, and all are done."""
+    monkeypatch.setattr("autotune.api.work.retention.AT_ONCE", 2)
+    monkeypatch.setattr(removals, "AT_ONCE", 2)
+    for days in range(8, 13):
+        ended(jobs, database, days)
+    tidy(database, settings, 7)
+    assert jobs.page(None).jobs == ()
+
+
+def test_files_that_no_job_has_any_more_go(
+    jobs: Jobs, database: Database, settings: Settings
+) -> None:
+    """A crash between the rows and the files, or another host's worker, leaves them behind."""
+    kept = ended(jobs, database, 6)
+    for name, days in ((kept.id, 8), ("lost", 8), ("new", 1)):
+        place = jobs_folder(settings) / name
+        place.mkdir(parents=True)
+        (place / "train.py").touch()
+        os.utime(place, (time.time() - days * DAY_SECONDS,) * 2)
+    tidy(database, settings, 7)
+    assert {each.name for each in jobs_folder(settings).iterdir()} == {kept.id, "new"}

@@ -1,0 +1,49 @@
+"""Browsers: clients that sign in by the form, and send what a browser sends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import NewKey, Scope
+from autotune.api.store.database import Database
+
+SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
+"""What a browser tells of a form of this service."""
+
+
+@pytest.fixture
+def made(database: Database) -> NewKey:
+    """A key that may look and ask."""
+    return Keyholders(database).hand_out("anna", [Scope.READ, Scope.WRITE])
+
+
+@pytest.fixture
+def stranger(app: FastAPI) -> Iterator[TestClient]:
+    """A browser that nobody has signed in with."""
+    with TestClient(
+        app, base_url="http://localhost", headers=SAME, raise_server_exceptions=False
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def browser(stranger: TestClient, made: NewKey) -> TestClient:
+    """A browser that is signed in."""
+    answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    return stranger
+
+
+Text = Callable[[str], str]
+
+
+@pytest.fixture
+def text() -> Text:
+    """Takes the markup out of a page."""
+    return lambda page: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))

@@ -1,0 +1,213 @@
+"""Signing in and out of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from autotune.api.errors import KeyRefused
+from autotune.api.http.access import TRUSTED_SECONDS
+from autotune.api.http.app import create_app
+from autotune.api.http.page.addresses import safe
+from autotune.api.http.page.cookies import COOKIE, SESSION_SECONDS
+from autotune.api.keyholders import Keyholders
+from autotune.api.keys import NewKey, Scope, digest, is_session
+from autotune.api.settings import Settings
+from autotune.api.store import keyring
+from autotune.api.store.database import Database
+
+JOB = f"/tunings/{'0' * 24}"
+
+
+def test_a_page_leads_to_the_sign_in_and_back(stranger: TestClient, made: NewKey) -> None:
+    """What was asked for is what is shown after signing in."""
+    asked = stranger.get("/?state=done", follow_redirects=False)
+    assert asked.status_code == 303
+    assert asked.headers["location"] == "/sign-in?next=%2F%3Fstate%3Ddone"
+    page = stranger.get(asked.headers["location"])
+    assert 'name="next" value="/?state=done"' in page.text
+    form = {"key": made.secret, "next": "/?state=done"}
+    back = stranger.post("/sign-in", data=form, follow_redirects=False)
+    assert (back.status_code, back.headers["location"]) == (303, "/?state=done")
+    assert stranger.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wanted", "leads"),
+    [
+        ("/", "/"),
+        (JOB, JOB),
+        ("/?state=running&state=queued", "/?state=running&state=queued"),
+        ("", "/"),
+        ("https://evil.example/", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("/\t/evil.example", "/"),
+        ("/?a=\r\nSet-Cookie: x", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/tunings/../sign-out", "/"),
+        ("/sign-out", "/"),
+        ("/v1/tunings", "/"),
+        (f"{JOB}/../../x", "/"),
+        (f"{JOB}\n", "/"),
+    ],
+)
+def test_signing_in_leads_nowhere_else(wanted: str, leads: str) -> None:
+    """Only the pages' own addresses are followed."""
+    assert safe(wanted) == leads
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(
+    stranger: TestClient, made: NewKey
+) -> None:
+    """It holds no key, lasts for some hours, and goes to this host alone."""
+    answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
+    name, *attributes = answer.headers["set-cookie"].split("; ")
+    expected = {"HttpOnly", f"Max-Age={SESSION_SECONDS}", "Path=/", "SameSite=strict"}
+    assert set(attributes) == expected
+    assert name.startswith(f"{COOKIE}=autotune_session_")
+    assert made.secret not in answer.headers["set-cookie"]
+
+
+def test_the_cookie_is_for_tls_where_the_browser_speaks_it(
+    stranger: TestClient, made: NewKey
+) -> None:
+    """A server that speaks TLS may stand before the service, which itself does not."""
+    origin = {"Origin": "https://localhost"}
+    answer = stranger.post(
+        "/sign-in", data={"key": made.secret}, headers=origin, follow_redirects=False
+    )
+    assert "; Secure" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("key", ["", "x", "autotune_" + "A" * 43, "autotune_session_" + "A" * 43])
+def test_a_wrong_key_is_told_at_its_field(stranger: TestClient, key: str) -> None:
+    """It is not repeated, and no cookie is set."""
+    answer = stranger.post("/sign-in", data={"key": key, "next": JOB})
+    assert answer.status_code == 401
+    assert "The API key is not valid." in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    assert f'value="{JOB}"' in answer.text
+    assert "AAAA" not in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_key_that_may_not_look_is_told_so(stranger: TestClient, database: Database) -> None:
+    """The page would have nothing to show."""
+    made = Keyholders(database).hand_out("ci", [Scope.WRITE])
+    answer = stranger.post("/sign-in", data={"key": made.secret})
+    assert answer.status_code == 403
+    assert "tunings:read" in answer.text
+
+
+def test_a_session_lets_in_to_the_api(browser: TestClient) -> None:
+    """The script follows events by it."""
+    assert browser.get("/v1/tunings").status_code == 200
+
+
+def test_a_key_in_the_cookie_is_no_session(stranger: TestClient, made: NewKey) -> None:
+    """Nor does a session make another one."""
+    stranger.cookies.set(COOKIE, made.secret)
+    assert stranger.get("/v1/tunings").status_code == 401
+
+
+def test_a_session_makes_no_other(browser: TestClient) -> None:
+    """It would live on and on."""
+    session = browser.cookies[COOKIE]
+    assert browser.post("/sign-in", data={"key": session}).status_code == 401
+
+
+def test_signing_out_ends_the_session(browser: TestClient) -> None:
+    """At once, and for whoever has copied the cookie as well."""
+    session = browser.cookies[COOKIE]
+    answer = browser.post("/sign-out", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert COOKIE not in browser.cookies
+    browser.cookies.set(COOKIE, session)
+    assert browser.get("/v1/tunings").status_code == 401
+
+
+def test_a_session_ends_with_its_key(
+    app: FastAPI, browser: TestClient, made: NewKey, database: Database
+) -> None:
+    """A key that is revoked is let in nowhere, two seconds later."""
+    assert browser.get("/", follow_redirects=False).status_code == 200
+    Keyholders(database).revoke(made.key.id)
+    guard = app.state.service.guard
+    later = guard._clock() + TRUSTED_SECONDS
+    guard._clock = lambda: later
+    answer = browser.get("/", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+
+
+def test_a_session_ends_by_its_time(database: Database, made: NewKey) -> None:
+    """It is forgotten when the next one begins."""
+    holders = Keyholders(database)
+    session = holders.sign_in(made.secret, -1)
+    with pytest.raises(KeyRefused):
+        holders.recognise(session)
+    other = holders.sign_in(made.secret, 60)
+    assert holders.recognise(other) == made.key
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT digest FROM sessions").scalars().all()
+    assert rows == [digest(other)]
+
+
+def test_an_expired_key_ends_its_sessions(database: Database) -> None:
+    """However long they would have lasted."""
+    made = Keyholders(database).hand_out("short", [Scope.READ], seconds=-1)
+    session = "autotune_session_" + "A" * 43
+    assert is_session(session)
+    keyring.add_session(database, made.key.id, digest(session), 60)
+    with pytest.raises(KeyRefused):
+        Keyholders(database).recognise(session)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "http://localhost:9999", "Sec-Fetch-Site": "same-site"},
+        {"Origin": None, "Sec-Fetch-Site": None},
+        {"Origin": None, "Sec-Fetch-Site": "none"},
+    ],
+)
+@pytest.mark.parametrize(
+    "path", ["/", JOB, "/sign-in", "/sign-out", "/v1/tunings", f"/v1{JOB}/cancel"]
+)
+def test_a_browser_changes_nothing_from_elsewhere(
+    browser: TestClient, headers: dict[str, str | None], path: str
+) -> None:
+    """Whoever shows a cookie must say that the call comes from a page of this service."""
+    for name, value in headers.items():
+        del browser.headers[name]
+        if value is not None:
+            browser.headers[name] = value
+    answer = browser.post(path, data={"workload": "digits"}, follow_redirects=False)
+    assert answer.status_code == 403
+    assert "another site" in answer.text
+    assert browser.get("/v1/tunings").json()["tunings"] == []
+
+
+def test_without_keys_nobody_signs_in(settings: Settings) -> None:
+    """The page is there at once, and has nothing to sign out of."""
+    with TestClient(create_app(settings, keys=False), base_url="http://localhost") as client:
+        page = client.get("/")
+        assert page.status_code == 200
+        assert "Sign out" not in page.text
+        assert 'action="/"' in page.text
+        asked = client.get(f"/sign-in?next={JOB}", follow_redirects=False)
+        assert (asked.status_code, asked.headers["location"]) == (303, JOB)
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"a=1&" * 600, b"key=%ff"])
+def test_an_odd_form_is_refused_as_a_page(stranger: TestClient, body: bytes) -> None:
+    """Whatever it holds."""
+    kind: Any = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = stranger.post("/sign-in", content=body, headers=kind)
+    assert answer.status_code == 400
+    assert answer.headers["content-type"].startswith("text/html")

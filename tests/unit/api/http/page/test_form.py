@@ -1,0 +1,150 @@
+"""The form that asks for a job."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.jobs import Jobs
+from autotune.api.keys import Scope
+from autotune.api.values import Job
+from autotune.space import Constraints
+
+SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "budget": "90s"}
+
+
+def started(jobs: Jobs) -> tuple[Job, ...]:
+    """Return all jobs."""
+    return jobs.page(None).jobs
+
+
+def test_a_job_is_started(browser: TestClient, jobs: Jobs) -> None:
+    """As it was filled in; its page is shown."""
+    answer = browser.post("/", data=SENT, follow_redirects=False)
+    (job,) = started(jobs)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
+    assert job.request.params == (("filters", 64),)
+    assert (job.request.space, job.request.seconds) == ("quick", 90)
+
+
+def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
+    """What the API takes, the form does, but for a space of one's own."""
+    more = {
+        "max_trials": "40",
+        "margin": "0.05",
+        "seed": "7",
+        "global_batch": "256",
+        "max_global_batch": "512",
+        "strategies": ["one_device", "mirrored"],
+        "workers": "1, 2",
+    }
+    browser.post("/", data={**SENT, **more})
+    (job,) = started(jobs)
+    assert (job.request.max_trials, job.request.margin, job.request.seed) == (40, 0.05, 7)
+    assert job.request.constraints == Constraints(
+        global_batch=256,
+        max_global_batch=512,
+        strategies=("one_device", "mirrored"),
+        workers=(1, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("params.digits.filters", "100000", "Input should be less than or equal to 512."),
+        ("params.digits.filters", "many", "Input should be a valid integer."),
+        ("params.digits.filters", "nan", "Input should be a valid integer."),
+        ("budget", "yesterday", "yesterday"),
+        ("budget", "2h", "A budget of 7200 s is not allowed here."),
+        ("space", "moon", "There is no ready-made space of that name."),
+        ("max_trials", "0", "Input should be greater than or equal to 1."),
+        ("max_trials", "some", "Input should be a number."),
+        ("margin", "-1", "Input should be greater than or equal to 0."),
+        ("global_batch", "x", "Input should be"),
+        ("workers", "1 two", "Input should be"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_field(
+    browser: TestClient, jobs: Jobs, field: str, value: str, told: str
+) -> None:
+    """Nothing is started, and nothing that was typed is lost."""
+    answer = browser.post("/", data={**SENT, "seed": "12", field: value})
+    assert answer.status_code == 422
+    assert started(jobs) == ()
+    error = re.search(f'id="{re.escape(field)}-error">([^<]*)<', answer.text)
+    assert error, answer.text
+    assert told in error[1]
+    assert re.search(f'id="{re.escape(field)}"[^>]*aria-invalid="true"', answer.text)
+    kept = {**SENT, "seed": "12", field: value}
+    for name in ("params.digits.filters", "budget", "seed"):
+        assert re.search(f'value="{re.escape(kept[name])}"[^>]*id="{re.escape(name)}"', answer.text)
+    if field != "space":
+        assert '<option value="quick" selected>' in answer.text
+
+
+def test_all_that_is_wrong_is_told_at_once(browser: TestClient) -> None:
+    """Nobody has to send a form five times."""
+    wrong = {"seed": "x", "max_trials": "0", "margin": "y", "params.digits.filters": "1" * 300}
+    answer = browser.post("/", data={**SENT, **wrong})
+    assert answer.text.count('class="error" id=') == 4
+    assert "boolean" not in answer.text
+
+
+def test_an_unknown_workload_is_told(browser: TestClient) -> None:
+    """The one that was chosen may be gone since."""
+    answer = browser.post("/", data={"workload": "gone"})
+    assert answer.status_code == 422
+    assert "There is no workload of that name." in answer.text
+
+
+def test_a_space_that_cannot_run_here_is_told(browser: TestClient) -> None:
+    """Before anybody waits for it in vain."""
+    answer = browser.post("/", data={**SENT, "space": "tpu"})
+    assert answer.status_code == 422
+    assert "cannot run on this machine" in answer.text
+
+
+def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None:
+    """It belongs to no field."""
+    browser.app.state.service.jobs._quotas = jobs._quotas.model_copy(update={"queued": 1})  # type: ignore[attr-defined]
+    browser.post("/", data=SENT)
+    answer = browser.post("/", data={**SENT, "seed": "1"})
+    assert answer.status_code == 429
+    assert "1 jobs of this key are waiting already." in answer.text
+
+
+def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Jobs) -> None:
+    """Another content, or another form, is another job."""
+    once = re.search('name="once" value="([^"]+)"', browser.get("/").text)
+    assert once
+    for _ in range(2):
+        browser.post("/", data={**SENT, "once": once[1]})
+    assert len(started(jobs)) == 1
+    browser.post("/", data={**SENT, "once": once[1], "budget": "60s"})
+    browser.post("/", data=SENT)
+    assert len(started(jobs)) == 3
+
+
+def test_the_fields_are_those_of_the_workload(browser: TestClient) -> None:
+    """With their bounds, and their defaults filled in."""
+    page = browser.get("/").text
+    field = re.search('<input [^>]*id="params.digits.filters"[^>]*>', page)
+    assert field
+    for each in ('type="text"', 'inputmode="numeric"', 'value="32"'):
+        assert each in field[0]
+    assert "Its width. 1 to 512." in page
+    assert '<label for="params.digits.filters">' in page
+    for name in ("digits", "lstm", "wide_dense"):
+        assert f'name="workload" id="workload-{name}"' in page
+
+
+def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
+    """And is refused, as a page."""
+    client = client_with(Scope.READ)  # type: ignore[operator]
+    assert "New job" not in client.get("/").text
+    answer = client.post("/", data=SENT)
+    assert answer.status_code == 403
+    assert "lacks the scope tunings:write" in answer.text

@@ -1,0 +1,187 @@
+"""The page of one job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from xml.etree import ElementTree as ET
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.happenings import Note, TrialBegan, TrialEnded
+from autotune.api.jobs import Jobs
+from autotune.api.states import State
+from autotune.api.store import attempts
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.values import Grip, Job, Outcome
+from autotune.config import Configuration
+from autotune.recommendation import Recommendation
+from autotune.run.engine import Outcome as TrialOutcome
+from autotune.trial import Stage, Trial
+
+HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
+
+
+@pytest.fixture
+def show(client: TestClient) -> Callable[[str], str]:
+    """Gives the page of a job."""
+
+    def show(job_id: str) -> str:
+        answer = client.get(f"/tunings/{job_id}")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    return show
+
+
+Show = Callable[[str], str]
+
+
+def test_a_job_that_waits_says_so(show: Show, job: Job) -> None:
+    """It can be followed and cancelled."""
+    page = show(job.id)
+    assert "Waiting for a worker" in page
+    assert f'data-stream="/v1/tunings/{job.id}/events"' in page
+    assert 'id="cancel"' in page
+    assert "No trial has ended yet." in page
+
+
+def test_a_running_job_tells_its_phase_and_trial(
+    show: Show, database: Database, measured: Grip
+) -> None:
+    """In words, with what it has reached so far."""
+    pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
+    began = TrialBegan(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
+    attempts.record(database, measured, Report(number=2, happenings=[began]))
+    page = show(measured.job_id)
+    assert "Looking for a way to distribute that beats one device" in page
+    assert re.search(r"Trial 1 since <time .*: Mirrored x2, batch 2x64", page)
+    assert "Best so far" in page
+    assert 'role="img"' in page
+    assert "<progress " in page
+
+
+def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> None:
+    """The sentence, the figures with their interval, the reasons, the files."""
+    page = show(done.id)
+    for each in ("Stay on one device.", "Nothing else ran.", "1.20", "1.10 to 1.30", "1,000"):
+        assert each in page
+    for name in ("config?format=yaml", "config?format=json", "script", "report"):
+        assert f'href="/v1/tunings/{done.id}/{name}"' in page
+    assert "data-stream" not in page
+    assert 'id="cancel"' not in page
+    code = re.search(r'<code id="code-1">(.*?)</code>', page, re.DOTALL)
+    assert code
+    assert unescape(re.sub("<[^>]+>", "", code[1])) == "print('trained')\n"
+
+
+def test_every_download_is_there(client: TestClient, done: Job) -> None:
+    """No link leads nowhere."""
+    found = re.findall(r'href="([^"]+)" download', client.get(f"/tunings/{done.id}").text)
+    assert len(found) == 5
+    for each in found:
+        assert client.get(each).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("outcome", "heading"),
+    [
+        (TrialOutcome.PRUNED, "Pruned"),
+        (TrialOutcome.CRASHED, "Failed"),
+        (TrialOutcome.OUT_OF_MEMORY, "Failed"),
+        (TrialOutcome.SKIPPED, "Skipped"),
+    ],
+)
+def test_what_was_not_measured_stands_apart_with_its_reason(
+    show: Show,
+    database: Database,
+    measured: Grip,
+    trial: Trial,
+    outcome: TrialOutcome,
+    heading: str,
+) -> None:
+    """And nothing that a user's program printed becomes markup."""
+    rate = 10.0 if outcome is TrialOutcome.PRUNED else None
+    changes = {"number": 1, "outcome": outcome, "reason": HOSTILE, "examples_per_second": rate}
+    record(database, measured, trial.model_copy(update=changes))
+    page = show(measured.job_id)
+    section = page[page.index(f'id="{heading.lower()}"') :]
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in section
+    assert "<script>alert" not in page
+    assert "{{ 7*7 }}" in page
+    assert outcome in section
+
+
+def test_hostile_words_stay_words(
+    show: Show, database: Database, measured: Grip, recommendation: Recommendation
+) -> None:
+    """Summary, reasons, program and notes are shown as they are."""
+    attempts.record(database, measured, Report(number=2, happenings=[Note(text=HOSTILE)]))
+    changes = {"summary": HOSTILE, "reasons": (HOSTILE,), "script": HOSTILE, "launch": HOSTILE}
+    found = recommendation.model_copy(update=changes)
+    outcome = Outcome(
+        state=State.DONE,
+        verdict=found.verdict,
+        summary=found.summary,
+        recommendation=found.model_dump_json(),
+    )
+    attempts.finish(database, measured, outcome)
+    page = show(measured.job_id)
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;") >= 3
+    codes = re.findall(r'<code id="code-\d">(.*?)</code>', page, re.DOTALL)
+    assert [unescape(re.sub("<[^>]+>", "", each)) for each in codes] == [HOSTILE, HOSTILE]
+
+
+def test_a_failed_job_tells_why(show: Show, database: Database, grip: Grip) -> None:
+    """The reason is the first thing to read."""
+    attempts.finish(database, grip, Outcome(state=State.FAILED, reason="No digits are left."))
+    page = show(grip.job_id)
+    assert "No digits are left." in page
+    assert 'class="badge failed"' in page
+
+
+def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
+    """Its page is shown again; once it has ended nothing more happens."""
+    for _ in range(2):
+        answer = client.post(f"/tunings/{job.id}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
+    assert jobs.get(job.id, None).state is State.CANCELLED
+
+
+def test_cancelling_a_done_job_changes_nothing(client: TestClient, jobs: Jobs, done: Job) -> None:
+    """It may have ended while somebody pressed the button."""
+    answer = client.post(f"/tunings/{done.id}")
+    assert answer.status_code == 200
+    assert jobs.get(done.id, None).state is State.DONE
+
+
+def test_the_drawing_and_the_table_have_the_same_figures(
+    show: Show, database: Database, measured: Grip, trial: Trial
+) -> None:
+    """Whoever cannot see the one reads the other."""
+    pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
+    changes = {
+        "number": 1,
+        "configuration": pair,
+        "stage": Stage.EXPLORE,
+        "examples_per_second": 1234.0,
+    }
+    record(database, measured, trial.model_copy(update=changes))
+    page = show(measured.job_id)
+    drawing = re.search(r'<svg class="chart wide".*?</svg>', page, re.DOTALL)
+    assert drawing
+    root = ET.fromstring(drawing[0])  # noqa: S314 - our own
+    titles = [each.text or "" for each in root.findall("./g/title")]
+    assert len(titles) == 2
+    assert "Mirrored x2, batch 2x64: 1,234 examples/s" in titles[1]
+    assert '<td class="number">1,234</td><td class="number">1.23</td>' in page
+
+
+def record(database: Database, grip: Grip, trial: Trial) -> None:
+    """Let a second trial end."""
+    ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
+    attempts.record(database, grip, Report(number=2, happenings=[ended], trial=trial))

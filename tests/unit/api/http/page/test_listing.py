@@ -1,0 +1,74 @@
+"""The list of jobs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.asked import Asked
+from autotune.api.jobs import Jobs
+from autotune.api.keys import NewKey
+from autotune.api.values import Job
+
+
+def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
+    """State, workload, what was asked for, and the verdict in a sentence."""
+    page = client.get("/").text
+    assert f'href="/tunings/{done.id}"' in page
+    told = text(page)  # type: ignore[operator]
+    for each in ("digits", "done", "filters=32", "space quick", "Stay on one device."):
+        assert each in told
+
+
+def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
+    """Every job is on exactly one of them."""
+    for seed in range(25):
+        jobs.submit(Asked(workload="digits", seed=seed), made.key.id)
+    first = browser.get("/").text
+    older = re.search('href="([^"]+)" rel="next"', first)
+    assert older
+    second = browser.get(older[1].replace("&amp;", "&")).text
+    found = [re.findall('href="/tunings/([0-9a-f]{24})"', page) for page in (first, second)]
+    assert [len(each) for each in found] == [20, 5]
+    assert len({*found[0], *found[1]}) == 25
+    assert ">Newest<" in second
+
+
+def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> None:
+    """The filter that is on is marked."""
+    assert done.id in client.get("/?state=done").text
+    page = client.get("/?state=queued").text
+    assert done.id not in page
+    assert "No such jobs." in page
+    assert re.search('<a href="[^"]*state=queued" aria-current="page">Waiting</a>', page)
+
+
+def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) -> None:
+    """A browser does not ask for nothing."""
+    assert "data-poll" not in browser.get("/").text
+    browser.post("/", data={"workload": "digits"})
+    assert "data-poll" in browser.get("/").text
+
+
+def test_an_empty_list_says_what_to_do(browser: TestClient) -> None:
+    """Instead of nothing."""
+    assert "No jobs yet. Start the first one" in browser.get("/").text
+
+
+@pytest.mark.parametrize("query", ["state=odd", "before=x", "limit=0", "odd=1"])
+def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> None:
+    """People get a page where programs get problem details."""
+    answer = browser.get(f"/?{query}")
+    assert answer.status_code == 422
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "The request does not fit the schema" in answer.text
+
+
+def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
+    """Each key sees its own."""
+    assert done.id not in browser.get("/").text
+    answer = browser.get(f"/tunings/{done.id}")
+    assert answer.status_code == 404
+    assert "There is no such job." in answer.text
