@@ -48,6 +48,8 @@ class Trial(Value):
     first_step_seconds: float | None = None
     wall_seconds: float = 0.0
     peak_memory: int = 0
+    work_seconds: tuple[float, ...] = ()
+    """Core seconds that each worker used for a step, in the order of the workers."""
     detail: str = ""
 
     @property

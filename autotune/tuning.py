@@ -48,6 +48,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     dataset_args: Mapping[str, Scalar] | None = None,
     callbacks_fn: FactoryLike | None = None,
     margin: float = 0.03,
+    diagnose: bool = True,
     seed: int = 0,
     out: str | Path | None = None,
     study: str | None = None,
@@ -82,6 +83,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         dataset_args: Fixed keyword arguments of the dataset factory.
         callbacks_fn: Returns a list of Keras callbacks that take part in every trial.
         margin: A gain below this share is not worth the trouble of distribution.
+        diagnose: Whether to keep a tenth of the budget to find out where the time of a step goes.
         seed: Of the search. Training inside the trials has a seed of its own.
         out: Folder for the files and the study; None keeps the study in a temporary folder, and
             `Recommendation.save` writes the files.
@@ -117,6 +119,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
                 max_trials=max_trials,
                 constraints=constraints,
                 margin=margin,
+                diagnose=diagnose,
                 seed=seed,
             ),
             out=Path(out) if out is not None else _temporary(),

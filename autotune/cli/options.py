@@ -54,6 +54,14 @@ Margin = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+Diagnose = Annotated[
+    bool,
+    typer.Option(
+        "--diagnose/--no-diagnose",
+        help="Keep a tenth of the budget to find out where the time of a step goes.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Resume = Annotated[
     bool,
     typer.Option("--resume", help="Go on with an interrupted study.", rich_help_panel=_SEARCH),

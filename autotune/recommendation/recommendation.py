@@ -6,8 +6,10 @@ from pathlib import Path
 
 from autotune.certificate import Certificate
 from autotune.config import Configuration
+from autotune.diagnose.diagnosis import Diagnosis
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.recommendation.alternative import Alternative
 from autotune.recommendation.output import write_files
 from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
@@ -44,7 +46,11 @@ class Recommendation(Value):
     """The training program, `train.py`: byte for byte the one that was timed."""
     launch: str | None
     """`launch.py`, which starts a gang of workers on this machine; None for one process."""
+    unchanged_batch: Alternative | None = None
+    """The fastest at the global batch of the defaults, where the recommended one has another."""
     trials: tuple[Trial, ...]
+    diagnosis: Diagnosis | None = None
+    """Where the time of a step goes; None if there was no time to find out."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

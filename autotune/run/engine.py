@@ -96,6 +96,8 @@ class TrialRequest:
     folder: Path
     """Does not exist yet; belongs to the engine until the run is over."""
     seed: int = 0
+    held: bool = False
+    """Whether the program gives every step the same batch, from memory."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -155,6 +157,8 @@ class RunResult:
     """From the request until nothing was left of it."""
     peak_memory: int = 0
     """Largest sum of resident bytes over all its processes, as sampled."""
+    work_seconds: tuple[float, ...] = ()
+    """Core seconds that each worker used for a step; empty where they did not all say."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
 

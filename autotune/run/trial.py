@@ -6,6 +6,7 @@ import time
 
 from autotune.run import events, memory, reasons
 from autotune.run.blame import Ending, Trouble, blame
+from autotune.run.efforts import Efforts
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch, Window
 from autotune.run.events import Event
 from autotune.run.forking import ForkServerDied
@@ -34,6 +35,7 @@ class Trial:
         self._watchdog = Watchdog(request.limits, self._begun)
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
+        self._efforts = Efforts(len(request.roles))
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
         self._lost_updates: float | None = None
@@ -53,6 +55,7 @@ class Trial:
         """Take in what the processes report."""
         for member, event in reports:
             self._note_trouble(member, event)
+            self._efforts.note(member, event)
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
             if ending:
                 return ending
@@ -140,6 +143,7 @@ class Trial:
             first_step_seconds=self._first_step_seconds,
             lost_updates=self._lost_updates,
             peak_memory=self._gauge.peak,
+            work_seconds=self._efforts.per_step(),
         )
 
     def _name(self, member: int) -> str:

@@ -37,9 +37,22 @@ class Pipeline(Value):
 
 
 def pipeline(
-    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, training: Training
+    configuration: Configuration,
+    dataset: Factory,
+    facts: WorkloadFacts,
+    training: Training,
+    *,
+    held: bool = False,
 ) -> Pipeline:
-    """Return how the program makes batches of the factory's examples."""
+    """Return how the program makes batches of the factory's examples.
+
+    Args:
+        configuration: Its settings of the input.
+        dataset: The factory.
+        facts: What is known of it.
+        training: How the program trains.
+        held: Whether every step gets the first batch again, from memory.
+    """
     apart = training == "coordinator"
     return Pipeline(
         parameter=_parameter(configuration, apart=apart),
@@ -49,7 +62,7 @@ def pipeline(
             _first(configuration, dataset, facts, apart=apart),
             *_share(configuration, apart=apart),
             *_options(configuration, apart=apart),
-            *_batches(configuration, facts, apart=apart),
+            *_batches(configuration, facts, apart=apart, held=held),
         ),
     )
 
@@ -137,13 +150,18 @@ def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
     yield "dataset = dataset.with_options(options)"
 
 
-def _batches(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> Iterator[str]:
+def _batches(
+    configuration: Configuration, facts: WorkloadFacts, *, apart: bool, held: bool
+) -> Iterator[str]:
     steps = ["dataset", "repeat()"]
     if configuration.cache == "memory":
         steps.insert(1, "cache()")
     if "batch_size" not in facts.dataset_takes:
         yield f"# Without the remainder, {_WHOLE[configuration.distributed and not apart]}."
         steps.append(f"batch({_batch(configuration, apart=apart)}, drop_remainder=True)")
+    if held:
+        yield "# The same batch again and again: what is timed is the step without its input."
+        steps += ["take(1)", "cache()", "repeat()"]
     chain = ".".join(steps)
     if configuration.prefetch == 0:
         yield f"return {chain}"

@@ -33,9 +33,22 @@ class Program(Value):
 
 
 def render(
-    configuration: Configuration, workload: Workload, facts: WorkloadFacts, machine: Machine
+    configuration: Configuration,
+    workload: Workload,
+    facts: WorkloadFacts,
+    machine: Machine,
+    *,
+    held: bool = False,
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
+
+    Args:
+        configuration: How it is distributed and fed.
+        workload: The factories.
+        facts: What they give.
+        machine: What it runs on.
+        held: Whether every step gets the first batch again, from memory: not to train with, but
+            to find out what the input takes.
 
     Raises:
         ConfigurationError: The strategy is unknown, or no factory takes one of the arguments.
@@ -49,7 +62,7 @@ def render(
         **_roles(configuration, machine),
         **_head(workload, configuration, training, setup),
         "setup": setup,
-        "pipeline": pipeline(configuration, workload.dataset, facts, training),
+        "pipeline": pipeline(configuration, workload.dataset, facts, training, held=held),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
     }

@@ -27,6 +27,14 @@ class Budget:
         # What the preparation took is nobody's share.
         self._prepared = self.elapsed
 
+    def without(self, seconds: float) -> Budget:
+        """Return the budget of those who may spend all but some seconds of this one."""
+        whole = self._options.seconds
+        if whole is None or not seconds:
+            return self
+        less = self._options.model_copy(update={"seconds": whole - seconds})
+        return Budget(less, self._now, self._began)
+
     @property
     def elapsed(self) -> float:
         """Seconds since the search began."""

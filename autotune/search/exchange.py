@@ -65,9 +65,24 @@ def exchange_workload(dense_gradient_bytes: int) -> Workload:
 
 
 def exchange_request(
-    configuration: Configuration, subject: Subject, folder: Path, limits: Limits = UNLIMITED
+    configuration: Configuration,
+    subject: Subject,
+    folder: Path,
+    limits: Limits = UNLIMITED,
+    *,
+    gradient_bytes: int | None = None,
 ) -> TrialRequest:
-    """Return the run that measures the exchange of a configuration's family."""
+    """Return the run that measures the exchange of a configuration's family.
+
+    Args:
+        configuration: Any one of it.
+        subject: What is trained.
+        folder: Of the run.
+        limits: Of its phases.
+        gradient_bytes: What to exchange; None: the workload's dense gradients.
+    """
+    if gradient_bytes is None:
+        gradient_bytes = subject.facts.dense_gradient_bytes
     bare = Configuration(
         strategy=configuration.strategy,
         workers=configuration.workers,
@@ -80,7 +95,7 @@ def exchange_request(
         per_replica_batch=1,
         cache="memory",
     )
-    workload = exchange_workload(subject.facts.dense_gradient_bytes)
+    workload = exchange_workload(gradient_bytes)
     # The element decides between Keras's fit and a loop, so it has to be the real one.
     facts = WorkloadFacts(
         model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
@@ -96,8 +111,8 @@ def exchange_request(
     )
 
 
-def exchange_seconds(engine: Engine, request: TrialRequest) -> float | None:
-    """Return the seconds of a step that only exchanges, or None if it could not be measured."""
+def step_seconds(engine: Engine, request: TrialRequest) -> float | None:
+    """Run a request, and return the seconds of its step, or None if it could not be measured."""
     result = engine.run(request, MeasureWatch(request.configuration.global_batch))
     start = settled_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:

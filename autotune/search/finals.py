@@ -158,7 +158,7 @@ class Finals:
         seed: Of the order within each round.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         runner: Runner,
         budget: Budget,

@@ -24,3 +24,5 @@ class Options(Value):
     margin: float = Field(default=MARGIN, ge=0)
     """A gain below this share is not worth the trouble of distribution."""
     seed: int = 0
+    diagnose: bool = True
+    """Whether to find out at the end where the time of a step goes."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import fmean
 
 from autotune.config import Configuration, axes, default_of
+from autotune.diagnose.sentences import limits, where_it_goes, where_it_pays
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
+from autotune.search.batch import learning_rate, unchanged_batch
 from autotune.search.bounds import PROOF
 from autotune.search.history import History
 from autotune.search.search import Findings
@@ -67,6 +70,7 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
         *_wrong(findings.history),
         *_distributed(findings),
         *_tuning(findings),
+        *_diagnosed(findings),
         *_proofs(findings.history),
         *_failures(findings.history),
         *_memory(findings.history, machine),
@@ -89,6 +93,22 @@ def _wrong(history: History) -> list[str]:
         for trial in history.trials
         if trial.outcome is Outcome.WRONG
     ]
+
+
+def _diagnosed(findings: Findings) -> Iterator[str]:
+    diagnosis = findings.diagnosis
+    if diagnosis is None:
+        return
+    takes = "num_parallel_calls" in findings.facts.dataset_takes
+    both = {"one device": diagnosis.one_device}
+    if diagnosis.distributed:
+        both[title(diagnosis.distributed.configuration)] = diagnosis.distributed
+    for name, found in both.items():
+        told = where_it_goes(found, name)
+        if told:
+            yield " ".join([told, *limits(found, takes_calls=takes)])
+    if diagnosis.break_even:
+        yield from where_it_pays(diagnosis.break_even, title(diagnosis.break_even.configuration))
 
 
 def _noise(history: History) -> str:
@@ -260,11 +280,17 @@ def _batch(findings: Findings, user_batch: int | None) -> list[str]:
     batch = chosen.per_replica_batch if apart else chosen.global_batch
     if user_batch is not None or batch == usual:
         return []
-    text = (
-        f"The global batch is {batch} instead of {usual}, which trains differently: scale the "
-        "learning rate and warm it up, or hold the batch fixed with --global-batch."
+    advice = learning_rate(findings.facts.optimizer, batch / usual)
+    found = [f"The global batch is {batch} instead of {usual}, which trains differently: {advice}."]
+    other = unchanged_batch(findings)
+    if other is None:
+        return [*found, f"--global-batch {usual} searches at the unchanged one."]
+    how = f"{title(other.configuration)}, {differences(other.configuration)}"
+    beside = (
+        f"At the unchanged global batch of {usual} the fastest that was tried ({how}) reaches "
+        f"{other.share:.0%} of that; --global-batch {usual} searches there alone."
     )
-    return [text]
+    return [*found, beside]
 
 
 def _twin(findings: Findings) -> list[str]:

@@ -18,7 +18,7 @@ from autotune.script import render
 from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
 from autotune.search.events import Observer, Preparing, TrialEnded, TrialStarted
-from autotune.search.exchange import exchange_request, exchange_seconds
+from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
@@ -101,15 +101,24 @@ class Runner:
             noise=self._noise(reference),
             left=lambda: self._budget.left,
         )
-        result = self._engine.run(self._request(configuration, number), watch)
+        folder = self._folder / f"{number:04d}"
+        # A trial that was interrupted leaves its folder and no record.
+        shutil.rmtree(folder, ignore_errors=True)
+        result = self._engine.run(self._request(configuration, folder), watch)
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             reason = "the budget ended before its speed was known"
             result = replace(result, outcome=Outcome.UNSTEADY, reason=reason)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
-    def exchange_seconds(self, configuration: Configuration) -> float | None:
+    def exchange_seconds(
+        self, configuration: Configuration, *, gradient_bytes: int | None = None
+    ) -> float | None:
         """Measure how long the replicas of a configuration need to exchange their gradients.
+
+        Args:
+            configuration: The one.
+            gradient_bytes: What they exchange; None: the workload's dense gradients.
 
         Returns:
             Seconds of a step that does nothing else; None if it could not be measured.
@@ -119,9 +128,27 @@ class Runner:
         limits = _within(self._budget.left)
         with tempfile.TemporaryDirectory() as folder:
             request = exchange_request(
-                configuration, self.subject, Path(folder) / "exchange", limits
+                configuration,
+                self.subject,
+                Path(folder) / "exchange",
+                limits,
+                gradient_bytes=gradient_bytes,
             )
-            return exchange_seconds(self._engine, request)
+            return step_seconds(self._engine, request)
+
+    def step_seconds(self, configuration: Configuration, *, held: bool) -> float | None:
+        """Measure the step of a configuration without keeping it as a trial.
+
+        Args:
+            configuration: What to run.
+            held: Whether every step gets the same batch, from memory.
+
+        Returns:
+            Seconds of a step; None if it could not be measured.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            request = self._request(configuration, Path(folder) / "run", held=held)
+            return step_seconds(self._engine, request)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.
@@ -181,12 +208,11 @@ class Runner:
     def _noise(self, reference: Sequence[float]) -> Noise | None:
         return self.history.noise if reference else None
 
-    def _request(self, configuration: Configuration, number: int) -> TrialRequest:
+    def _request(
+        self, configuration: Configuration, folder: Path, *, held: bool = False
+    ) -> TrialRequest:
         subject = self.subject
-        program = render(configuration, subject.workload, subject.facts, subject.machine)
-        folder = self._folder / f"{number:04d}"
-        # A trial that was interrupted leaves its folder and no record.
-        shutil.rmtree(folder, ignore_errors=True)
+        program = render(configuration, subject.workload, subject.facts, subject.machine, held=held)
         return TrialRequest(
             configuration=configuration,
             script=program.train,
@@ -194,6 +220,7 @@ class Runner:
             roles=strategy(configuration.strategy).roles(configuration, subject.machine),
             folder=folder,
             seed=SCRIPT_SEED,
+            held=held,
             limits=_within(self._budget.left),
         )
 
@@ -224,6 +251,7 @@ def trial_of(
         lost_updates=result.lost_updates,
         wall_seconds=result.wall_seconds,
         peak_memory=result.peak_memory,
+        work_seconds=result.work_seconds,
         detail=result.detail,
     )
 

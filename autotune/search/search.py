@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from autotune.certificate import Certificate
 from autotune.config import Configuration
+from autotune.diagnose.diagnosis import Diagnosis
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
@@ -33,6 +34,7 @@ from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
 from autotune.search.yardstick import find_yardstick
 from autotune.space import Candidates
+from autotune.workload import WorkloadFacts
 
 EXCHANGE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
@@ -57,11 +59,14 @@ class Findings:
     """Throughput of the recommended configuration in the finals."""
     over_default: Interval | None
     history: History
+    facts: WorkloadFacts
     distributable: int
     """Distributed configurations that can run."""
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
     interrupted: bool
+    diagnosis: Diagnosis | None = None
+    """Where the time of a step goes; found out last, if there is time."""
 
 
 class Search:
@@ -253,6 +258,7 @@ class Search:
             examples_per_second=finals.throughput(recommended) if finals else None,
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
+            facts=self._runner.subject.facts,
             distributable=len(self._distributed),
             certificate=self._certification.of(recommended),
             interrupted=interrupted,

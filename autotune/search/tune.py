@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autotune.measure import Interval, expectation
 from autotune.past.session import session_of
@@ -12,11 +12,14 @@ from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Meter, remark, warning
 from autotune.script import render
+from autotune.search.batch import unchanged_batch
 from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
 from autotune.search.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.search.host import NO_HOST, Host
+from autotune.search.inquiry import Inquiry, kept_for_inquiry
 from autotune.search.lock import Claim, claims
+from autotune.search.options import Options
 from autotune.search.plan import Plan, plan
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
@@ -82,7 +85,8 @@ def tune(
         kept = tuple(study.trials)
         observer(Planned(prepared.plan, kept))
         _warn(meter, observer)
-        budget = Budget(request.options, engine.now, began)
+        whole = Budget(request.options, engine.now, began)
+        budget = whole.without(_kept_back(request.options))
         folder = request.out / "trials" / study.name
         if str(prepared.start):
             observer(Notice(str(prepared.start)))
@@ -100,6 +104,9 @@ def tune(
         )
         try:
             findings = search.run()
+            if request.options.diagnose and not findings.interrupted:
+                diagnosis = Inquiry(runner, whole, observer).run(findings)
+                findings = replace(findings, diagnosis=diagnosis)
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
@@ -110,6 +117,13 @@ def tune(
             study.flush()
     past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))
     return result
+
+
+def _kept_back(options: Options) -> float:
+    """Return the seconds that the search leaves for the diagnosis."""
+    if options.seconds is None or not options.diagnose:
+        return 0.0
+    return kept_for_inquiry(options.seconds)
 
 
 def _warn(meter: Meter, observer: Observer) -> None:
@@ -182,6 +196,10 @@ def _recommendation(
         verdict=decision.verdict,
         summary=summary(findings, request.options.margin),
         reasons=reasons(findings, request.options.constraints.global_batch, subject.machine),
+        diagnosis=findings.diagnosis,
+        unchanged_batch=None
+        if request.options.constraints.global_batch
+        else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,
         speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
         one_device=findings.yardstick,

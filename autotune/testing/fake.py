@@ -48,6 +48,7 @@ class FakeEngine:
 
     Args:
         speed: The truth about each configuration.
+        held: The same with its input held in memory; None: the input takes no time.
         between: Standard deviation of log(rate) between runs.
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
@@ -61,6 +62,7 @@ class FakeEngine:
         self,
         speed: Speed,
         *,
+        held: Speed | None = None,
         between: float = 0.05,
         within: float = 0.03,
         start: float = 1.0,
@@ -70,6 +72,7 @@ class FakeEngine:
         seed: int = 0,
     ) -> None:
         self._speed = speed
+        self._held = held or speed
         self._between = between
         self._within = within
         self._start = start
@@ -103,7 +106,8 @@ class FakeEngine:
         request.folder.mkdir(parents=True)
         began = self._time
         self._time += self._start * len(request.roles)
-        truth = self._speed(request.configuration)
+        speed = self._held if request.held else self._speed
+        truth = speed(request.configuration)
         if isinstance(truth, Ending):
             return RunResult(
                 outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began

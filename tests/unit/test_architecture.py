@@ -28,7 +28,7 @@ LAYERS = (
     {"script"},
     {"run"},
     {"measure"},
-    {"trial", "certificate"},
+    {"trial", "certificate", "diagnose"},
     {"past", "recommendation", "certify"},
     {"search"},
     {"testing", "verification"},

@@ -28,15 +28,23 @@ class Clock:
     Args:
         report: Where events go.
         now: A monotonic clock in seconds.
+        worked: Tells the seconds for which the process has used a core, of all cores together.
     """
 
-    def __init__(self, report: EventWriter, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        report: EventWriter,
+        now: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.process_time,
+    ) -> None:
         self._report = report
         self._now = now
+        self._worked = worked
         self._lock = threading.Lock()
         self._total = 0
         self._steps = 0
         self._since = 0.0
+        self._worked_before = 0.0
         self._begun = False
         self._failed = False
 
@@ -62,14 +70,18 @@ class Clock:
         self._wait_for_device(logs)
         now = self._now()
         self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
-        self._since, self._steps = now, 0
+        self._begin_window(now)
 
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
-        now = self._now()
+        now, work = self._now(), self._worked() - self._worked_before
         lost = {"lost": _read(logs[LOST])} if logs and LOST in logs else {}
-        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since, **lost)
-        self._since, self._steps = now, 0
+        seconds = now - self._since
+        self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **lost)
+        self._begin_window(now)
+
+    def _begin_window(self, now: float) -> None:
+        self._since, self._steps, self._worked_before = now, 0, self._worked()
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
         """Read a number that the batch has computed, and see whether it is one."""

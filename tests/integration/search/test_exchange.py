@@ -9,7 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.run.local import LocalEngine
-from autotune.search.exchange import exchange_request, exchange_seconds, exchange_workload
+from autotune.search.exchange import exchange_request, exchange_workload, step_seconds
 from autotune.search.subject import Subject
 from autotune.workload import WorkloadFacts
 
@@ -35,6 +35,6 @@ def test_replicas_exchange(
     """Replicas of one process, and workers of a gang, exchange any number of gradients."""
     facts = WorkloadFacts(dense_gradient_bytes=size)
     subject = Subject(workload=exchange_workload(size), facts=facts, machine=engine.machine())
-    seconds = exchange_seconds(engine, exchange_request(configuration, subject, tmp_path / "run"))
+    seconds = step_seconds(engine, exchange_request(configuration, subject, tmp_path / "run"))
     assert seconds is not None
     assert seconds > 0

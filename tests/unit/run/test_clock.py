@@ -49,7 +49,7 @@ def time() -> Time:
 
 @pytest.fixture
 def clock(report: Report, time: Time) -> Clock:
-    clock = Clock(report, time)
+    clock = Clock(report, time, worked=lambda: 2 * time.now)
     clock.begin()
     return clock
 
@@ -74,6 +74,7 @@ def test_a_window_is_as_long_as_it_must_be(clock: Clock, report: Report, time: T
     assert report.events[-1][1] == {
         "steps": 24,
         "seconds": pytest.approx(SHORTEST_WINDOW * 1.2),
+        "work": pytest.approx(SHORTEST_WINDOW * 2.4),
     }
 
 
@@ -126,7 +127,7 @@ def test_the_device_is_waited_for_before_the_time_is_taken(
 
     step(clock, time, 1.0)
     step(clock, time, 1.0, loss=Lazy())
-    assert report.events[-1] == ("window", {"steps": 1, "seconds": 6.0})
+    assert report.events[-1] == ("window", {"steps": 1, "seconds": 6.0, "work": 12.0})
 
 
 def test_threads_lose_no_steps(clock: Clock, report: Report, time: Time) -> None:

@@ -1,0 +1,83 @@
+"""From which batch, or with which network, distribution would pay."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.diagnose.break_even import break_even
+from autotune.diagnose.experiment import Experiment
+from autotune.diagnose.timing import Timing
+from autotune.measure import Interval
+
+FIXED, EACH, BATCH = 0.001, 1e-4, 64
+"""Seconds of a step whatever its batch, and for each example."""
+QUIET = 0.001
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=BATCH)
+WORKERS = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=BATCH, shard_policy="data"
+)
+
+
+def batch(*, exchange: float, crowding: float = 1.0, noise: float = QUIET) -> Interval | None:
+    seconds = {
+        Experiment.HELD: FIXED + crowding * EACH * BATCH + exchange,
+        Experiment.ALONE: FIXED + EACH * BATCH,
+        Experiment.HALF: FIXED + EACH * BATCH / 2,
+        Experiment.EXCHANGE: exchange,
+    }
+    found = {name: Timing(seconds=each) for name, each in seconds.items()}
+    result = break_even(MIRRORED, found, gradient_bytes=10**6, noise=noise)
+    assert result is not None
+    return result.batch
+
+
+def test_it_pays_from_where_the_saved_work_repays_the_exchange() -> None:
+    """Two replicas that do not crowd each other save a batch's work, and pay the exchange."""
+    found = batch(exchange=0.010)
+    assert found is not None
+    assert found.value == pytest.approx(0.010 / EACH, rel=0.02)
+    assert found.low < found.value < found.high
+
+
+def test_crowded_replicas_need_more() -> None:
+    """With half of the work lost to each other, the batch has to be twice as large."""
+    found = batch(exchange=0.010, crowding=1.5)
+    assert found is not None
+    assert found.value == pytest.approx(0.010 / EACH / 0.5, rel=0.05)
+
+
+@pytest.mark.parametrize(("exchange", "crowding"), [(0.010, 2.1), (1.0, 1.0)])
+def test_where_it_never_pays_no_batch_is_told(exchange: float, crowding: float) -> None:
+    """Replicas that take all from each other never pay, nor does an exchange of a second."""
+    assert batch(exchange=exchange, crowding=crowding) is None
+
+
+def test_noise_widens_the_interval() -> None:
+    """What is not known well is not told as if it were."""
+    sure, unsure = batch(exchange=0.005), batch(exchange=0.005, noise=0.05)
+    assert sure is not None
+    assert unsure is not None
+    assert unsure.high / unsure.low > 2 * sure.high / sure.low
+
+
+def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> None:
+    """A ring of two moves as many bytes as there are gradients, past its latency."""
+    seconds = {
+        Experiment.HELD: 0.1,
+        Experiment.ALONE: FIXED + EACH * BATCH,
+        Experiment.HALF: FIXED + EACH * BATCH / 2,
+        Experiment.EXCHANGE: 0.05,
+        Experiment.LATENCY: 0.002,
+    }
+    found = {name: Timing(seconds=each) for name, each in seconds.items()}
+    result = break_even(WORKERS, found, gradient_bytes=10**6, noise=QUIET)
+    assert result is not None
+    assert result.bandwidth is not None
+    assert result.bandwidth.value == pytest.approx(10**6 / (EACH * BATCH - 0.002), rel=0.03)
+
+
+def test_a_missing_experiment_is_no_answer() -> None:
+    """Nothing is guessed."""
+    held = {Experiment.HELD: Timing(seconds=1.0)}
+    assert break_even(MIRRORED, held, gradient_bytes=1, noise=QUIET) is None

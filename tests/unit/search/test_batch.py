@@ -1,0 +1,47 @@
+"""A recommendation with another global batch says what that means, and what there is without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from autotune.recommendation import Recommendation
+from autotune.search.batch import learning_rate
+
+from .conftest import speed
+
+Tuner = Callable[..., Recommendation]
+
+
+def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> None:
+    """The larger batch wins, and the best with the user's own stands beside it."""
+    result = tuner(speed(distributed=0.5))
+    other = result.unchanged_batch
+    assert result.config.global_batch == 256
+    assert other is not None
+    assert other.configuration.global_batch == 32
+    assert other.configuration.steps_per_execution == 8
+    assert other.share == pytest.approx(8**-0.3, rel=0.15)
+    assert any("unchanged global batch of 32" in each for each in result.reasons)
+
+
+def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
+    """Whoever asks for a batch is told nothing of others."""
+    result = tuner(speed(), options={"constraints": {"global_batch": 128}})
+    assert result.unchanged_batch is None
+    assert not any("trains differently" in each for each in result.reasons)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "times", "words"),
+    [
+        ("SGD", 4, "multiplied by about 4 "),
+        ("Adam", 4, "multiplied by about 2 "),
+        ("", 16, "of the optimizer is multiplied by about 4 "),
+        ("SGD", 0.5, "divided by about 2"),
+    ],
+)
+def test_the_learning_rate_follows_the_batch(optimizer: str, times: float, words: str) -> None:
+    """In proportion with SGD, by the square root with Adam and its relatives."""
+    assert words in learning_rate(optimizer, times)
