@@ -33,8 +33,6 @@ class Decision(Value):
     """Its throughput as a multiple of the best single device's."""
     rounds: int = 0
     """Rounds in which both were measured."""
-    doubted: bool = False
-    """Whether it beat the yardstick, and another single device may be as fast as it."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
