@@ -233,7 +233,7 @@ class Finals:
         rivals = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
         found = decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
         if found.verdict is Verdict.DISTRIBUTE and self._doubts(found.challenger):
-            return found.model_copy(update={"verdict": Verdict.UNDECIDED, "doubted": True})
+            return found.model_copy(update={"verdict": Verdict.UNDECIDED})
         return found
 
     @property

@@ -59,12 +59,8 @@ class Outlook:
 
         By what all runs together let expect, because the best of many noisy figures is luck.
         """
-        measured = self._history.ranked(distributed=distributed)
-        mine = [each for each in measured if each in self._surrogate]
-        if not mine:
-            return []
-        expected = self._surrogate.believe(self._shown(), mine).mean
-        return [mine[i] for i in np.argsort(-expected, kind="stable")]
+        expected = self.expected(distributed=distributed)
+        return sorted(expected, key=lambda each: -expected[each].log_rate)
 
     def expected(self, *, distributed: bool) -> dict[Configuration, Seen]:
         """Return what all exploring runs together let expect of what was measured."""

@@ -35,8 +35,6 @@ class Decision(Value):
     """Rounds in which both were measured."""
     certified: bool = True
     """Whether somebody has looked into a challenger that would win."""
-    doubted: bool = False
-    """Whether it beat the yardstick, and another single device may be as fast as it."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
