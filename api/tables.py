@@ -76,6 +76,8 @@ class JobRow(Base, table=True):
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
+    short_recommendation: str | None = Field(default=None, sa_type=Text)
+    """The recommendation without its trials."""
 
 
 class AttemptRow(Base, table=True):

@@ -20,6 +20,7 @@ from autotune.api.store.advance import (
 from autotune.api.store.clock import Now, live
 from autotune.api.store.database import Database
 from autotune.api.store.leases import free, is_attempt, is_current
+from autotune.api.store.shortened import without_trials
 from autotune.api.tables import attempts, jobs, trials
 from autotune.api.values import Birth, Grip, Outcome, Remains
 from autotune.config import Configuration
@@ -97,10 +98,12 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, grip, FINISHED)
         ended = Ended(state=to, summary=outcome.summary, reason=outcome.reason)
+        found = outcome.recommendation
         columns: dict[str, Cell] = {
             "ended_at": Now(),
             "expires_at": None,
             **outcome.model_dump(exclude={"state"}),
+            "short_recommendation": found and without_trials(found),
         }
         advance_held(connection, grip, Step(to=to, happenings=[ended], columns=columns))
     return to

@@ -13,7 +13,6 @@ from autotune.api.states import State
 from autotune.api.store.advance import happening
 from autotune.api.store.clock import Now
 from autotune.api.store.database import Database
-from autotune.api.store.shortened import WithoutTrials
 from autotune.api.tables import attempts, events, jobs, trials
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
 from autotune.recommendation import Recommendation
@@ -46,9 +45,7 @@ _JOB = _OfOneJob(select(*_COLUMNS))
 _EXISTS = _OfOneJob(select(jobs.c.id))
 _ENDING = _OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
 _SHORT_ENDING = _OfOneJob(
-    select(
-        jobs.c.state, WithoutTrials(jobs.c.recommendation).label("recommendation"), jobs.c.trials
-    )
+    select(jobs.c.state, jobs.c.short_recommendation.label("recommendation"), jobs.c.trials)
 )
 _RECORDS = _OfOneJob(
     select(trials.c.record)

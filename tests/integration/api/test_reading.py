@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from sqlalchemy import update
 
-from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.errors import NoRecommendation, NotFound
 from autotune.api.jobs import Jobs
@@ -16,6 +14,7 @@ from autotune.api.store import attempts, leases
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Job, Post
+from autotune.api.values import Outcome as Ending
 from autotune.config import Configuration
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
@@ -41,16 +40,15 @@ def trial(number: int) -> Trial:
 def test_a_recommendation_is_told_without_its_trials(
     jobs: Jobs, job: Job, database: Database
 ) -> None:
-    """The database takes them out, and leaves everything else as it was."""
+    """They are taken out when the job ends, and everything else is left as it was."""
     with pytest.raises(NoRecommendation):
         jobs.short_recommendation(job.id, "me")
+    claimed = leases.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    assert claimed is not None
     kept = '{"margin": 0.05, "over_default": null, "trials": [{"number": 0}], "summary": "é"}'
-    values = {"recommendation": kept, "trials": 1, "state": "done"}
-    with database.writing() as connection:
-        connection.execute(update(tables.jobs).where(tables.jobs.c.id == job.id).values(values))
-    told, count = jobs.short_recommendation(job.id, "me")
+    attempts.finish(database, claimed.grip, Ending(state=State.DONE, recommendation=kept))
+    told, _ = jobs.short_recommendation(job.id, "me")
     assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}
-    assert count == 1
     with pytest.raises(NotFound):
         jobs.short_recommendation(job.id, "somebody else")
 
