@@ -230,10 +230,10 @@ class Finals:
         if self._rivals and not sound:
             return Decision(verdict=Verdict.UNDECIDED)
         # Who lost too early to be compared round by round has lost all the same.
-        rivals = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
-        found = decide(self.yardstick, rivals, self._rates, self._noise, self._margin, share)
-        if found.verdict is Verdict.DISTRIBUTE and self._doubts(found.challenger):
-            return found.model_copy(update={"verdict": Verdict.UNDECIDED})
+        compared = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
+        found = decide(self.yardstick, compared, self._rates, self._noise, self._margin, share)
+        if found.verdict is Verdict.DISTRIBUTE and (rivals := self._doubts(found.challenger)):
+            return found.model_copy(update={"verdict": Verdict.UNDECIDED, "rival": rivals[0]})
         return found
 
     @property

@@ -157,6 +157,12 @@ def _undecided(findings: Findings) -> str:
         )
     if decision.gain is None:
         return f"Undecided: {_why_uncompared(findings)}; stay on one device."
+    if decision.rival is not None:
+        return (
+            f"Undecided after {decision.rounds} rounds: it is {factor(decision.gain)} as fast as "
+            f"one device, but another setting of one device may do as well "
+            f"({differences(decision.rival)}); give a larger budget."
+        )
     if decision.gain.low > 1:
         return (
             f"Undecided after {decision.rounds} rounds: a gain is likely "

@@ -35,6 +35,8 @@ class Decision(Value):
     """Rounds in which both were measured."""
     certified: bool = True
     """Whether somebody has looked into a challenger that would win."""
+    rival: Configuration | None = None
+    """Another single device that may be as fast as a challenger that beat the yardstick."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
