@@ -19,6 +19,8 @@ import pytest
 HERE = Path(__file__).parent
 GOLDEN = HERE.parents[1] / "unit" / "script" / "golden"
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+HANGS = 800
+"""Seconds after which a program hangs rather than being slow."""
 STEPS = ["--epochs", "2", "--steps-per-epoch", "8"]
 
 ALONE = [
@@ -96,7 +98,7 @@ def start(folder: Path, *command: str | Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=150,
+        timeout=HANGS,
         check=False,
     )
     assert result.returncode == 0, result.stdout

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
 ALONE = (
     *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
