@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli.consoles import notices, put
 from autotune.cli.text import write_text
+
+if TYPE_CHECKING:
+    from autotune.script import Frozen
 
 
 def script(
@@ -25,21 +28,38 @@ def script(
         Path | None,
         typer.Option(metavar="FILE", help="Write the program here instead of to stdout."),
     ] = None,
+    freeze_autotune: Annotated[
+        bool,
+        typer.Option(
+            "--freeze-autotune",
+            help="Write the numbers that tf.data's AUTOTUNE settled on in place of AUTOTUNE.",
+        ),
+    ] = False,
 ) -> None:
     """Render the training program of a saved configuration again."""
     # Rendering needs most of autotune, which would make every other command start slower.
     from autotune.recommendation import load_configuration
-    from autotune.script import render
+    from autotune.script import freeze, render
 
     saved = load_configuration(config)
-    program = render(saved.configuration, saved.workload, saved.facts, saved.machine)
+    frozen = freeze(saved.configuration, saved.automatic) if freeze_autotune else None
+    configuration = frozen.configuration if frozen else saved.configuration
+    program = render(configuration, saved.workload, saved.facts, saved.machine, frozen=frozen)
     if out:
         write_text(out, program.train)
     else:
         put(program.train)
+    if frozen:
+        notices().print(_told(frozen))
     if program.launch:
         processes = saved.configuration.processes
         notices().print(
             f"It trains as one of {processes} processes. The launch.py that `autotune tune` wrote "
             "starts them, if this program is saved as train.py beside it."
         )
+
+
+def _told(frozen: Frozen) -> str:
+    numbers = ", ".join(f"{name} {number}" for name, number in frozen.numbers.items())
+    what = f"Frozen: {numbers}." if numbers else "It leaves nothing to AUTOTUNE that is known."
+    return f"{what} {frozen.left}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
@@ -64,6 +65,8 @@ class Recommendation(Value):
     interrupted: bool = False
     certificate: Certificate | None = None
     """What was checked of a distributed configuration before it could win."""
+    automatic: Automatic | None = None
+    """What tf.data's AUTOTUNE settled on in a run of its own; None without the time for it."""
 
     def saved(self) -> SavedConfiguration:
         """Return what `config.yaml` holds."""
@@ -79,6 +82,7 @@ class Recommendation(Value):
             distributed_speedup=self.distributed_speedup,
             margin=self.margin,
             certificate=self.certificate,
+            automatic=self.automatic,
             workload=self.workload,
             facts=self.facts,
             machine=self.machine,

@@ -12,6 +12,7 @@ import tomli_w
 import yaml
 from pydantic import ValidationError
 
+from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError
@@ -48,6 +49,8 @@ class SavedConfiguration(Value):
     """A gain below this share is not worth the trouble of distribution."""
     certificate: Certificate | None = None
     """What was checked of a distributed configuration; None in a file of before."""
+    automatic: Automatic | None = None
+    """What AUTOTUNE settled on; None where it was not read out."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autotune.automatic import Automatic
 from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
@@ -24,6 +25,8 @@ class ResultDocument(Value):
     speedup: Interval
     distributed_speedup: Interval | None
     over_default: Interval | None
+    automatic: Automatic | None = None
+    """What tf.data's AUTOTUNE settled on; null where it was not read out."""
     interrupted: bool
     seconds: float
     study: str

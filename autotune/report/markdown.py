@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autotune.automatic import Automatic
+from autotune.owner import Owner
 from autotune.recommendation import Recommendation
 from autotune.report.result import FAILURES
 from autotune.report.standing import Row, Standing
 from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
 from autotune.trial import Trial
 
+OWNERS = {
+    Owner.PREFETCH: "the program (prefetch)",
+    Owner.NUM_PARALLEL_CALLS: "the program (num_parallel_calls)",
+    Owner.FACTORY: "dataset_fn",
+    Owner.TENSORFLOW: "TensorFlow itself",
+    Owner.UNKNOWN: "cannot be told",
+}
+"""Who left a number to AUTOTUNE."""
 _SPECIAL = "\\`*_{}[]<>()#+!|~"
 
 
@@ -24,6 +34,9 @@ def _lines(result: Recommendation) -> Iterator[str]:
     yield from (f"- {_plain(each)}" for each in result.reasons)
     yield from ("", "## Configurations", "")
     yield from _configurations(result)
+    if result.automatic and result.automatic.choices:
+        yield from ("", "## What AUTOTUNE settled on", "")
+        yield from _automatic(result.automatic)
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     if failed:
         yield from ("", "## Failed trials", "")
@@ -45,6 +58,23 @@ def _cells(row: Row, result: Recommendation) -> tuple[str, ...]:
     kind = "finalist" if row.final else str(row.outcome)
     how = "**recommended**" if row.configuration == result.config else kind
     return _plain(in_short(row.configuration)), rate_with_error(row.rate), share(row.share), how
+
+
+def _automatic(automatic: Automatic) -> Iterator[str]:
+    rows = (
+        (
+            _plain(each.stage),
+            _plain(each.parameter),
+            str(each.value),
+            each.unit,
+            _plain(OWNERS[each.owner]),
+            ", ".join(map(str, each.readings)),
+            str(each.worker),
+        )
+        for each in automatic.choices
+    )
+    head = ("stage", "parameter", "value", "unit", "left to it by", "readings", "worker")
+    yield from _table(head, rows)
 
 
 def _failures(failed: Iterable[Trial]) -> Iterator[str]:

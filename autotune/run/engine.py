@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
 
+from autotune.automatic import Automatic
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
@@ -98,6 +99,8 @@ class TrialRequest:
     seed: int = 0
     held: bool = False
     """Whether the program gives every step the same batch, from memory."""
+    reads_out: bool = False
+    """Whether the run tells what AUTOTUNE chooses, which takes it time: it is none to be timed."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -161,6 +164,8 @@ class RunResult:
     """Core seconds that each worker used for a step; empty where they did not all say."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
+    automatic: Automatic | None = None
+    """What AUTOTUNE chose, where the request has asked for it."""
 
 
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})

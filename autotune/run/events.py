@@ -24,6 +24,7 @@ NAN = "nan"
 ERROR = "error"
 FINISHED = "finished"
 DOING = "doing"
+READ_OUT = "read_out"
 
 
 class EventWriter:

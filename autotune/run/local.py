@@ -63,7 +63,8 @@ class LocalEngine:
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        return self._run(request, watch, _prepare(request), "train")
+        task = "read out" if request.reads_out else "train"
+        return self._run(request, watch, _prepare(request), task)
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""

@@ -12,6 +12,7 @@ from autotune.run.events import Event
 from autotune.run.forking import ForkServerDied
 from autotune.run.gang import POLL, Gang, Report
 from autotune.run.memory import MemoryGauge
+from autotune.run.read_out import automatic_of
 from autotune.run.watchdog import Watchdog
 
 
@@ -36,6 +37,7 @@ class Trial:
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
         self._efforts = Efforts(len(request.roles))
+        self._read_out: list[Report] = []
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
         self._lost_updates: float | None = None
@@ -56,6 +58,8 @@ class Trial:
         for member, event in reports:
             self._note_trouble(member, event)
             self._efforts.note(member, event)
+            if event["event"] == events.READ_OUT:
+                self._read_out.append(Report(member, event))
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
             if ending:
                 return ending
@@ -144,6 +148,7 @@ class Trial:
             lost_updates=self._lost_updates,
             peak_memory=self._gauge.peak,
             work_seconds=self._efforts.per_step(),
+            automatic=automatic_of(self._read_out) if self._request.reads_out else None,
         )
 
     def _name(self, member: int) -> str:

@@ -1,5 +1,6 @@
 """The program that a configuration stands for: plain TensorFlow, without autotune."""
 
+from autotune.script.frozen import Frozen, freeze
 from autotune.script.program import Program, render
 
-__all__ = ["Program", "render"]
+__all__ = ["Frozen", "Program", "freeze", "render"]

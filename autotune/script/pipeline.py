@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.config import Configuration, CountOrAuto
+from autotune.owner import Owner
+from autotune.script.frozen import Frozen
 from autotune.script.text import call, literal
 from autotune.strategies import Training
 from autotune.value import Value
@@ -43,6 +45,7 @@ def pipeline(
     training: Training,
     *,
     held: bool = False,
+    frozen: Frozen | None = None,
 ) -> Pipeline:
     """Return how the program makes batches of the factory's examples.
 
@@ -52,6 +55,7 @@ def pipeline(
         facts: What is known of it.
         training: How the program trains.
         held: Whether every step gets the first batch again, from memory.
+        frozen: What stands in the configuration in place of AUTOTUNE, if anything does.
     """
     apart = training == "coordinator"
     return Pipeline(
@@ -59,10 +63,13 @@ def pipeline(
         summary=_summary(configuration, apart=apart),
         lines=(
             *_context(configuration, dataset, facts, apart=apart),
+            *(frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else ()),
             _first(configuration, dataset, facts, apart=apart),
+            *(frozen.comment_on_the_rest() if frozen else ()),
             *_share(configuration, apart=apart),
             *_options(configuration, apart=apart),
             *_batches(configuration, facts, apart=apart, held=held),
+            *_prefetch(configuration, frozen),
         ),
     )
 
@@ -163,11 +170,13 @@ def _batches(
         yield "# The same batch again and again: what is timed is the step without its input."
         steps += ["take(1)", "cache()", "repeat()"]
     chain = ".".join(steps)
-    if configuration.prefetch == 0:
-        yield f"return {chain}"
-        return
-    yield f"dataset = {chain}"
-    yield f"return dataset.prefetch({_automatic(configuration.prefetch)})"
+    yield f"dataset = {chain}" if configuration.prefetch else f"return {chain}"
+
+
+def _prefetch(configuration: Configuration, frozen: Frozen | None) -> Iterator[str]:
+    if configuration.prefetch:
+        yield from frozen.comment(Owner.PREFETCH) if frozen else ()
+        yield f"return dataset.prefetch({_automatic(configuration.prefetch)})"
 
 
 def _automatic(value: CountOrAuto) -> str:

@@ -11,6 +11,7 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.script.factories import Preamble, preamble
+from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, pipeline
 from autotune.script.text import WIDTH, call, count, literal, paragraph
@@ -39,6 +40,7 @@ def render(
     machine: Machine,
     *,
     held: bool = False,
+    frozen: Frozen | None = None,
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
 
@@ -49,6 +51,7 @@ def render(
         machine: What it runs on.
         held: Whether every step gets the first batch again, from memory: not to train with, but
             to find out what the input takes.
+        frozen: Says of the configuration which numbers in it took AUTOTUNE's place.
 
     Raises:
         ConfigurationError: The strategy is unknown, or no factory takes one of the arguments.
@@ -62,7 +65,9 @@ def render(
         **_roles(configuration, machine),
         **_head(workload, configuration, training, setup),
         "setup": setup,
-        "pipeline": pipeline(configuration, workload.dataset, facts, training, held=held),
+        "pipeline": pipeline(
+            configuration, workload.dataset, facts, training, held=held, frozen=frozen
+        ),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
     }

@@ -15,6 +15,7 @@ from autotune.run.engine import Outcome
 from autotune.search.batch import learning_rate, unchanged_batch
 from autotune.search.bounds import PROOF
 from autotune.search.history import History
+from autotune.search.numbers import settled
 from autotune.search.search import Findings
 from autotune.search.seen import seen
 from autotune.strategies import strategy
@@ -71,6 +72,7 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
         *_distributed(findings),
         *_tuning(findings),
         *_diagnosed(findings),
+        *settled(findings.automatic),
         *_proofs(findings.history),
         *_failures(findings.history),
         *_memory(findings.history, machine),

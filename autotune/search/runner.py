@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.certify import Candidate, certify
 from autotune.config import Configuration
@@ -22,13 +23,16 @@ from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
-from autotune.search.watches import MeasureWatch
+from autotune.search.watches import MeasureWatch, read_out_watch
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
 
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
+
+
+NOT_OFFERED = "What runs the trials does not tell what AUTOTUNE has chosen."
 
 
 class Keeper(Protocol):
@@ -149,6 +153,15 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_seconds(self._engine, request)
+
+    def read_out(self, configuration: Configuration) -> Automatic:
+        """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""
+        with tempfile.TemporaryDirectory() as folder:
+            request = self._request(configuration, Path(folder) / "run")
+            result = self._engine.run(replace(request, reads_out=True), read_out_watch)
+        if result.outcome is not Outcome.MEASURED:
+            return Automatic(why_not=f"The run that reads it out {result.outcome}: {result.reason}")
+        return result.automatic or Automatic(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -21,6 +21,7 @@ from autotune.search.inquiry import Inquiry, kept_for_inquiry
 from autotune.search.lock import Claim, claims
 from autotune.search.options import Options
 from autotune.search.plan import Plan, plan
+from autotune.search.read_out import ReadOut
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
 from autotune.search.runner import Runner
@@ -105,8 +106,7 @@ def tune(
         try:
             findings = search.run()
             if request.options.diagnose and not findings.interrupted:
-                diagnosis = Inquiry(runner, whole, observer).run(findings)
-                findings = replace(findings, diagnosis=diagnosis)
+                findings = _looked_into(findings, runner, whole, observer)
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
@@ -117,6 +117,15 @@ def tune(
             study.flush()
     past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))
     return result
+
+
+def _looked_into(findings: Findings, runner: Runner, whole: Budget, observer: Observer) -> Findings:
+    """Return the findings with what the rest of the time tells of them."""
+    chosen = findings.recommended
+    read_out = ReadOut(runner, whole, observer)
+    left = whole.without(read_out.kept(chosen, findings.yardstick))
+    diagnosis = Inquiry(runner, left, observer).run(findings)
+    return replace(findings, diagnosis=diagnosis, automatic=read_out.run(chosen))
 
 
 def _kept_back(options: Options) -> float:
@@ -219,6 +228,7 @@ def _recommendation(
         prepared_seconds=ready,
         interrupted=findings.interrupted,
         certificate=findings.certificate,
+        automatic=findings.automatic,
     )
 
 

@@ -19,6 +19,10 @@ OVERTIME_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
 SETTLE_WINDOWS = 12
+READ_OUT_SECONDS = 3.5
+"""Of steps; by then the processes have read the numbers as often as they do."""
+READ_OUT_WINDOWS = 4
+"""Of slow steps, each of which lets them read once."""
 LOOKS = (0.3, 1.5, 5.0)
 """Steady or not, a run is compared with one device after so many seconds past the first, and no
 more often, because every look may err."""
@@ -74,6 +78,14 @@ class MeasureWatch:
         if bound is None:
             return None
         return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the throughput of one device")
+
+
+def read_out_watch(windows: Sequence[Window]) -> Stop | None:
+    """Stop a run once the numbers that AUTOTUNE chose have been read."""
+    seconds = sum(window.seconds for window in windows)
+    if seconds < READ_OUT_SECONDS or len(windows) < READ_OUT_WINDOWS:
+        return None
+    return Stop(Outcome.MEASURED, "the numbers were read")
 
 
 def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:

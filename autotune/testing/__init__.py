@@ -1,5 +1,12 @@
 """For tests of whatever stands on autotune: an engine that needs no machine, and the contract."""
 
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, table
+from autotune.testing.fake import (
+    FAKE_AUTOMATIC,
+    FAKE_FACTS,
+    FAKE_MACHINE,
+    Ending,
+    FakeEngine,
+    table,
+)
 
-__all__ = ["FAKE_FACTS", "FAKE_MACHINE", "Ending", "FakeEngine", "table"]
+__all__ = ["FAKE_AUTOMATIC", "FAKE_FACTS", "FAKE_MACHINE", "Ending", "FakeEngine", "table"]

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.owner import Owner
 from autotune.run.engine import (
     NOTHING,
     ObservationRequest,
@@ -112,7 +114,8 @@ class FakeEngine:
             return RunResult(
                 outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
             )
-        return self._watched(truth / request.configuration.global_batch, watch, began)
+        rate = truth / request.configuration.global_batch
+        return self._watched(rate, watch, began, reads_out=request.reads_out)
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Show a training with its fault, after as long as its start takes."""
@@ -142,7 +145,9 @@ class FakeEngine:
         """Close."""
         self.close()
 
-    def _watched(self, steps_per_second: float, watch: Watch, began: float) -> RunResult:
+    def _watched(
+        self, steps_per_second: float, watch: Watch, began: float, *, reads_out: bool
+    ) -> RunResult:
         level = steps_per_second * math.exp(self._random.gauss(0, self._between))
         windows: list[Window] = []
         stop = None
@@ -159,6 +164,7 @@ class FakeEngine:
             first_step_seconds=self._start / 2,
             wall_seconds=self._time - began,
             peak_memory=2**29,
+            automatic=FAKE_AUTOMATIC if reads_out else None,
         )
 
     def _window(self, level: float) -> Window:
@@ -182,6 +188,27 @@ FAKE_MACHINE = Machine(
     python="3.11.0",
     tensorflow="2.21.0",
     keras="3.15.0",
+)
+FAKE_AUTOMATIC = Automatic(
+    choices=(
+        Choice(
+            stage="Prefetch",
+            parameter="buffer_size",
+            value=2,
+            unit="batches",
+            owner=Owner.PREFETCH,
+            readings=(2, 2, 2),
+        ),
+        Choice(
+            stage="ParallelMapV2",
+            parameter="parallelism",
+            value=4,
+            unit="parallel calls",
+            owner=Owner.FACTORY,
+            readings=(2, 3, 4),
+        ),
+    ),
+    seconds=3.0,
 )
 FAKE_FACTS = WorkloadFacts(
     examples=10_000,

@@ -28,6 +28,8 @@ class WorkloadFacts(Value):
     python_input: bool = False
     """Whether the dataset runs Python code while it is read: a generator, `py_function`,
     `numpy_function`. Only the process that made it can."""
+    automatic: bool = False
+    """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
     repeatable: bool = False
     """Whether two passes gave the same first examples, so that a cache changes nothing."""
     file_shards: int = 0

@@ -31,7 +31,8 @@ class Workload(Value):
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
         # What follows from the code is in the identity already.
-        return _digest(self.identity, facts.model_dump_json(exclude={"python_input"}))
+        follows = {"python_input", "automatic"}
+        return _digest(self.identity, facts.model_dump_json(exclude=follows))
 
 
 def _digest(*parts: str) -> str:

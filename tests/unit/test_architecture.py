@@ -19,8 +19,8 @@ PLACES = (ROOT / "autotune", ROOT / "autotune" / "api", ROOT / "autotune" / "sea
 SOURCES = sorted({path for place in PLACES for path in place.rglob("*.py")})
 
 LAYERS = (
-    {"errors", "value", "window", "version", "probes"},
-    {"config", "machine", "cluster", "durations", "lint"},
+    {"errors", "value", "window", "version", "probes", "owner"},
+    {"config", "automatic", "machine", "cluster", "durations", "lint"},
     {"workload"},
     {"strategies"},
     {"search_spaces"},

@@ -12,6 +12,7 @@ from autotune.run.child.bounded import Progress, within
 from autotune.run.child.complaint import failed, too_small
 from autotune.run.child.file_shards import file_shards
 from autotune.run.child.python_input import runs_python
+from autotune.run.child.stages import leaves_numbers
 from autotune.run.failure import describe
 from autotune.run.reasons import explain
 
@@ -112,6 +113,7 @@ class DatasetLook:
             "example_bytes": _bytes(self._first) // (BATCH if self._batched else 1),
             "element": str(self._dataset.element_spec),
             "python_input": runs_python(self._dataset),
+            "automatic": leaves_numbers(self._dataset),
             "repeatable": self._repeatable(patience),
             "file_shards": file_shards(self._dataset, patience),
             # Last, because a pass that is given up goes on in its thread for a moment.

@@ -26,6 +26,7 @@ from autotune.run.child import devices, inspect, observe
 from autotune.run.child.callback import ClockCallback
 from autotune.run.child.clock import Clock
 from autotune.run.child.program import load_program
+from autotune.run.child.read_out import Feeds, Pipeline, ReadOutCallback
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder
@@ -120,8 +121,21 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     """Run the training program with the clock attached."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
     program = load_program(folder, request["by_value"])
-    arguments = ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
-    program.main(arguments, callbacks=[ClockCallback(Clock(writer))])
+    program.main(_endless(request), callbacks=[ClockCallback(Clock(writer))])
+
+
+def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
+    """Do the same, and tell what AUTOTUNE chooses meanwhile."""
+    request = json.loads(folder.request.read_text(encoding="utf-8"))
+    program = load_program(folder, request["by_value"])
+    feeds = Feeds()
+    feeds.insert()
+    reader = ReadOutCallback(writer, Pipeline(program), feeds)
+    program.main(_endless(request), callbacks=[ClockCallback(Clock(writer)), reader])
+
+
+def _endless(request: Mapping[str, Any]) -> list[str]:
+    return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
 
 
 def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
@@ -131,6 +145,7 @@ def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
 
 TASKS: Mapping[str, Task] = {
     "train": _train,
+    "read out": _read_out,
     "observe": observe.observe,
     "refer": observe.refer,
     "inspect": _alone(inspect.look),

@@ -10,7 +10,7 @@ from autotune import ConfigurationError, Interval, OutputError, Verdict, load_co
 from autotune.config import Configuration
 from autotune.recommendation.saved import SavedConfiguration, save_configuration
 from autotune.script import render
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, FAKE_MACHINE
 from autotune.workload import Workload, factory_from_callable
 
 
@@ -66,6 +66,15 @@ def test_what_a_later_check_needs_is_kept(tmp_path: Path, workload: Workload) ->
     save_configuration(saved(workload).model_copy(update=extra), path)
     read = load_configuration(path)
     assert {name: getattr(read, name) for name in extra} == extra
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".json", ".toml"])
+def test_what_autotune_settled_on_is_kept(tmp_path: Path, workload: Workload, suffix: str) -> None:
+    """All numbers come back, with their readings."""
+    path = tmp_path / f"config{suffix}"
+    save_configuration(saved(workload).model_copy(update={"automatic": FAKE_AUTOMATIC}), path)
+    assert load_configuration(path).automatic == FAKE_AUTOMATIC
+    assert load_configuration(BEFORE).automatic is None
 
 
 def test_a_file_of_before_can_be_read(workload: Workload) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autotune.recommendation import Recommendation
 from autotune.report.markdown import result_markdown
+from autotune.testing import FAKE_AUTOMATIC
 
 
 def test_it_tells_all_that_a_reader_needs(result: Recommendation) -> None:
@@ -29,3 +30,12 @@ def test_every_row_has_as_many_cells_as_the_head(result: Recommendation) -> None
 def test_only_one_row_is_recommended(result: Recommendation) -> None:
     """It is the configuration of the result."""
     assert result_markdown(result).count("**recommended**") == 1
+
+
+def test_what_autotune_settled_on_has_a_table(result: Recommendation) -> None:
+    """Each number with its stage, unit, owner and readings; no table where nothing was read."""
+    read = result.model_copy(update={"automatic": FAKE_AUTOMATIC})
+    assert "| ParallelMapV2 | parallelism | 4 | parallel calls | dataset\\_fn | 2, 3, 4 | 0 |" in (
+        result_markdown(read)
+    )
+    assert "AUTOTUNE" not in result_markdown(result)

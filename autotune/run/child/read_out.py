@@ -1,0 +1,181 @@
+"""Trains as a trial does, and tells meanwhile what tf.data's AUTOTUNE has chosen.
+
+The program's text stays as it is. Where a strategy feeds replicas, it reads the input through a
+plain iterator, because TensorFlow tells of no other.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from autotune.run import events
+from autotune.run.child.stages import Call, owners
+from autotune.run.events import EventWriter
+
+READ_AT = (1.0, 2.0, 3.0)
+"""Seconds past the first call at which the numbers are read."""
+NOT_OFFERED = "This TensorFlow does not tell what AUTOTUNE has chosen."
+
+
+class Pipeline:
+    """Takes note of how a program makes its input.
+
+    Args:
+        program: Is about to train.
+    """
+
+    def __init__(self, program: ModuleType) -> None:
+        self._call: Call | None = None
+        self._dataset: Any = None
+        program.dataset_fn = self._noting_call(program.dataset_fn)  # type: ignore[attr-defined] # the program's own names
+        program.make_dataset = self._noting_result(program.make_dataset)  # type: ignore[attr-defined] # as above
+
+    def owners(self) -> list[tuple[str, str]]:
+        """Return its stages, the last one first, with who left each to AUTOTUNE, if anybody."""
+        if self._call is None or self._dataset is None:
+            return []
+        try:
+            return owners(self._dataset, self._call)
+        except Exception:  # noqa: BLE001 - private parts of TensorFlow, and the user's code again
+            return []
+
+    def _noting_call(self, factory: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*arguments: Any, **options: Any) -> Any:
+            result = factory(*arguments, **options)
+            self._call = Call(factory, arguments, options, result)
+            return result
+
+        return noting
+
+    def _noting_result(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*arguments: Any, **options: Any) -> Any:
+            self._dataset = make(*arguments, **options)
+            return self._dataset
+
+        return noting
+
+
+class Feeds:
+    """The plain iterators from which the replicas of a strategy are fed."""
+
+    def __init__(self) -> None:
+        # The training decides how long they live.
+        self._iterators: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def insert(self) -> None:
+        """Have every input that a strategy makes from now on read through one of them."""
+        from tensorflow.python.distribute import input_lib  # noqa: PLC0415 - private
+
+        kind = input_lib._SingleWorkerOwnedDatasetIterator  # noqa: SLF001 - nothing public does it
+        original = kind._make_iterator  # noqa: SLF001 - as above
+
+        def make_iterator(fed: Any) -> None:
+            with tf.device(fed._worker):  # noqa: SLF001 - as above
+                iterator = iter(fed._dataset)  # noqa: SLF001 - as above
+            self._iterators.add(iterator)
+            fed.read_through = iterator
+            fed._dataset = _through(iterator)  # noqa: SLF001 - as above
+            original(fed)
+
+        kind._make_iterator = make_iterator  # noqa: SLF001 - as above
+
+    def iterators(self) -> list[Any]:
+        """Return those that are there; without a strategy, all of the process."""
+        return [*self._iterators] or _all_iterators()
+
+
+class ReadOutCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Reads, some seconds after the first call, what AUTOTUNE has chosen, and tells it.
+
+    Args:
+        writer: Brings it to the tuner.
+        pipeline: Of the program that is being trained.
+        feeds: Of its replicas.
+    """
+
+    async_safe = True
+
+    def __init__(self, writer: EventWriter, pipeline: Pipeline, feeds: Feeds) -> None:
+        super().__init__()
+        self._feeds = feeds
+        self._writer = writer
+        self._pipeline = pipeline
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._due = list(READ_AT)
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Read if it is time to."""
+        with self._lock:
+            now = time.monotonic()
+            if self._since is None:
+                self._since = now
+            passed = now - self._since
+            if self._due and passed >= self._due[0]:
+                self._due = [each for each in self._due if each > passed]
+                self._writer.write(events.READ_OUT, seconds=passed, **self._read())
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            nodes = read(self._feeds.iterators())
+        except AttributeError:
+            return {"why_not": NOT_OFFERED}
+        except (tf.errors.OpError, LookupError) as exc:
+            return {"why_not": _sentence(exc)}
+        # With the last reading, because the factory may be called once more.
+        return {"nodes": nodes, "stages": [] if self._due else self._pipeline.owners()}
+
+
+def read(iterators: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the nodes of TensorFlow's model of the input, the last stage first.
+
+    Args:
+        iterators: Among them that of the training, which has given more than any other.
+
+    Raises:
+        AttributeError: This TensorFlow offers no such thing.
+        LookupError: There is no iterator.
+    """
+    tell = tf.data.experimental.get_model_proto
+    models = [tell(iterator) for iterator in iterators]
+    if not models:
+        raise LookupError("The training holds no iterator of tf.data's in this process.")
+    model = max(models, key=lambda each: each.nodes[each.output].num_elements)
+    ids = sorted(model.nodes, key=lambda each: (each != model.output, each))
+    return [_as_json(model.nodes[each]) for each in ids]
+
+
+def _all_iterators() -> list[Any]:
+    """Return all iterators of this process: Keras keeps its own out of reach."""
+    return [each for each in gc.get_objects() if issubclass(type(each), tf.data.Iterator)]
+
+
+def _through(iterator: Any) -> Any:
+    """Return a dataset that gives what an iterator gives."""
+    return tf.data.Dataset.counter().map(lambda _: iterator.get_next())
+
+
+def _as_json(node: Any) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "name": node.name,
+        "inputs": [*node.inputs],
+        "parameters": [
+            {"name": each.name, "value": each.state_value, "tunable": each.tunable}
+            for each in node.parameters
+        ],
+    }
+
+
+def _sentence(exc: Exception) -> str:
+    text = " ".join(str(getattr(exc, "message", exc)).split())
+    return text if text.endswith(".") else f"{text}."

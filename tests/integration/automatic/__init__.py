@@ -1,0 +1,1 @@
+"""What AUTOTUNE settles on, in real trainings."""
