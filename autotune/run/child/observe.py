@@ -113,7 +113,7 @@ def _finish(
     while not all(folder.answers(i).exists() for i in range(processes)):
         time.sleep(_LOOKS)
     if index == 0:
-        writer.write(events.WINDOW, steps=1, seconds=1.0)
+        writer.write(events.WINDOW, steps=1, seconds=1.0, work=0.0)
     while True:
         time.sleep(1)
 
