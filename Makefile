@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test check chaos schemathesis bench bench-replay bench-delivered bench-peers bench-service \
-        replay-tables clean
+        bench-judged replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -51,6 +51,11 @@ replay-tables: $(READY)
 # What is promised, against what train.py delivers in a longer run; about ten minutes.
 bench-delivered: $(READY)
 	$(BIN)/python benchmarks/delivered.py
+
+# Three programs that have to be judged rightly, about five minutes; writes a page only if it is told
+# where: OUT=docs/benchmarks/judged.md.
+bench-judged: $(READY)
+	$(BIN)/python benchmarks/judged.py $(if $(OUT),--out $(OUT))
 
 # autotune against the alternatives, about an hour and a quarter; writes docs/benchmarks/peers.md.
 bench-peers: $(PEERS)/.installed

@@ -14,6 +14,10 @@ from autotune.value import Value
 
 SURE = 1.96
 """Standard deviations on either side of a 95 % interval."""
+LIMITS = 0.3
+"""From this share on a part is named as what limits the step."""
+SURELY = 0.05
+"""If it is so large beyond doubt."""
 UNEQUAL = 1.25
 """A worker that works so many times as long as the others is a straggler."""
 
@@ -31,6 +35,10 @@ class Part(StrEnum):
     """The strategy's own work in each step, and adding up the gradients."""
     SHARING = "sharing the machine"
     """The rest: replicas that take cores and memory from each other, and wait for the slowest."""
+    TOGETHER = "computing and exchanging gradients"
+    """All of these, where none was timed by itself."""
+    COMPANY = "exchanging gradients and sharing the machine"
+    """Both, where only the computing was timed by itself."""
 
 
 class Share(Value):
@@ -48,6 +56,13 @@ class Straggler(Value):
     """Its index."""
     factor: float
     """Its core seconds of a step, as a multiple of the median of the others."""
+    seconds: tuple[float, ...] = ()
+    """Core seconds of a step, for each worker."""
+
+    @property
+    def waiting(self) -> float:
+        """Share of its work on a step for which the others have nothing to do."""
+        return 1 - 1 / self.factor
 
 
 class Breakdown(Value):
@@ -66,6 +81,19 @@ class Breakdown(Value):
     def share(self, part: Part) -> float:
         """Return the share of a part, zero if it was not told apart."""
         return next((each.share.value for each in self.shares if each.part is part), 0.0)
+
+    def is_limit(self, part: Part) -> bool:
+        """Return whether a part takes much of the step, and is not noise alone."""
+        mine = [each.share for each in self.shares if each.part is part]
+        return any(share.value >= LIMITS and share.low >= SURELY for share in mine)
+
+    def told_apart(self, part: Part) -> bool:
+        """Return whether a part is known by itself."""
+        return any(each.part is part for each in self.shares)
+
+    def spent(self, part: Part) -> float:
+        """Return the milliseconds of a part."""
+        return self.share(part) * self.milliseconds
 
 
 def breakdown(
@@ -107,7 +135,9 @@ def straggler(work_seconds: Sequence[float]) -> Straggler | None:
     worker = max(range(len(work_seconds)), key=lambda each: work_seconds[each])
     others = median(each for i, each in enumerate(work_seconds) if i != worker)
     factor = work_seconds[worker] / others if others > 0 else 1.0
-    return Straggler(worker=worker, factor=factor) if factor >= UNEQUAL else None
+    if factor < UNEQUAL:
+        return None
+    return Straggler(worker=worker, factor=factor, seconds=tuple(work_seconds))
 
 
 def _sums(
@@ -140,10 +170,10 @@ def _of_one(
 def _of_several(held: Timing, found: Mapping[Experiment, Timing]) -> Iterator[tuple[Part, Sum]]:
     alone, exchange = found.get(Experiment.ALONE), found.get(Experiment.EXCHANGE)
     if alone is None:
-        yield Part.COMPUTE, {held: 1.0}
+        yield Part.TOGETHER, {held: 1.0}
     elif exchange is None:
         yield Part.COMPUTE, {alone: 1.0}
-        yield Part.SHARING, {held: 1.0, alone: -1.0}
+        yield Part.COMPANY, {held: 1.0, alone: -1.0}
     else:
         yield Part.COMPUTE, {alone: 1.0}
         yield Part.EXCHANGE, {exchange: 1.0}
@@ -155,7 +185,7 @@ def _share(part: Amount, whole: float) -> Interval:
     low, high = part.seconds - half, part.seconds + half
     return Interval(
         low=min(max(low / whole, 0.0), 1.0),
-        value=max(part.seconds / whole, 0.0),
+        value=min(max(part.seconds / whole, 0.0), 1.0),
         high=min(max(high / whole, 0.0), 1.0),
     )
 

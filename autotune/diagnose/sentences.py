@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.diagnose.break_even import BEYOND, BreakEven
-from autotune.diagnose.breakdown import Breakdown, Part
+from autotune.diagnose.breakdown import LIMITS, Breakdown, Part, Share, Straggler
+from autotune.diagnose.input_limit import input_limit
 from autotune.measure import Interval
+from autotune.workload import WorkloadFacts
 
 WORTH_TELLING = 0.02
 """A smaller share is left out of the sentence."""
-LIMITS = 0.3
-"""From this share on a part is named as what limits the step."""
 SEQUENTIAL = 0.6
 """From this share on a step hardly falls with a smaller batch."""
 MEGABIT = 125_000
@@ -28,54 +28,48 @@ def where_it_goes(found: Breakdown, name: str) -> str | None:
     told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
     if not told:
         return None
-    parts = ", ".join(f"{each.part} {_percent(each.share)}" for each in told)
-    return f"A step of {name} takes {found.milliseconds:.3g} ms: {parts}."
+    parts = ", ".join(_part(found, each) for each in told)
+    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}."
 
 
-def limits(found: Breakdown, *, takes_calls: bool) -> Iterator[str]:
+def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
     """Yield a sentence for each thing that limits a step, with what helps against it.
 
     Args:
         found: The step.
-        takes_calls: Whether the dataset factory declares `num_parallel_calls`.
+        facts: Of the workload.
     """
-    if found.share(Part.INPUT) >= LIMITS:
-        yield f"Its input is the limit: {_against_input(takes_calls=takes_calls)}"
-    if found.share(Part.CALL) >= LIMITS:
+    if waits_for_input(found):
+        yield from input_limit(found, facts)
+    if found.is_limit(Part.CALL):
         yield (
-            "Calling the step takes as much as a good part of its work: more steps for each call "
-            "(steps_per_execution), a larger batch or a larger model would use the device better."
+            f"Calling the step takes {_ms(found.spent(Part.CALL))} each time, whatever the batch: "
+            "more steps for each call (steps_per_execution), a larger batch or a larger model "
+            "would use the device better."
         )
-    if found.share(Part.EXCHANGE) >= LIMITS:
-        yield (
-            "Exchanging the gradients costs more than more replicas save: a larger batch for each "
-            "replica would need it more rarely."
-        )
-    if found.share(Part.SHARING) >= LIMITS:
+    if found.is_limit(Part.EXCHANGE):
+        yield _exchange(found, facts)
+    if found.is_limit(Part.SHARING):
         yield (
             "The replicas slow each other down: they share the cores and the memory of one "
             "machine, which one device alone uses well already."
         )
     if found.straggler is not None:
-        yield (
-            f"The others wait for worker {found.straggler.worker}, which works "
-            f"{found.straggler.factor:.1f} times as long on a step: look at what it reads, and at "
-            "what else runs beside it."
-        )
-    if found.fixed is not None and found.fixed.low >= SEQUENTIAL:
-        yield (
-            f"Half the batch would take {_percent(_half(found.fixed))} of the time: the model is "
-            "a chain of small operations, so more replicas gain little until the batch grows."
-        )
+        yield _waiting(found.straggler)
+    if found.fixed is not None and found.fixed.low >= SEQUENTIAL and not waits_for_input(found):
+        yield _sequential(found, found.fixed)
 
 
-def where_it_pays(found: BreakEven, name: str) -> Iterator[str]:
+def where_it_pays(found: BreakEven, name: str, *, waits: bool = False) -> Iterator[str]:
     """Yield where distribution would begin to pay.
 
     Args:
-        found: The break-even.
+        found: The break-even, which is of steps that wait for no input.
         name: What is distributed, as `MirroredStrategy with 2 replicas`.
+        waits: Whether its real steps do.
     """
+    if waits:
+        name = f"{name}, if its input kept up"
     if found.batch is None:
         yield (
             f"No break-even for {name} within what was measured: up to {found.farthest} examples "
@@ -94,18 +88,58 @@ def where_it_pays(found: BreakEven, name: str) -> Iterator[str]:
         )
 
 
-def _against_input(*, takes_calls: bool) -> str:
-    if takes_calls:
-        return "try more parallel calls, a cache, or reading at the source by each worker."
+def waits_for_input(found: Breakdown | None) -> bool:
+    """Return whether the input is named as what limits a step."""
+    return found is not None and found.is_limit(Part.INPUT)
+
+
+def _part(found: Breakdown, each: Share) -> str:
+    return f"{each.part} {_ms(found.spent(each.part))}, {_percent(each.share)}"
+
+
+def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
+    exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
+    saved = (found.configuration.replicas - 1) * computing
+    more = ", more than the other replicas save" if exchange > saved else ""
+    size = facts.dense_gradient_bytes / 1e6
+    what = f" ({size:.3g} MB from each replica)" if size else ""
     return (
-        "let the dataset factory declare `num_parallel_calls` and give it to its `map`, cache what "
-        "does not change, or declare `input_context` and read only a worker's share."
+        f"Exchanging the gradients{what} takes {_ms(exchange)}, computing them "
+        f"{_ms(computing)}{more}: a larger batch for each replica would need it more rarely."
+    )
+
+
+def _waiting(found: Straggler) -> str:
+    each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
+    figures = f" ({each} ms of a core, worker by worker)" if each else ""
+    return (
+        f"The others wait for worker {found.worker}, which works {found.factor:.1f} times as long "
+        f"on a step{figures}: for about {found.waiting:.0%} of its work they have nothing to do. "
+        "Look at what it reads, and at what else runs beside it."
+    )
+
+
+def _sequential(found: Breakdown, fixed: Interval) -> str:
+    # Where it is not known what a call takes by itself, that may be the cause as well.
+    model = found.told_apart(Part.CALL) and found.share(Part.CALL) < LIMITS
+    chain = (
+        "the model is a chain of small operations"
+        if model
+        else "the work on the examples is small beside what every step takes anyway"
+    )
+    return (
+        f"Half the batch would take {_percent(_half(fixed))} of the time: {chain}, so more "
+        "replicas gain little until the batch grows."
     )
 
 
 def _half(fixed: Interval) -> Interval:
     """Return what half a batch takes, as a share of the whole."""
     return Interval(**{name: (1 + getattr(fixed, name)) / 2 for name in ("low", "value", "high")})
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:,.0f} ms"
 
 
 def _percent(share: Interval) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autotune.config import axes
@@ -36,16 +36,23 @@ def write_files(
     trials: Sequence[Trial],
     *,
     script: str,
-    launch: str | None,
+    launch: Mapping[str, str | None],
 ) -> Path:
     """Write all files of a recommendation into a folder and return it.
+
+    Args:
+        folder: Made if it does not exist.
+        saved: For config.yaml.
+        trials: For the tables.
+        script: The program.
+        launch: Files that start its processes, by name; None removes what an earlier search left.
 
     Raises:
         OutputError: It cannot be written.
     """
     texts = {
         "train.py": script,
-        "launch.py": launch,
+        **launch,
         "trials.csv": trials_csv(trials),
         "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
     }

@@ -14,6 +14,7 @@ from autotune.recommendation.alternative import Alternative
 from autotune.recommendation.output import write_files
 from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
+from autotune.script import cluster_files
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.version import VERSION
@@ -90,7 +91,9 @@ class Recommendation(Value):
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.yaml, train.py, launch.py for a gang, trials.csv and trials.jsonl.
+        """Write config.yaml, train.py, trials.csv, trials.jsonl, and what starts a gang.
+
+        A gang gets launch.py for this machine, launch.slurm and jobset.yaml for several.
 
         Args:
             folder: Made if it does not exist; files of these names are replaced.
@@ -101,6 +104,7 @@ class Recommendation(Value):
         Raises:
             OutputError: It cannot be written.
         """
+        launch = {"launch.py": self.launch, **cluster_files(self.config, self.machine)}
         return write_files(
-            Path(folder), self.saved(), self.trials, script=self.script, launch=self.launch
+            Path(folder), self.saved(), self.trials, script=self.script, launch=launch
         )

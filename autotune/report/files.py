@@ -9,6 +9,8 @@ _MEANING: Mapping[str, str] = {
     "config.yaml": "the configuration; `autotune script` renders its program again",
     "train.py": "the training program, byte for byte the one that was timed",
     "launch.py": "starts its workers on this machine",
+    "launch.slurm": "starts them on several machines, under Slurm",
+    "jobset.yaml": "starts them on several machines, as a JobSet of Kubernetes",
     "trials.csv": "every trial, a row each",
     "trials.jsonl": "every trial with its timed windows",
     "study.db": "the Optuna study",

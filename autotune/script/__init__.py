@@ -1,6 +1,7 @@
 """The program that a configuration stands for: plain TensorFlow, without autotune."""
 
+from autotune.script.cluster import cluster_files
 from autotune.script.frozen import Frozen, freeze
 from autotune.script.program import Program, render
 
-__all__ = ["Frozen", "Program", "freeze", "render"]
+__all__ = ["Frozen", "Program", "cluster_files", "freeze", "render"]

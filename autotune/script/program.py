@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.script.factories import Preamble, preamble
+from autotune.script.filling import fill_in
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, pipeline
-from autotune.script.text import WIDTH, call, count, literal, paragraph
+from autotune.script.text import WIDTH, call, count, literal
 from autotune.script.words import in_words
 from autotune.strategies import Setup, Training, strategy
 from autotune.value import Value
@@ -71,10 +67,10 @@ def render(
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
     }
-    train = _fill_in(f"{training}.py.j2", context)
+    train = fill_in(f"{training}.py.j2", context)
     if configuration.workers == 1:
         return Program(train=train)
-    return Program(train=train, launch=_fill_in("launch.py.j2", context))
+    return Program(train=train, launch=fill_in("launch.py.j2", context))
 
 
 def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
@@ -168,6 +164,7 @@ def _imports(parts: Preamble, training: Training, *, gang: bool) -> set[Import]:
         found.add(Import("collections.abc", "Iterator"))
     elif gang:
         found |= {Import("tempfile"), Import("pathlib", "Path")}
+        found |= {Import("hashlib"), Import("platform")}
     return found
 
 
@@ -190,22 +187,3 @@ def _callbacks(workload: Workload, training: Training) -> str:
         return flat.removesuffix(",")
     own = call("*callbacks_fn", pairs, indent=12)
     return f"{before}[\n            {own},\n            *callbacks,\n        ]"
-
-
-def _fill_in(template: str, context: Mapping[str, object]) -> str:
-    return _environment().get_template(template).render(context)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("autotune.script"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - the result is a program, not a web page
-    )
-    environment.filters["literal"] = literal
-    environment.filters["paragraph"] = paragraph
-    return environment

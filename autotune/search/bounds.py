@@ -5,6 +5,11 @@ itself. So P replicas reach at most P times the throughput of one device with th
 same input settings and the same batch for a replica. A larger batch, or fewer steps for each call,
 does not make a step shorter: a step of b examples takes at least as long as one of fewer. And no
 step is shorter than the exchange of its gradients.
+
+Replicas of one process share its input pipeline, and workers with the shard policy DATA each run
+the whole of it and keep their share of what it gives. Neither get more examples from it than one
+device does that has the machine to itself. What its pipeline takes for a step is at least what the
+step takes longer than without input.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import math
 from collections.abc import Mapping
 
 from autotune.config import Configuration, axes
+from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
 from autotune.search.exchange import Family, family
 from autotune.search.history import History
@@ -31,6 +37,8 @@ FREE = ("strategy", "workers", "replicas_per_worker", "servers", "shard_policy",
 SIZES = ("per_replica_batch", "steps_per_execution")
 SAME = tuple(name for name in (*axes(), "arguments") if name not in FREE + SIZES)
 """Axes on which a configuration and the single device that bounds it must agree."""
+INPUT = ("num_parallel_calls", "private_threads", "cache", "arguments")
+"""Axes on which the work of the input pipeline depends."""
 
 
 class Bounds:
@@ -47,14 +55,17 @@ class Bounds:
         self._facts = facts
         self._goal = math.log1p(margin)
         self._exchange: dict[Family, float] = {}
+        self._without_input: tuple[Configuration, float] | None = None
 
     def why_not(self, configuration: Configuration) -> str | None:
         """Return the proof that a configuration cannot win, as a sentence, or None."""
         shown, best = seen(self._history), self._history.yardstick
         if best is None or not configuration.distributed:
             return None
-        return self._too_much_to_exchange(configuration, shown[best]) or self._too_slow_alone(
-            configuration, shown, shown[best]
+        return (
+            self._too_much_to_exchange(configuration, shown[best])
+            or self._too_much_to_read(configuration, shown)
+            or self._too_slow_alone(configuration, shown, shown[best])
         )
 
     def note_exchange(self, configuration: Configuration, seconds: float) -> None:
@@ -65,6 +76,15 @@ class Bounds:
             seconds: Of a step that does nothing else.
         """
         self._exchange[family(configuration)] = seconds / CAUTION
+
+    def note_without_input(self, alone: Configuration, seconds: float) -> None:
+        """Take in how long a step takes that waits for no input.
+
+        Args:
+            alone: The best single device, whose step it is.
+            seconds: Of the step on a batch that is held in memory.
+        """
+        self._without_input = alone, seconds
 
     def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> str | None:
         seconds = self._exchange.get(family(configuration))
@@ -79,6 +99,24 @@ class Bounds:
             f"of a step, so {configuration.global_batch} examples in a step make at most "
             f"{share:.0%} of the best single device"
         )
+
+    def _too_much_to_read(
+        self, configuration: Configuration, shown: Mapping[Configuration, Seen]
+    ) -> str | None:
+        if self._without_input is None or not undivided(configuration, self._facts):
+            return None
+        alone, held = self._without_input
+        if alone not in shown or _input_of(alone) != _input_of(configuration):
+            return None
+        step = alone.global_batch / math.exp(shown[alone].log_rate)
+        rest = held / step
+        if rest >= 1:
+            return None
+        # Both are of one device; only the small part that is no input adds to the doubt.
+        gap, error = -math.log1p(-rest), math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
+        if not surely_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
+            return None
+        return _read_by_all(configuration, (step - held) / alone.global_batch, math.exp(gap))
 
     def _too_slow_alone(
         self, configuration: Configuration, shown: Mapping[Configuration, Seen], best: Seen
@@ -110,6 +148,22 @@ class Bounds:
 
     def _program(self, configuration: Configuration) -> str:
         return strategy(configuration.strategy).training(configuration, self._facts)
+
+
+def _input_of(configuration: Configuration) -> tuple[object, ...]:
+    return tuple(getattr(configuration, name) for name in INPUT)
+
+
+def _read_by_all(configuration: Configuration, seconds: float, share: float) -> str:
+    whose = "its replicas share one input"
+    if configuration.workers > 1:
+        policy = configuration.shard_policy
+        whose = f"with the shard policy {policy} each of its workers runs the whole input"
+    return (
+        f"{PROOF}{whose}, which takes at least {seconds * 1000:.2g} ms for each example on one "
+        f"device as well, so they make at most {share:.0%} of the best single device; only input "
+        "that is divided at its source (input_context) or by file shrinks with more workers"
+    )
 
 
 def _proof(alone: Configuration, several: Configuration, share: float) -> str:

@@ -66,7 +66,10 @@ class Explorer:
         for configuration in wanted:
             if until():
                 return
-            if configuration not in self.history.tried and self._affordable([configuration], share):
+            if configuration in self.history.tried:
+                continue
+            # What need not be run takes no time.
+            if self._outlook.why_not(configuration) or self._affordable([configuration], share):
                 self._try(configuration)
         until()
 

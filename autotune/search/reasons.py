@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from autotune.config import Configuration, axes, default_of
-from autotune.diagnose.sentences import limits, where_it_goes, where_it_pays
+from autotune.diagnose.sentences import limits, waits_for_input, where_it_goes, where_it_pays
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
@@ -101,16 +101,17 @@ def _diagnosed(findings: Findings) -> Iterator[str]:
     diagnosis = findings.diagnosis
     if diagnosis is None:
         return
-    takes = "num_parallel_calls" in findings.facts.dataset_takes
     both = {"one device": diagnosis.one_device}
     if diagnosis.distributed:
         both[title(diagnosis.distributed.configuration)] = diagnosis.distributed
     for name, found in both.items():
         told = where_it_goes(found, name)
         if told:
-            yield " ".join([told, *limits(found, takes_calls=takes)])
+            yield " ".join([told, *limits(found, findings.facts)])
     if diagnosis.break_even:
-        yield from where_it_pays(diagnosis.break_even, title(diagnosis.break_even.configuration))
+        name = title(diagnosis.break_even.configuration)
+        waits = waits_for_input(diagnosis.distributed)
+        yield from where_it_pays(diagnosis.break_even, name, waits=waits)
 
 
 def _noise(history: History) -> str:

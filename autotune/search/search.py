@@ -9,6 +9,7 @@ from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
@@ -39,6 +40,8 @@ from autotune.workload import WorkloadFacts
 
 EXCHANGE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
+INPUT_SHARE = 0.5
+"""Of the time that is left, what timing the step without input may take."""
 ALONE_SHARE = 0.5
 """Of the time before the finals, what only the single device gets where there is something else;
 afterwards it goes to whatever promises most."""
@@ -130,6 +133,7 @@ class Search:
         yardstick = self._runner.history.yardstick
         if self._distributed and yardstick:
             self._measure_exchanges()
+            self._measure_without_input(yardstick)
             explorer.try_all(openers(yardstick, self._distributed))
             explorer.propose_from([*self._alone, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_twins())
@@ -151,6 +155,18 @@ class Search:
             seconds = self._runner.exchange_seconds(each)
             if seconds is not None:
                 self._bounds.note_exchange(each, seconds)
+
+    def _measure_without_input(self, yardstick: Configuration) -> None:
+        """Time the yardstick without its input, where that may tell what workers gain."""
+        facts, costs = self._runner.subject.facts, self._runner.history.costs
+        # Python code is what makes an input slow without doubt; elsewhere the look may be in vain.
+        if not facts.python_input or not any(undivided(c, facts) for c in self._distributed):
+            return
+        # It may spare every trial of a distributed one, so it need not fit beside them.
+        if costs.seconds(yardstick) <= INPUT_SHARE * self._budget.left:
+            seconds = self._runner.step_seconds(yardstick, held=True)
+            if seconds is not None:
+                self._bounds.note_without_input(yardstick, seconds)
 
     def _decide(self) -> None:
         self._certify_leaders()

@@ -109,6 +109,13 @@ def test_equal_random_numbers_are_found(certified: Certifier) -> None:
     assert failures(certificate) == {copies.RANDOM}
 
 
+def test_a_variable_on_one_device_is_found(certified: Certifier) -> None:
+    """What was made outside of the scope has no copy on the other replicas."""
+    certificate = certified("wrong.py:elsewhere", "wrong.py:data", MIRRORED)
+    assert copies.PLACES in failures(certificate)
+    assert "sits on one device only" in (certificate.refusal or "")
+
+
 def test_a_worker_that_dies_is_told(certified: Certifier) -> None:
     """A training that cannot be looked at may not win, and the reason says what happened."""
     certificate = certified("wrong.py:right", "wrong.py:deadly", SOURCE, **SHARDED)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
+from autotune.diagnose.breakdown import straggler
 from autotune.run import local
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
@@ -57,6 +58,35 @@ def test_a_member_that_blocks_at_its_start_is_a_hang(
     limits = Limits(start=3.0)
     result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
     assert (result.outcome, "start" in result.reason) == (Outcome.HUNG, True)
+
+
+def test_a_worker_that_freezes_ends_the_gang(
+    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+) -> None:
+    """A worker that is stopped in the middle keeps the others waiting for its limit only."""
+    line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", line)
+    limits = Limits(window=3.0)
+    result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
+    assert (result.outcome, "no step ended" in result.reason) == (Outcome.HUNG, True)
+
+
+def test_a_worker_that_works_longer_is_told_from_the_others(
+    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+) -> None:
+    """What each worker works for a step is counted by itself, so that a straggler has a name."""
+    busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", busy)
+    enough = Stop(Outcome.MEASURED, "Enough.")
+    result = engine.run(
+        make_request(program, tmp_path / "t", roles=TWO),
+        lambda windows: enough if len(windows) >= 10 else None,
+    )
+    assert result.outcome is Outcome.MEASURED, result
+    found = straggler(result.work_seconds)
+    assert found is not None
+    assert found.worker == 1
+    assert found.waiting > 0
 
 
 @pytest.fixture

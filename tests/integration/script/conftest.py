@@ -43,6 +43,9 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
     jobs = {name: job(folder, name, *STEPS, "--verbose", "0", save=True) for name in ALONE}
     jobs["by_value"] = job(folder, "by_value", *STEPS)
     jobs["by_value"]["replaced_by"] = str(HERE / "programs" / "dropout.py")
+    for name, seed in {"again": "0", "other_seed": "1"}.items():
+        jobs[name] = job(folder, "by_value", *STEPS, "--seed", seed)
+        jobs[name]["replaced_by"] = jobs["by_value"]["replaced_by"]
     jobs["not_filled_in"] = job(folder, "by_value")
     jobs["help"] = job(folder, "one_device", "--help")
     jobs["odd_steps"] = job(folder, "mirrored_loop", "--steps-per-epoch", "9")

@@ -29,6 +29,7 @@ class Recorder(keras.callbacks.Callback):
         super().__init__()
         self.batches: list[int] = []
         self.losses: list[float] = []
+        self.kinds: set[str] = set()
         self.epochs: list[dict[str, float]] = []
         self.seeds: list[list[list[int]]] = []
 
@@ -43,7 +44,9 @@ class Recorder(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Note a call."""
         self.batches.append(batch)
-        self.losses.append(float((logs or {})["loss"]))
+        loss = (logs or {})["loss"]
+        self.kinds.add("number" if isinstance(loss, float) else "tensor")
+        self.losses.append(float(loss))
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Note the metrics of an epoch."""
@@ -54,7 +57,8 @@ class Recorder(keras.callbacks.Callback):
         """Return all notes."""
         model = {"jit": self.model.jit_compile, "k": self.model.steps_per_execution}
         names = ("batches", "losses", "epochs", "seeds")
-        return {**model, **{name: getattr(self, name) for name in names}}
+        notes = {name: getattr(self, name) for name in names}
+        return {**model, **notes, "kinds": sorted(self.kinds)}
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:

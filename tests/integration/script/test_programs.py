@@ -96,6 +96,20 @@ def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> Non
     assert len({line for line in lines if line.startswith("seed")}) == 2
 
 
+def test_one_seed_gives_one_training(done: Done) -> None:
+    """Dropout on two replicas draws the same again with the same seed, and else with another."""
+    assert done["again"]["losses"] == done["by_value"]["losses"]
+    assert done["again"]["seeds"] == done["by_value"]["seeds"]
+    assert done["other_seed"]["losses"] != done["by_value"]["losses"]
+
+
+def test_a_loop_does_not_read_the_loss_of_a_step(done: Done) -> None:
+    """It is handed on as it lies on the device; reading it would wait for the step."""
+    assert {name for name in ALONE if done[name]["kinds"] == ["tensor"]} >= {
+        *("mirrored_loop", "mirrored_loop_unbuilt"),
+    }
+
+
 def test_central_storage_is_refused_for_a_reason(distance: Distance, done: Done) -> None:
     """Its weights are those of one device, its metrics are not; else it could be let in."""
     told, right = (done[name]["epochs"][-1] for name in ("central_storage", "one_device"))

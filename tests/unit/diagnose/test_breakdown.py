@@ -52,6 +52,23 @@ def test_what_replicas_add_is_exchange_and_sharing() -> None:
     assert found.share(Part.SHARING) == pytest.approx(0.4)
 
 
+def test_what_was_not_timed_by_itself_is_not_called_computing() -> None:
+    """The step of several without a run of one replica, or without one of the exchange."""
+    whole = breakdown(SEVERAL, Timing(seconds=0.005), timings(held=0.005), QUIET)
+    assert [each.part for each in whole.shares if each.share.value > 0] == [Part.TOGETHER]
+    half = breakdown(SEVERAL, Timing(seconds=0.005), timings(held=0.005, alone=0.002), QUIET)
+    assert half.share(Part.COMPANY) == pytest.approx(0.6)
+    assert half.share(Part.SHARING) == 0
+
+
+@pytest.mark.parametrize(("noise", "limit"), [(0.01, True), (0.5, False)])
+def test_what_may_be_noise_is_no_limit(noise: float, limit: bool) -> None:  # noqa: FBT001 - a case
+    """Half of a step is named as its limit only where it surely takes some of it."""
+    found = breakdown(ALONE, Timing(seconds=0.010), timings(held=0.005), noise)
+    assert found.share(Part.INPUT) == pytest.approx(0.5)
+    assert found.is_limit(Part.INPUT) is limit
+
+
 def test_without_experiments_nothing_is_claimed() -> None:
     """The step is known, its parts are not."""
     found = breakdown(ALONE, Timing(seconds=0.010), {}, QUIET)
@@ -101,8 +118,8 @@ def test_the_interval_of_the_input_covers_what_it_says() -> None:
         ((), None),
         ((0.1,), None),
         ((0.10, 0.11), None),
-        ((0.1, 0.2), Straggler(worker=1, factor=2.0)),
-        ((0.5, 0.25, 0.25, 0.25), Straggler(worker=0, factor=2.0)),
+        ((0.1, 0.2), Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))),
+        ((0.5, 0.25, 0.25, 0.25), Straggler(worker=0, factor=2.0, seconds=(0.5, 0.25, 0.25, 0.25))),
     ],
 )
 def test_who_works_longer_keeps_the_others_waiting(

@@ -26,6 +26,19 @@ def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> N
     assert any("unchanged global batch of 32" in each for each in result.reasons)
 
 
+@pytest.mark.parametrize("distributed", [0.5, 1.6], ids=["one device", "distribute"])
+def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
+    tuner: Tuner, distributed: float
+) -> None:
+    """Whether it is the batch of one device that grew or that of all replicas."""
+    result = tuner(speed(distributed=distributed), options={"seconds": 400.0})
+    assert result.config.distributed is (distributed > 1)
+    assert result.config.global_batch != 32
+    [told] = [each for each in result.reasons if "trains differently" in each]
+    assert f"global batch is {result.config.global_batch} instead of 32" in told
+    assert "learning rate of Adam is multiplied by" in told
+
+
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     """Whoever asks for a batch is told nothing of others."""
     result = tuner(speed(), options={"constraints": {"global_batch": 128}})

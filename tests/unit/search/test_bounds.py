@@ -77,6 +77,49 @@ def test_another_kind_of_program_proves_nothing() -> None:
     assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(gang) is None
 
 
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
+)
+
+
+def test_workers_that_all_read_everything_cannot_outrun_the_input() -> None:
+    """Of a step of 320 ms one millisecond is not input: two workers with DATA gain nothing."""
+    proof = bounds({SMALL: 100.0})
+    proof.note_without_input(SMALL, 0.001)
+    reason = proof.why_not(GANG)
+    assert reason is not None
+    assert reason.startswith(PROOF)
+    assert "at least 10 ms for each example" in reason
+    assert "at most 100% of the best single device" in reason
+
+
+def test_replicas_of_one_process_share_one_input() -> None:
+    """Mirrored replicas wait for the same pipeline as one device."""
+    proof = bounds({SMALL: 100.0})
+    proof.note_without_input(SMALL, 0.001)
+    reason = proof.why_not(TWO.but(per_replica_batch=32))
+    assert reason is not None
+    assert "its replicas share one input" in reason
+
+
+@pytest.mark.parametrize(
+    ("gang", "held"),
+    [
+        (GANG.but(shard_policy="source"), 0.001),
+        (GANG.but(shard_policy="file"), 0.001),
+        (GANG.but(num_parallel_calls=4), 0.001),
+        (GANG, 0.160),
+        (GANG, 0.400),
+    ],
+    ids=["source", "file", "another pipeline", "half of it computes", "no input to wait for"],
+)
+def test_input_that_is_divided_or_quick_is_no_bound(gang: Configuration, held: float) -> None:
+    """Whoever divides the input at its source, or computes beside it, may gain."""
+    proof = bounds({SMALL: 100.0})
+    proof.note_without_input(SMALL, held)
+    assert proof.why_not(gang) is None
+
+
 def test_one_device_is_never_skipped() -> None:
     """Only what has to beat one device is bounded by it."""
     assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(SMALL) is None

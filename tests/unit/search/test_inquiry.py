@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
-from autotune.recommendation import Recommendation
-from autotune.testing import FakeEngine
+from autotune.recommendation import Recommendation, Verdict
+from autotune.testing import FAKE_FACTS, FakeEngine
 
 from .conftest import speed
 
@@ -34,6 +36,40 @@ def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
     assert 0.4 < result.diagnosis.one_device.share(Part.INPUT) < 0.6
     assert any("waiting for input" in each for each in result.reasons)
     assert any("num_parallel_calls" in each for each in result.reasons)
+
+
+@pytest.mark.parametrize("seconds", [60.0, 300.0], ids=["little time", "much time"])
+def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: float) -> None:
+    """Where Python code makes an example in 10 ms, DATA is out by its proof, and FILE proposed."""
+
+    def slow(configuration: Configuration) -> float:
+        return 100.0 if not configuration.distributed else 95.0
+
+    engine = FakeEngine(
+        slow,
+        held=lambda c: 20_000.0 * c.global_batch**0.3,
+        between=0.02,
+        facts=FAKE_FACTS.model_copy(update={"python_input": True}),
+    )
+    result = tuner(slow, engine=engine, options={"seconds": seconds})
+    assert result.verdict is Verdict.ONE_DEVICE
+    [limit] = [each for each in result.reasons if "input is the limit, at about" in each]
+    assert 9 < float(limit.partition("at about ")[2].split()[0]) < 11
+    [proof] = [each for each in result.reasons if "runs the whole input" in each]
+    assert "MultiWorkerMirroredStrategy with 2 workers cannot win" in proof
+    assert "by file" in proof
+    assert not any(t.configuration.distributed for t in result.trials if t.windows)
+
+
+def test_a_sequential_model_is_told(tuner: Tuner) -> None:
+    """Where a step takes the same time whatever its batch, replicas are said to gain little."""
+
+    def chain(configuration: Configuration) -> float:
+        return configuration.global_batch / (0.02 * configuration.replicas**1.5)
+
+    result = tuner(chain, noise=0.01, options={"seconds": 400.0})
+    [told] = [each for each in result.reasons if each.startswith("A step of one device")]
+    assert "chain of small operations, so more replicas gain little" in told
 
 
 def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import keras
@@ -70,6 +71,15 @@ def wrong_average() -> keras.Model:
 def wrong_average_adam() -> keras.Model:
     """Return the same with an optimizer whose steps hardly depend on the gradient's size."""
     return compiled(WrongAverage(), keras.optimizers.Adam(0.01))
+
+
+def elsewhere() -> keras.Model:
+    """Return a model with a layer that was built in a thread, to which the scope does not reach."""
+    layer = keras.layers.BatchNormalization(center=False, scale=False)
+    with ThreadPoolExecutor() as pool:
+        pool.submit(layer.build, (None, FEATURES)).result()
+    model = keras.Sequential([keras.Input((FEATURES,)), layer, keras.layers.Dense(1)])
+    return compiled(model, keras.optimizers.SGD(0.01))
 
 
 def drifting() -> keras.Model:

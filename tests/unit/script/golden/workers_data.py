@@ -17,7 +17,9 @@ on each, with the addresses of all of them in the environment variable TF_CONFIG
 """
 
 import argparse
+import hashlib
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -46,6 +48,36 @@ def make_strategy() -> tf.distribute.Strategy:
     TensorFlow's start.
     """
     return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def software() -> list[str]:
+    """Return what has to be the same on all workers."""
+    modules = [sys.modules.get(each.__module__) for each in (model_fn, dataset_fn)]
+    files = {__file__, *(getattr(module, "__file__", None) or __file__ for module in modules)}
+    code = b"".join(sorted(Path(file).read_bytes() for file in files))
+    return [
+        f"Python {platform.python_version()}",
+        f"TensorFlow {tf.__version__}",
+        f"Keras {keras.__version__}",
+        f"program {hashlib.sha256(code).hexdigest()[:12]}",
+    ]
+
+
+def check_same_software(strategy: tf.distribute.Strategy) -> None:
+    """End the program where the workers differ, before they hang or learn different things."""
+    # As numbers, because workers exchange no texts.
+    mine = tf.constant([[*", ".join(software()).encode().ljust(200)[:200]]])
+
+    @tf.function
+    def everyones() -> tf.Tensor:
+        return strategy.gather(strategy.run(lambda: tf.identity(mine)), axis=0)
+
+    found = [bytes(row).decode().strip().split(", ") for row in everyones().numpy().tolist()]
+    columns = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
+    if columns:
+        rows = enumerate(zip(*columns, strict=True))
+        each = "; ".join(f"replica {number} has {', '.join(row)}" for number, row in rows)
+        raise SystemExit(f"The workers do not run the same software: {each}.")
 
 
 def make_dataset(global_batch: int) -> tf.data.Dataset:
@@ -240,6 +272,7 @@ def main(
     # The same on all workers, which must start from equal weights and shuffle alike.
     keras.utils.set_random_seed(args.seed)
     strategy = make_strategy()
+    check_same_software(strategy)
     with strategy.scope():
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.

@@ -1,0 +1,56 @@
+"""Files that start the processes of a training on several machines, under Slurm or Kubernetes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.script.filling import fill_in
+from autotune.strategies import strategy
+
+SLURM = "launch.slurm"
+JOBSET = "jobset.yaml"
+NAME = "train"
+"""Of the job, and in Kubernetes of the network in which its pods find each other."""
+PORT = 20_000
+"""On which every pod listens; each has an address of its own."""
+INDEX = "$(INDEX)"
+"""Kubernetes puts a pod's own number here."""
+
+
+def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str, str | None]:
+    """Return each file that starts the training on a cluster, None where one process trains.
+
+    Args:
+        configuration: How it is distributed.
+        machine: Whose GPUs every process had; each machine of the cluster should have as many.
+    """
+    if configuration.workers == 1:
+        return {SLURM: None, JOBSET: None}
+    kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
+    context = {
+        "name": NAME,
+        "kinds": kinds,
+        "chief": "chief" in kinds,
+        "gpus": configuration.replicas_per_worker if machine.gpus else 0,
+        "port": PORT,
+        "tensorflow": machine.tensorflow,
+        "jobs": [_job(kind, kinds) for kind in dict.fromkeys(kinds)],
+    }
+    return {SLURM: fill_in("launch.slurm.j2", context), JOBSET: fill_in("jobset.yaml.j2", context)}
+
+
+def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:
+    """Return what is special to the pods of one kind."""
+    cluster = {each: _hosts(each, kinds.count(each)) for each in dict.fromkeys(kinds)}
+    # A pod's number is put in as it is, so it stands outside of the JSON's quotes.
+    task = f'{{"type": "{kind}", "index": {INDEX}}}'
+    config = f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'
+    return {"kind": kind, "count": kinds.count(kind), "tf_config": config}
+
+
+def _hosts(kind: str, count: int) -> list[str]:
+    """Return the addresses that JobSet gives to the pods of a kind."""
+    return [f"{NAME}-{kind}-0-{index}.{NAME}:{PORT}" for index in range(count)]

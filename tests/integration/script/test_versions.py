@@ -1,0 +1,56 @@
+"""Workers that do not run the same software say so before they train."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autotune.machine import free_ports
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parents[1] / "unit" / "script" / "golden" / "workers_data.py"
+OTHER = "import tensorflow as tf\n\nkeras.__version__ = '2.0.0'\n"
+
+
+def start(index: int, program: Path, addresses: list[str]) -> subprocess.Popen[str]:
+    """Start a worker by hand, as on a machine of its own."""
+    task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+    return subprocess.Popen(
+        [sys.executable, program, "--steps-per-epoch", "8"],
+        cwd=HERE,
+        env={**os.environ, **quiet, "TF_CONFIG": json.dumps(task)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_worker_with_another_keras_is_refused(tmp_path: Path) -> None:
+    """Each worker ends with the versions that differ, and with none of those that do not."""
+    programs = [tmp_path / "here.py", tmp_path / "there.py"]
+    shutil.copy(GOLDEN, programs[0])
+    text = GOLDEN.read_text("utf-8")
+    programs[1].write_text(text.replace("import tensorflow as tf\n", OTHER, 1), "utf-8")
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    workers = [start(i, program, addresses) for i, program in enumerate(programs)]
+    try:
+        printed = [each.communicate(timeout=120)[0] for each in workers]
+    finally:
+        for each in workers:
+            each.kill()
+            each.wait()
+    for each, output in zip(workers, printed, strict=True):
+        assert each.returncode == 1, output
+        [line] = [line for line in output.splitlines() if "same software" in line]
+        assert "replica 1 has Keras 2.0.0, program " in line
+        assert "TensorFlow" not in line
+        assert "loss" not in output
