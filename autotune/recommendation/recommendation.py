@@ -10,6 +10,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.alternative import Alternative
+from autotune.recommendation.asked import Asked
 from autotune.recommendation.output import write_files
 from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
@@ -64,6 +65,8 @@ class Recommendation(Value):
     interrupted: bool = False
     certificate: Certificate | None = None
     """What was checked of a distributed configuration before it could win."""
+    asked: Asked | None = None
+    """What the search was asked for; None in a recommendation of before."""
 
     def saved(self) -> SavedConfiguration:
         """Return what `config.yaml` holds."""

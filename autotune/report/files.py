@@ -9,6 +9,7 @@ _MEANING: Mapping[str, str] = {
     "config.yaml": "the configuration; `autotune script` renders its program again",
     "train.py": "the training program, byte for byte the one that was timed",
     "launch.py": "starts its workers on this machine",
+    "report.html": "all of it as a page for people, in one file",
     "trials.csv": "every trial, a row each",
     "trials.jsonl": "every trial with its timed windows",
     "study.db": "the Optuna study",
