@@ -134,7 +134,12 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         # Optuna takes a second to import: time in which the engine's own process starts.
         from autotune.search.tune import tune  # noqa: PLC0415
 
-        return tune(request, running, observer, NO_HOST if engine else this_host())
+        found = tune(request, running, observer, NO_HOST if engine else this_host())
+    from autotune.report.saving import result_of, write_report  # noqa: PLC0415
+
+    if out is not None:
+        write_report(found, request.out)
+    return result_of(found)
 
 
 @contextmanager

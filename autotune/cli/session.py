@@ -83,7 +83,9 @@ class Session:
 
     def _hand_over(self, result: Recommendation) -> None:
         from autotune.report import document, result_text
+        from autotune.report.saving import write_report
 
+        write_report(result, self.out)
         if self.as_json:
             put(document(result, self.out).text())
         else:

@@ -56,14 +56,27 @@ def write_files(
         "trials.csv": trials_csv(trials),
         "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
     }
+    put_texts(folder, texts)
+    save_configuration(saved, folder / "config.yaml")
+    return folder
+
+
+def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
+    """Replace files of a folder, which is made if it does not exist.
+
+    Args:
+        folder: Where.
+        texts: By name; None removes the file.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             _put(folder / name, text)
     except OSError as exc:
         raise OutputError(f"{folder} cannot be written: {exc}.", "Choose another --out.") from exc
-    save_configuration(saved, folder / "config.yaml")
-    return folder
 
 
 def trials_csv(trials: Sequence[Trial]) -> str:

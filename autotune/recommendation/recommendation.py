@@ -11,6 +11,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.alternative import Alternative
+from autotune.recommendation.asked import Asked
 from autotune.recommendation.output import write_files
 from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
@@ -68,6 +69,8 @@ class Recommendation(Value):
     """What was checked of a distributed configuration before it could win."""
     automatic: Automatic | None = None
     """What tf.data's AUTOTUNE settled on in a run of its own; None without the time for it."""
+    asked: Asked | None = None
+    """What the search was asked for; None in a recommendation of before."""
 
     def saved(self) -> SavedConfiguration:
         """Return what `config.yaml` holds."""

@@ -11,6 +11,7 @@ _MEANING: Mapping[str, str] = {
     "launch.py": "starts its workers on this machine",
     "launch.slurm": "starts them on several machines, under Slurm",
     "jobset.yaml": "starts them on several machines, as a JobSet of Kubernetes",
+    "report.html": "all of it as a page for people, in one file",
     "trials.csv": "every trial, a row each",
     "trials.jsonl": "every trial with its timed windows",
     "study.db": "the Optuna study",

@@ -99,6 +99,11 @@ class Standing:
             return None
         return trial.examples_per_second / self._rate(yardstick, final=final).value
 
+    def rate_of(self, trial: Trial) -> Interval | None:
+        """Return a trial's throughput, as certain as one run on this machine can be."""
+        rate = trial.examples_per_second
+        return mean_rate([rate], self._noise) if rate else None
+
     def _compared_with(self, *, final: bool) -> Configuration | None:
         return self.final_yardstick if final else self.yardstick
 

@@ -9,6 +9,7 @@ from autotune.measure import Interval, expectation
 from autotune.past.session import session_of
 from autotune.past.store import Past
 from autotune.recommendation import Recommendation, Verdict
+from autotune.recommendation.asked import Asked
 from autotune.run.engine import Engine
 from autotune.run.load import Meter, remark, warning
 from autotune.script import render
@@ -229,6 +230,18 @@ def _recommendation(
         interrupted=findings.interrupted,
         certificate=findings.certificate,
         automatic=findings.automatic,
+        asked=_asked(request),
+    )
+
+
+def _asked(request: TuningRequest) -> Asked:
+    options = request.options
+    return Asked(
+        space=request.space if isinstance(request.space, str) else None,
+        seconds=options.seconds,
+        max_trials=options.max_trials,
+        constraints=options.constraints,
+        diagnose=options.diagnose,
     )
 
 

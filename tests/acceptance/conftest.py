@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = Path(sys.executable).with_name("autotune")
@@ -57,3 +59,50 @@ def search(run: Run) -> Done:
     """One search, which many tests look at."""
     copies = ("--config", "copy.json", "--script", "copy.py")
     return run("tune", *DIGITS, "--space", "quick", "--budget", "40s", "--json", *copies)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, without a window."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
+    options = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def faint() -> str:
+    """A script that finds text whose contrast with its ground is less than WCAG's AA asks."""
+    return FAINT
+
+
+FAINT = """() => {
+  const numbers = (colour) => (colour.match(/[0-9.]+/g) || []).map(Number);
+  const light = (rgb) => rgb.slice(0, 3)
+    .map((each) => each / 255)
+    .map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, each, i) => sum + each * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = numbers(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const text = numbers(element instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [light(text), light(behind(element))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) found.push(`${element.outerHTML.slice(0, 90)}: ${contrast.toFixed(2)}`);
+  }
+  return found;
+}"""
+"""Finds text whose contrast with what is behind it is below 4.5 to 1, as WCAG's AA asks."""

@@ -52,6 +52,13 @@ def test_every_trial_is_in_every_file(search: Done, out: Path) -> None:
     assert len(study.trials) == count
 
 
+def test_the_result_is_told_to_people(search: Done, out: Path) -> None:
+    """There is a page for them, and it is named among the files."""
+    read = json.loads(search.stdout)
+    assert Path(read["files"]["report.html"]).name == "report.html"
+    assert read["study"] in (out / "report.html").read_text("utf-8")
+
+
 def test_the_program_trains(out: Path) -> None:
     """train.py, or launch.py where several workers are recommended, runs in the project."""
     program = next(path for path in (out / "launch.py", out / "train.py") if path.exists())

@@ -32,8 +32,8 @@ LAYERS = (
     {"past", "recommendation", "certify"},
     {"search"},
     {"testing", "verification"},
-    {"tuning"},
     {"report"},
+    {"tuning"},
     {"api"},
     {"cli"},
 )
@@ -113,6 +113,20 @@ def test_every_package_on_disk_is_declared() -> None:
     packages = [path for path in SOURCES if path.name == "__init__.py"]
     found = {".".join(each.parent.relative_to(ROOT).parts) for each in packages}
     assert found == set(declared)
+
+
+def test_every_other_file_on_disk_is_declared() -> None:
+    """A template that setuptools does not know would be missing in a wheel."""
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    declared = {
+        path
+        for package, patterns in setuptools["package-data"].items()
+        for pattern in patterns
+        for path in (ROOT / package.replace(".", "/")).glob(pattern)
+    }
+    every = {path for place in PLACES for path in place.rglob("*") if path.is_file()}
+    found = {path for path in every if path.suffix not in {".py", ".pyc"}}
+    assert found == declared
 
 
 def test_public_names_are_the_ones_listed() -> None:

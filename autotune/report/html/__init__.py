@@ -1,0 +1,1 @@
+"""The result as one page that needs nothing else: no network, no other file."""

@@ -1,0 +1,17 @@
+"""A program with its words marked for the style sheet."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+
+def marked(program: str) -> Markup:
+    """Return a Python program as HTML; its text stays the same to the last line break."""
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    text: str = highlight(program, lexer, HtmlFormatter(nowrap=True))
+    # The formatter ends every line, also one that was not.
+    whole = text if program.endswith("\n") else text.removesuffix("\n")
+    return Markup(whole)  # noqa: S704 - the formatter has escaped it

@@ -1,0 +1,95 @@
+"""How to ask for the same search again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autotune.recommendation import Recommendation
+from autotune.recommendation.asked import Asked
+from autotune.recommendation.saved import USUAL_MARGIN
+from autotune.value import Scalar
+from autotune.workload import Factory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeat:
+    """A command, and what it does not tell."""
+
+    command: str
+    notes: tuple[str, ...]
+
+
+def repeat(result: Recommendation) -> Repeat:
+    """Return the command that asks for the search of a result."""
+    return Repeat(command=shlex.join(_words(result)), notes=tuple(_notes(result)))
+
+
+def _words(result: Recommendation) -> Iterator[str]:
+    workload = result.workload
+    yield from ("autotune", "tune", _name(workload.model), _name(workload.dataset))
+    if result.asked:
+        yield from _asked(result.asked)
+    if result.margin != USUAL_MARGIN:
+        yield from ("--margin", f"{result.margin:g}")
+    yield from _arguments("--model-arg", workload.model)
+    yield from _arguments("--data-arg", workload.dataset)
+    if workload.callbacks:
+        yield from ("--callbacks", _name(workload.callbacks))
+    yield from ("--seed", str(result.seed))
+
+
+def _asked(asked: Asked) -> Iterator[str]:
+    if asked.space is not None:
+        yield from ("--space", asked.space)
+    yield from ("--budget", "none" if asked.seconds is None else f"{asked.seconds:g}s")
+    limits = asked.constraints
+    options = {
+        "--max-trials": asked.max_trials,
+        "--global-batch": limits.global_batch,
+        "--max-global-batch": limits.max_global_batch,
+        "--strategies": limits.strategies and ",".join(limits.strategies),
+        "--workers": limits.workers and ",".join(map(str, limits.workers)),
+    }
+    for option, value in options.items():
+        if value is not None:
+            yield from (option, str(value))
+    if limits.allow_asynchronous:
+        yield "--allow-asynchronous"
+    if not asked.diagnose:
+        yield "--no-diagnose"
+
+
+def _notes(result: Recommendation) -> Iterator[str]:
+    if result.asked is None:
+        yield "The space and the budget were not kept; add --space and --budget."
+    elif result.asked.space is None:
+        yield "The space was made in Python; pass the same to autotune()."
+    factories = (result.workload.model, result.workload.dataset, result.workload.callbacks)
+    by_value = [each.name for each in factories if each and not each.module]
+    if by_value:
+        yield (
+            f"{' and '.join(by_value)} came from a notebook or a function within a function: "
+            "move them to a file, or call autotune() with them in Python."
+        )
+    yield (
+        "The seed fixes what the search tries for the same timings; timings differ from run to "
+        "run, so another search may take another path to its verdict."
+    )
+
+
+def _name(factory: Factory) -> str:
+    """Return a factory as the command line takes it."""
+    if not factory.module or factory.root in (None, ".") or "." in factory.module:
+        return factory.short_name
+    return f"{factory.root}/{factory.module}.py:{factory.name}"
+
+
+def _arguments(option: str, factory: Factory) -> Iterator[str]:
+    for name, value in factory.arguments:
+        yield from (option, f"{name}={_text(value)}")
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

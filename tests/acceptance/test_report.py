@@ -1,0 +1,171 @@
+"""The page of a result in a real browser, from a file, as somebody opens what they were sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from autotune import Outcome, autotune
+from autotune.config import Configuration
+from autotune.diagnose.break_even import BreakEven
+from autotune.measure import Interval
+from autotune.recommendation import Recommendation
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Ending
+
+SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
+PICTURES = os.environ.get("AUTOTUNE_PICTURES")
+"""A folder for pictures of the page, for people to look at."""
+LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "word" * 60
+
+
+def speed(configuration: Configuration) -> float | Ending:
+    if configuration.per_replica_batch >= 512:
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=LONG)
+    gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
+    return 1000.0 * configuration.per_replica_batch**0.5 * gain
+
+
+def slow_input(configuration: Configuration) -> float | Ending:
+    found = speed(configuration)
+    return found if isinstance(found, Ending) else found * 1.4
+
+
+@pytest.fixture(scope="module")
+def result() -> Recommendation:
+    """What a search found in which trials ended in many ways, with every part of its page."""
+    found = autotune(
+        "examples/digits.py:model_fn",
+        "examples/digits.py:dataset_fn",
+        space="cpu",
+        budget=None,
+        max_trials=24,
+        engine=FakeEngine(speed, held=slow_input, between=0.02),
+    )
+    assert found.diagnosis
+    far = Interval(low=90, value=140, high=250)
+    even = BreakEven(configuration=found.config, batch=far, farthest=1024, bandwidth=far)
+    diagnosis = found.diagnosis.model_copy(update={"break_even": even})
+    return found.model_copy(update={"diagnosis": diagnosis})
+
+
+@pytest.fixture(scope="module")
+def address(result: Recommendation, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where the page is, in a folder with a name that has to be quoted."""
+    folder = tmp_path_factory.mktemp("my results")
+    return (result.save(folder) / "report.html").as_uri()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Open]:
+    """Opens the page; at the end nothing may have been asked of a network or complained of."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_it(**options: object) -> Page:
+        context = browser.new_context(viewport=SIZES[0], **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda asked: asked.url != address and complaints.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_it
+    for each in contexts:
+        each.close()
+    assert complaints == []
+
+
+def test_it_fits_the_screen_and_can_be_read(opened: Open, faint: str) -> None:
+    """On a desk and on a phone, by day and by night: no scrolling sideways, no faint word."""
+    for scheme, size in product(("light", "dark"), SIZES):
+        page = opened()
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+        wide, room = page.evaluate(
+            "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.documentElement)"
+        )
+        assert wide <= room, (scheme, size)
+        assert page.evaluate(faint) == [], (scheme, size)
+        assert page.evaluate(CUT_OFF) == [], (scheme, size)
+        if PICTURES:
+            name = f"report-{size['width']}-{scheme}.png"
+            page.screenshot(path=Path(PICTURES) / name, full_page=True)
+
+
+def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
+    """A faster configuration stands to the right of a slower one, one device on its line."""
+    page = opened()
+    rows = page.locator("section", has=page.locator("#throughput")).locator("tbody").first
+    drawn = rows.locator("svg.mark").evaluate_all(CENTRES)
+    told = [
+        float(each.split()[0]) for each in rows.locator("td.number:nth-child(3)").all_inner_texts()
+    ]
+    assert len(drawn) == len(told) > 1
+    assert [place for _, place in sorted(zip(told, drawn, strict=True))] == sorted(drawn)
+    line = rows.locator("line.one").first.evaluate("(each) => each.getBoundingClientRect().x")
+    assert drawn[told.index(1.0)] == pytest.approx(line, abs=1)
+
+
+def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
+    """Each has a name that holds its parts."""
+    page = opened()
+    bars = page.get_by_role("img")
+    assert bars.count() == 2
+    assert "computing" in (bars.first.get_attribute("aria-label") or "")
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+
+
+def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
+    """Rows that are laid out anew there are rows still."""
+    page = opened()
+    page.set_viewport_size(SIZES[1])  # type: ignore[arg-type]
+    table = page.get_by_role("table", name="Throughput against one device")
+    assert table.get_by_role("row").count() > 5
+    assert table.get_by_role("rowheader").count() > 3
+
+
+def test_the_program_is_copied_as_it_is(opened: Open, result: Recommendation) -> None:
+    """To the last byte; without JavaScript there is no button that does nothing."""
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy train.py").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == result.script
+    still = opened(java_script_enabled=False)
+    assert still.locator("pre").first.inner_text().strip() == result.script.strip()
+    expect(still.locator("button:visible")).to_have_count(0)
+
+
+def test_it_can_be_printed(opened: Open, faint: str) -> None:
+    """Dark letters on white paper, the program whole, no buttons."""
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(faint) == []
+    expect(page.locator("button:visible")).to_have_count(0)
+    hidden = "(each) => each.scrollHeight - each.clientHeight"
+    assert page.locator(".program[open] pre").evaluate(hidden) <= 1
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+CENTRES = """(marks) => marks.map((each) => {
+  const {x, width} = each.getBoundingClientRect();
+  return x + width / 2;
+})"""
+
+CUT_OFF = """() => [...document.querySelectorAll("svg text")]
+  .map((each) => each.getBoundingClientRect())
+  .filter(({left, right}) => left < 0 || right > document.documentElement.clientWidth)
+  .map(({left, right}) => `${left} to ${right}`)"""
+"""Finds letters of a drawing outside the window."""

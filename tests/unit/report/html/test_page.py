@@ -1,0 +1,193 @@
+"""The page as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autotune.certificate import Certificate, undecided
+from autotune.config import Configuration
+from autotune.errors import OutputError
+from autotune.recommendation import Recommendation
+from autotune.report.html.page import page
+from autotune.report.saving import result_of
+from autotune.run.engine import Outcome
+from autotune.trial import Trial
+from autotune.workload import Factory, Workload
+
+MakeTrial = Callable[..., Trial]
+Read = Callable[[Recommendation], Any]
+MEGABYTE = 1_000_000
+HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"
+
+
+def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
+    """Trials that all differ, a third of which failed for reasons of their own."""
+    bad = {"outcome": Outcome.FAILED, "examples_per_second": None}
+    return tuple(
+        make_trial(
+            i,
+            Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
+            **(bad | {"reason": f"{i} " + "a long reason " * 20} if i % 3 == 0 else {}),
+        )
+        for i in range(count)
+    )
+
+
+def test_it_tells_all_that_somebody_who_was_not_there_needs(
+    diagnosed: Recommendation, read: Read
+) -> None:
+    """Verdict, figures with intervals, reasons, failures, program, machine and seed."""
+    text = " ".join(read(diagnosed).text.split())
+    for told in (
+        diagnosed.summary,
+        "1.21 to 1.66",
+        "Two fresh runs of the same configuration differ by 5%.",
+        "Worker 1 was killed by SIGSEGV.",
+        "waiting for input",
+        "it pays from about 300 examples",
+        "print('trained')",
+        "TensorFlow 2.21.0",
+        "autotune tune digits:model_fn digits:dataset_fn",
+        "--seed 0",
+    ):
+        assert told in text
+
+
+def test_the_verdict_is_the_headline(result: Recommendation, read: Read) -> None:
+    """There is one heading of the first order, and it is the answer."""
+    (heading,) = read(result).find("h1")
+    assert heading.text == result.summary
+
+
+def test_every_figure_has_its_table(diagnosed: Recommendation, read: Read) -> None:
+    """What is drawn can be read, and what cannot be read is hidden from those who listen."""
+    figures = list(read(diagnosed).find("figure"))
+    assert len(figures) == 3
+    for figure in figures:
+        assert list(figure.find("table"))
+        for drawing in figure.find("svg"):
+            known = {"aria-hidden", "aria-label", "x"}
+            assert known & drawing.attributes.keys()
+
+
+def test_every_label_has_its_target(diagnosed: Recommendation, read: Read) -> None:
+    """Whatever is named by another element finds it, once."""
+    names: list[str] = []
+    wanted: set[str] = set()
+
+    def walk(element: Any) -> None:
+        names.extend([element.attributes["id"]] if "id" in element.attributes else [])
+        wanted.update(element.attributes.get("aria-labelledby", "").split())
+        for each in element.inside:
+            if not isinstance(each, str):
+                walk(each)
+
+    walk(read(diagnosed))
+    assert len(names) == len(set(names))
+    assert wanted <= set(names)
+
+
+def test_failures_are_not_told_twice(result: Recommendation, read: Read) -> None:
+    """The reason of a failure stands in its table, and no longer among the grounds."""
+    text = read(result).text.lower()
+    assert text.count("worker 1 was killed by sigsegv") == 1
+
+
+def test_it_loads_nothing(diagnosed: Recommendation, read: Read) -> None:
+    """No address of anything is in it, and its policy allows none."""
+    text = page(diagnosed)
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "url(" not in text
+    assert " src=" not in text
+    assert " href=" not in text
+    assert " style=" not in text
+    policies = [each.attributes.get("content", "") for each in read(diagnosed).find("meta")]
+    assert any("default-src 'none'" in each and "unsafe" not in each for each in policies)
+
+
+def test_nothing_that_others_wrote_is_markup(
+    result: Recommendation, make_trial: MakeTrial, read: Read
+) -> None:
+    """Reasons, names, values and the program itself are text, whatever they hold."""
+    hostile = Factory(name=HOSTILE, module="m", arguments=((HOSTILE, HOSTILE),))
+    bad = {"outcome": Outcome.CRASHED, "reason": HOSTILE, "examples_per_second": None}
+    own = Configuration(arguments=((HOSTILE, HOSTILE),))
+    given = result.model_copy(
+        update={
+            "summary": HOSTILE,
+            "reasons": (HOSTILE,),
+            "config": own,
+            "script": f"x = '''{HOSTILE}'''\n",
+            "launch": f"# {HOSTILE}\n",
+            "study": HOSTILE,
+            "trials": (*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
+            "workload": Workload(model=hostile, dataset=hostile, callbacks=hostile),
+            "machine": result.machine.model_copy(update={"processor": HOSTILE}),
+            "facts": result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
+            "certificate": Certificate(checks=(undecided(HOSTILE, HOSTILE),)),
+        }
+    )
+    plain, found = read(result), read(given)
+    assert len(list(found.find("script"))) == len(list(plain.find("script"))) == 1
+    assert len(list(found.find("style"))) == 1
+    assert not [each for each in found.find("b") if "onclick" in each.attributes]
+    assert "{{ 7*7 }}" in found.text
+    assert "alert" not in next(found.find("script")).text
+    page(given).encode()
+
+
+def test_three_hundred_trials_fit_a_megabyte(
+    result: Recommendation, make_trial: MakeTrial, read: Read
+) -> None:
+    """However long the search was, the page can be sent to somebody."""
+    given = result.model_copy(update={"trials": many(make_trial, 300)})
+    assert len(page(given).encode()) < MEGABYTE
+    figure = next(read(given).find("figure"))
+    assert len(list(figure.find("tr"))) < 40
+
+
+def test_a_page_without_finals_and_diagnosis_says_so(
+    result: Recommendation, make_trial: MakeTrial, read: Read
+) -> None:
+    """An interrupted search has a page, too, that tells what is missing."""
+    bare = result.model_copy(
+        update={
+            "trials": (make_trial(0),),
+            "config": Configuration(per_replica_batch=128),
+            "best_distributed": None,
+            "distributed_speedup": None,
+            "examples_per_second": None,
+            "interrupted": True,
+        }
+    )
+    text = " ".join(read(bare).text.split())
+    assert "stopped before its end" in text
+    assert "No finals took place" in text
+    assert "No step was taken apart" in text
+    assert "too few to tell the effects" in text
+    assert "Nothing: every trial that was started gave a figure." in text
+
+
+def test_the_program_can_be_copied_from_it(result: Recommendation, read: Read) -> None:
+    """Its text is the program's, to the last byte."""
+    script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
+    found = read(result.model_copy(update={"script": script}))
+    assert script in [each.text for each in found.find("pre")]
+
+
+def test_a_result_writes_it(result: Recommendation, tmp_path: Any) -> None:
+    """Saving a result writes the page beside the other files."""
+    folder = result_of(result).save(tmp_path / "out")
+    assert {"report.html", "config.yaml", "train.py"} <= {each.name for each in folder.iterdir()}
+    assert result.summary in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_folder_that_cannot_be_written_is_named(result: Recommendation, tmp_path: Any) -> None:
+    """The error says what to do."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="Choose another"):
+        result_of(result).save(tmp_path / "file")

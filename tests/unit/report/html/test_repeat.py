@@ -1,0 +1,62 @@
+"""The command that asks for the same search again."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.recommendation import Recommendation
+from autotune.recommendation.asked import Asked
+from autotune.report.html.repeat import repeat
+from autotune.search.options import Options
+from autotune.search.request import TuningRequest
+from autotune.search.tune import tune
+from autotune.space import Constraints
+from autotune.testing import FakeEngine
+from autotune.workload import Factory, Workload
+
+
+def test_it_holds_all_that_was_asked_for(result: Recommendation) -> None:
+    """Files, arguments and bounds come as the command line takes them."""
+    asked = Asked(
+        space="my space.yaml",
+        seconds=90.0,
+        max_trials=12,
+        constraints=Constraints(global_batch=64, strategies=("mirrored",), workers=(1, 2)),
+        diagnose=False,
+    )
+    model = Factory(name="model_fn", module="digits", root="examples", arguments=(("units", 5),))
+    dataset = Factory(name="make", module="package.data", root=".", arguments=(("full", True),))
+    workload = Workload(model=model, dataset=dataset)
+    given = result.model_copy(update={"asked": asked, "workload": workload, "margin": 0.1})
+    assert repeat(given).command == (
+        "autotune tune examples/digits.py:model_fn package.data:make --space 'my space.yaml' "
+        "--budget 90s --max-trials 12 --global-batch 64 --strategies mirrored --workers 1,2 "
+        "--no-diagnose --margin 0.1 --model-arg units=5 --data-arg full=true --seed 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "note"), [(None, "were not kept"), (Asked(seconds=3.0), "made in Python")]
+)
+def test_what_a_command_cannot_hold_is_told(
+    result: Recommendation, asked: Asked | None, note: str
+) -> None:
+    """A reader is not sent away with half of the call."""
+    assert note in " ".join(repeat(result.model_copy(update={"asked": asked})).notes)
+
+
+def test_a_function_of_a_notebook_is_told(result: Recommendation) -> None:
+    """The command names nothing that it could find."""
+    model = result.workload.model.model_copy(update={"module": ""})
+    workload = result.workload.model_copy(update={"model": model})
+    notes = repeat(result.model_copy(update={"workload": workload})).notes
+    assert "model_fn came from a notebook" in notes[-2]
+
+
+def test_a_search_keeps_what_it_was_asked(workload: Workload, tmp_path: object) -> None:
+    """The command of its result names its space, budget and seed."""
+    options = Options(seconds=40.0, max_trials=3, seed=7)
+    request = TuningRequest(workload=workload, space="quick", options=options, out=tmp_path)  # type: ignore[arg-type]
+    found = tune(request, FakeEngine(lambda c: 1000.0 / c.replicas))
+    told = repeat(found).command
+    assert told.endswith("--space quick --budget 40s --max-trials 3 --seed 7")
