@@ -6,6 +6,7 @@ the workload's own pydantic model validates before they become arguments of the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -63,7 +64,7 @@ class Registered:
         """
         self._refuse_unknown(given)
         try:
-            checked = self.parameters.model_validate(dict(given), strict=True)
+            checked = self._checked(given)
         except ValidationError as exc:
             first = exc.errors()[0]
             name = ".".join(map(str, first["loc"]))
@@ -74,7 +75,7 @@ class Registered:
     def mistakes(self, given: Mapping[str, Scalar]) -> dict[str, str]:
         """Return what is wrong with known parameters: a sentence for each, by its name."""
         try:
-            self.parameters.model_validate(dict(given), strict=True)
+            self._checked(given)
         except ValidationError as exc:
             return {str(each["loc"][0]): f"{each['msg']}." for each in exc.errors() if each["loc"]}
         return {}
@@ -98,6 +99,14 @@ class Registered:
             model=tuple(each for each in fixed if each[0] not in self.for_dataset),
             dataset=tuple(each for each in fixed if each[0] in self.for_dataset),
         )
+
+    def _checked(self, given: Mapping[str, Scalar]) -> BaseModel:
+        """Return the parameters as the workload's model takes them from JSON.
+
+        From Python values a strict model takes no text for a choice, a path or a date; from JSON
+        it does, because JSON has nothing else, and stays as strict about numbers.
+        """
+        return self.parameters.model_validate_json(json.dumps(dict(given)), strict=True)
 
     def _refuse_unknown(self, given: Mapping[str, Scalar]) -> None:
         unknown = sorted(set(given) - set(self.parameters.model_fields))

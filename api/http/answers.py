@@ -12,10 +12,13 @@ from autotune.api.happenings import Happening, TrialEnded
 from autotune.api.states import State
 from autotune.api.values import Job, JobEvent, Page
 from autotune.api.workloads import Registered
+from autotune.certificate import Certificate
 from autotune.config import Configuration
+from autotune.diagnose.diagnosis import Diagnosis
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
+from autotune.recommendation.alternative import Alternative
 from autotune.run.engine import Outcome
 from autotune.space import Constraints, Space
 from autotune.trial import Stage, Trial
@@ -202,6 +205,12 @@ class RecommendationAnswer(Value):
     """The best distributed finalist, recommended or not."""
     distributed_speedup: Interval | None
     margin: float
+    certificate: Certificate | None
+    """What was checked of a distributed configuration before it could win."""
+    diagnosis: Diagnosis | None
+    """Where the time of a step goes; null if there was no time to find out."""
+    unchanged_batch: Alternative | None
+    """The fastest at the global batch of the defaults, where the recommended one has another."""
     program: ProgramAnswer
     machine: Machine
     seed: int

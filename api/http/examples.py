@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from autotune.api.http.answers import address
-from autotune.config import Configuration
+from autotune.api.http.example_findings import (
+    ALONE,
+    ALONE_RATE,
+    CERTIFICATE,
+    DIAGNOSIS,
+    GAIN,
+    NAME,
+    PAIR,
+    PAIR_RATE,
+    REASONS,
+    UNCHANGED,
+)
 
 JOB = "3f1c9a0b5d7e2468ace13579"
 SMALLEST = {"workload": "digits"}
@@ -15,7 +26,7 @@ COMPLETE = {
     "space": "quick",
     "budget": "5min",
     "max_trials": 40,
-    "constraints": {"global_batch": 256, "strategies": ["one_device", "mirrored"]},
+    "constraints": {"max_global_batch": 256, "strategies": ["one_device", "mirrored"]},
     "margin": 0.05,
     "seed": 1,
 }
@@ -33,14 +44,7 @@ REQUESTS: dict[str, Any] = {
     "own-space": {"summary": "A space of your own", "value": OWN_SPACE},
 }
 
-_ALONE = Configuration(per_replica_batch=128).model_dump(mode="json")
-_PAIR = Configuration(
-    strategy="mirrored",
-    replicas_per_worker=2,
-    per_replica_batch=64,
-    reduction="one_device",
-    steps_per_execution=8,
-).model_dump(mode="json")
+_ALONE, _PAIR = ALONE.model_dump(mode="json"), PAIR.model_dump(mode="json")
 _MACHINE = {
     "cpus": 8,
     "memory": 34359738368,
@@ -51,8 +55,8 @@ _MACHINE = {
     "tensorflow": "2.21.0",
     "keras": "3.15.1",
 }
-_GAIN = {"low": 1.31, "value": 1.42, "high": 1.54}
-_SUMMARY = "Distribute: MirroredStrategy with 2 replicas is 1.42 times as fast as one device."
+_GAIN = GAIN.model_dump(mode="json")
+_SUMMARY = f"Distribute: {NAME} is 1.42 times (1.31 to 1.54) as fast as the best single device."
 
 TUNING: dict[str, Any] = {
     "id": JOB,
@@ -64,10 +68,11 @@ TUNING: dict[str, Any] = {
     "budget_seconds": 300.0,
     "max_trials": 40,
     "constraints": {
-        "global_batch": 256,
-        "max_global_batch": None,
+        "global_batch": None,
+        "max_global_batch": 256,
         "strategies": ["one_device", "mirrored"],
         "workers": None,
+        "allow_asynchronous": False,
     },
     "margin": 0.05,
     "seed": 1,
@@ -92,8 +97,8 @@ DONE: dict[str, Any] = {
         "attempt": 1,
         "trials": 31,
         "events": 70,
-        "one_device": 6374.0,
-        "distributed": 9051.0,
+        "one_device": ALONE_RATE,
+        "distributed": PAIR_RATE,
     },
     "verdict": "distribute",
     "summary": _SUMMARY,
@@ -110,7 +115,7 @@ TRIAL: dict[str, Any] = {
     "reason": "its speed is known",
     "configuration": _ALONE,
     "global_batch": 128,
-    "examples_per_second": 6374.0,
+    "examples_per_second": ALONE_RATE,
     "error": 0.011,
     "start_seconds": 1.9,
     "first_step_seconds": 0.8,
@@ -127,16 +132,19 @@ EVENTS = (
 RECOMMENDATION: dict[str, Any] = {
     "verdict": "distribute",
     "summary": _SUMMARY,
-    "reasons": ["Two fresh runs of the same configuration differ by 5%."],
+    "reasons": list(REASONS),
     "configuration": _PAIR,
-    "global_batch": 128,
-    "examples_per_second": {"low": 8630.0, "value": 9051.0, "high": 9493.0},
+    "global_batch": PAIR.global_batch,
+    "examples_per_second": {"low": 8630.0, "value": PAIR_RATE, "high": 9493.0},
     "speedup": _GAIN,
     "over_default": {"low": 2.2, "value": 2.47, "high": 2.77},
     "one_device": _ALONE,
     "best_distributed": _PAIR,
     "distributed_speedup": _GAIN,
     "margin": 0.05,
+    "certificate": CERTIFICATE.model_dump(mode="json"),
+    "diagnosis": DIAGNOSIS.model_dump(mode="json"),
+    "unchanged_batch": UNCHANGED.model_dump(mode="json"),
     "program": {"train": '"""Train with tf.distribute."""\n', "launch": None},
     "machine": _MACHINE,
     "seed": 1,
@@ -180,7 +188,7 @@ SPACES: dict[str, Any] = {
     ],
 }
 MACHINE: dict[str, Any] = {"devices": "bench-1", "machine": _MACHINE}
-CONFIG = f"# Written by autotune.\nverdict: distribute\nglobal_batch: 128\nseed: 1 # {JOB}\n"
+CONFIG = f"# Written by autotune.\nverdict: distribute\nglobal_batch: 256\nseed: 1 # {JOB}\n"
 SCRIPT = '"""Train with tf.distribute."""\n'
 REPORT = f"# digits:model\\_fn\n\n**{_SUMMARY}**\n"
 METRICS = '# TYPE autotune_jobs gauge\nautotune_jobs{state="queued"} 1.0\n'

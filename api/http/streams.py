@@ -20,6 +20,7 @@ from autotune.api.jobs import Jobs
 from autotune.api.log import say
 from autotune.api.settings import Web
 from autotune.api.values import JobEvent
+from autotune.report.words import counted
 
 HEARTBEAT = format_sse_event(comment="still there")
 RARER = 4
@@ -198,10 +199,14 @@ class Streams:
     def _check(self, key_id: str) -> None:
         total, own = self._open.total(), self._open[key_id]
         if total >= self._web.streams:
-            raise TooManyStreams(f"{total} event streams are open already.", "Try again later.")
+            raise TooManyStreams(
+                f"This service has {counted(total, 'event stream')} open, and takes no more.",
+                "Try again later.",
+            )
         if own >= self._web.streams_per_key:
             raise TooManyStreams(
-                f"{own} event streams of this key are open already.", "Close one and try again."
+                f"This key has {counted(own, 'event stream')} open, and may have no more.",
+                "Close one and try again.",
             )
 
     def _join(self, job_id: str, key_id: str) -> Feed:

@@ -33,9 +33,11 @@ def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
     return expires_at > Now()
 
 
-def lapsed(expires_at: ColumnElement[Any], lease_seconds: float) -> ColumnElement[bool]:
-    """Whether a lease is over or was never given.
+def lapsed(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a lease is over or was never given."""
+    return or_(expires_at.is_(None), expires_at <= Now())
 
-    One that ends long after any that is given today was given before the clock was put back.
-    """
-    return or_(expires_at.is_(None), expires_at <= Now(), expires_at > Now() + 2 * lease_seconds)
+
+def ahead(expires_at: ColumnElement[Any], lease_seconds: float) -> ColumnElement[bool]:
+    """Whether a lease ends after any of today: it was given before the clock was put back."""
+    return expires_at > Now() + 2 * lease_seconds

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    CompoundSelect,
     Connection,
     Row,
     Select,
@@ -24,7 +25,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from autotune.api.happenings import AttemptBegan
 from autotune.api.states import HELD, State, transition
 from autotune.api.store.advance import Cell, Step, advance, superseded
-from autotune.api.store.clock import Now, lapsed, live
+from autotune.api.store.clock import Now, ahead, lapsed, live
 from autotune.api.store.database import Database
 from autotune.api.store.reading import read_job, read_trials, spent
 from autotune.api.tables import attempts, jobs, leases
@@ -48,8 +49,11 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claimed | Non
         The job; None if the devices are taken or nobody waits for them.
     """
     with database.reading() as connection:
-        if connection.execute(_next(post, lease_seconds)).first() is None:
+        put_back = connection.execute(_ahead(lease_seconds)).first() is not None
+        if not put_back and connection.execute(_next(post)).first() is None:
             return None
+    if put_back:
+        _shorten(database, lease_seconds)
     with suppress(_Nothing), database.writing() as connection:
         return _claim(connection, post, lease_seconds)
     return None
@@ -107,6 +111,25 @@ def _until(connection: Connection, lease_seconds: float) -> float:
     return connection.execute(select(Now())).scalar_one() + lease_seconds
 
 
+def _ahead(lease_seconds: float) -> CompoundSelect[Any]:
+    """Leases that were given before the clock was put back."""
+    devices = select(leases.c.devices).where(ahead(leases.c.expires_at, lease_seconds))
+    held = and_(jobs.c.state.in_(HELD), ahead(jobs.c.expires_at, lease_seconds))
+    return devices.union_all(select(jobs.c.id).where(held)).limit(1)
+
+
+def _shorten(database: Database, lease_seconds: float) -> None:
+    """Let leases from before the clock was put back end as if they were given now.
+
+    Whoever lives renews its own in time; what the dead have left is taken once it is over.
+    """
+    with database.writing() as connection:
+        until = _until(connection, lease_seconds)
+        for table in (leases, jobs):
+            early = ahead(table.c.expires_at, lease_seconds)
+            connection.execute(update(table).where(early).values(expires_at=until))
+
+
 def _held_by(grip: Grip) -> ColumnElement[bool]:
     return and_(
         leases.c.devices == grip.devices,
@@ -117,8 +140,8 @@ def _held_by(grip: Grip) -> ColumnElement[bool]:
 
 def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claimed:
     until = _until(connection, lease_seconds)
-    _take_devices(connection, post, lease_seconds, until)
-    query = _next(post, lease_seconds).with_for_update(skip_locked=True)
+    _take_devices(connection, post, until)
+    query = _next(post).with_for_update(skip_locked=True)
     row = connection.execute(query).first()
     if row is None:
         raise _Nothing
@@ -128,19 +151,19 @@ def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claimed:
     return _claimed(connection, grip, marker)
 
 
-def _take_devices(connection: Connection, post: Post, lease_seconds: float, until: float) -> None:
+def _take_devices(connection: Connection, post: Post, until: float) -> None:
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     row = dialect.insert(leases).values(devices=post.devices)
     connection.execute(row.on_conflict_do_nothing())
-    mine = and_(leases.c.devices == post.devices, lapsed(leases.c.expires_at, lease_seconds))
+    mine = and_(leases.c.devices == post.devices, lapsed(leases.c.expires_at))
     taken = {"worker": post.worker, "expires_at": until}
     if not connection.execute(update(leases).where(mine).values(taken)).rowcount:
         raise _Nothing
 
 
-def _next(post: Post, lease_seconds: float) -> Select[Any]:
+def _next(post: Post) -> Select[Any]:
     """Jobs that were left behind come first, then those that wait, oldest first."""
-    left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at, lease_seconds))
+    left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at))
     # What was measured on other devices says nothing here; ending it can be done by anybody.
     fits = or_(
         jobs.c.devices.is_(None),

@@ -17,6 +17,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.reading import read_job, spent
 from autotune.api.tables import idempotency, jobs
 from autotune.api.values import Job, Limits, Repeatable, Tuning
+from autotune.report.words import counted
 
 
 def submit(
@@ -104,7 +105,7 @@ def _check(connection: Connection, owner: str, limits: Limits, wanted: float) ->
     queued = select(func.count()).where(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
     if connection.execute(queued).scalar_one() >= limits.queued:
         raise QuotaExceeded(
-            f"{limits.queued} jobs of this key are waiting already.",
+            f"This key may have {counted(limits.queued, 'job')} waiting, and no more.",
             "Wait until one has begun, or cancel one.",
         )
     if connection.execute(_device_seconds(owner, limits)).scalar_one() + wanted > (

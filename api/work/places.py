@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autotune.api.settings import Settings
 from autotune.api.work.messages import Found, GaveUp, Message, Said, TrialDone
+from autotune.certificate import Certificate
 from autotune.recommendation import Recommendation
 from autotune.trial import Trial
 
@@ -50,9 +51,17 @@ class Places:
         texts = {
             "summary": self.hidden(found.summary),
             "reasons": tuple(map(self.hidden, found.reasons)),
+            "certificate": found.certificate and self._certificate(found.certificate),
             "trials": tuple(map(self._trial, found.trials)),
         }
         return found.model_copy(update=texts)
+
+    def _certificate(self, found: Certificate) -> Certificate:
+        told = (
+            each.model_copy(update={"sentence": self.hidden(each.sentence)})
+            for each in found.checks
+        )
+        return found.model_copy(update={"checks": tuple(told)})
 
     def _relative(self, found: re.Match[str]) -> str:
         prefix = self._prefixes[found[1]]

@@ -37,6 +37,7 @@ from autotune.api.work.retention import remove_old
 from autotune.api.work.supervision import Cause, Supervision
 from autotune.api.work.trouble import UNUSABLE, detail
 from autotune.api.work.tuner import Tuner
+from autotune.report.words import counted
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
@@ -139,7 +140,7 @@ class Worker:
         if claimed.job.state is State.CANCELLING:
             return Outcome(state=State.CANCELLED)
         if claimed.deaths >= self._settings.deaths:
-            return _failed(f"Its search or its worker died {claimed.deaths} times.")
+            return _failed(f"Its search or its worker died {counted(claimed.deaths, 'time')}.")
         return None
 
     def _tune(self, lease: Lease, claimed: Claimed, what: Order) -> State:

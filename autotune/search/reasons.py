@@ -28,7 +28,7 @@ def summary(findings: Findings, margin: float) -> str:
         return text
     if findings.decision.gain is None:
         return "Interrupted before the finals: the best single device so far, not confirmed."
-    return f"{text} Interrupted after {findings.decision.rounds} rounds of the finals."
+    return f"{text} Interrupted after {_rounds(findings)} of the finals."
 
 
 def _verdict(findings: Findings, margin: float) -> str:
@@ -127,6 +127,11 @@ def _noise(history: History) -> str:
     )
 
 
+def _rounds(findings: Findings) -> str:
+    count = findings.decision.rounds
+    return f"{count} round{'s' * (count != 1)}"
+
+
 def title(configuration: Configuration) -> str:
     """Return how a configuration is distributed, in a few words."""
     name = strategy(configuration.strategy).title
@@ -154,7 +159,7 @@ def _undecided(findings: Findings) -> str:
     decision = findings.decision
     if decision.gain is not None and not decision.certified:
         return (
-            f"Undecided after {decision.rounds} rounds: a gain is likely "
+            f"Undecided after {_rounds(findings)}: a gain is likely "
             f"({factor(decision.gain)}), but nobody has looked whether it trains rightly; "
             "stay on one device, or go on with --resume."
         )
@@ -168,11 +173,11 @@ def _undecided(findings: Findings) -> str:
         )
     if decision.gain.low > 1:
         return (
-            f"Undecided after {decision.rounds} rounds: a gain is likely "
+            f"Undecided after {_rounds(findings)}: a gain is likely "
             f"({factor(decision.gain)}), but not beyond doubt; give a larger budget."
         )
     return (
-        f"Undecided after {decision.rounds} rounds: distribution may gain at most "
+        f"Undecided after {_rounds(findings)}: distribution may gain at most "
         f"{max(decision.most - 1, 0):.0%}; stay on one device, or give a larger budget."
     )
 

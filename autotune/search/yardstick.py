@@ -82,7 +82,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     first = failed[0]
     return NothingMeasured(
         f"No single-device configuration could be measured; the first one {_how(first.outcome)}: "
-        f"{first.reason}",
+        f"{first.reason.rstrip('.')}.",
         "Mend this and start again.",
     )
 

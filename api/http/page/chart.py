@@ -126,8 +126,14 @@ def chart(name: str, trials: Sequence[Trial], yardstick: float | None, width: fl
         rates=_rates(scale, step),
         numbers=_numbers(scale),
         bands=tuple(_bands(trials, scale)),
-        line=Tick(scale.y(yardstick), f"one device: {rate(yardstick)}") if yardstick else None,
+        line=Tick(scale.y(yardstick), f"best single device: {rate(yardstick)}")
+        if yardstick
+        else None,
     )
+
+
+def _line(yardstick: float, scale: _Scale) -> Tick:
+    return Tick(scale.y(yardstick), f"best single device: {rate(yardstick)}")
 
 
 def _zero() -> float:

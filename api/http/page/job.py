@@ -16,7 +16,14 @@ from autotune.api.http.page.verdict import VerdictView, verdict_view
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Story
 from autotune.report.standing import Row, Standing
-from autotune.report.words import clock, in_short, rate_with_error, roughly, share
+from autotune.report.words import (
+    clock,
+    in_short,
+    rate_with_error,
+    roughly,
+    sentence,
+    share,
+)
 from autotune.space import Constraints
 
 WIDE, NARROW = 860, 350
@@ -44,7 +51,9 @@ class Best:
     kind: str
     configuration: str
     rate: str
+    spread: str
     share: str
+    """As a multiple of one device; empty for that itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +73,8 @@ class JobView:
     workload: str
     state: State
     phase: str
+    news: str
+    """What is said aloud when it has changed: the phase, and at last how it ended."""
     reason: str
     final: bool
     stream: str
@@ -78,8 +89,8 @@ class JobView:
     charts: tuple[Chart, ...]
     tables: Tables
     trials: int
-    left_out: int
-    """Trials that came before those in sight."""
+    left_out: str
+    """How many trials came before those in sight, in words; empty if none did."""
     facts: tuple[Fact, ...]
     history: tuple[Said, ...]
 
@@ -94,6 +105,7 @@ def job_view(story: Story) -> JobView:
         workload=job.workload,
         state=job.state,
         phase=phase(story),
+        news=_news(story),
         reason=job.reason or "",
         final=job.state in FINAL,
         stream=f"{address(job.id)}/events",
@@ -106,10 +118,21 @@ def job_view(story: Story) -> JobView:
         charts=_charts(story, alone.rate.value if alone else None),
         tables=tables(story.trials, standing),
         trials=job.trials,
-        left_out=job.trials - len(story.trials),
+        left_out=_left_out(job.trials - len(story.trials)),
         facts=tuple(_facts(job)),
         history=history(story.events),
     )
+
+
+def _news(story: Story) -> str:
+    job = story.job
+    return " ".join(filter(None, (sentence(phase(story)), job.summary or job.reason)))
+
+
+def _left_out(count: int) -> str:
+    if count <= 0:
+        return ""
+    return f"The first {'trial is' if count == 1 else f'{count:,} are'} left out here."
 
 
 def _time(story: Story) -> Time:
@@ -124,16 +147,19 @@ def _time(story: Story) -> Time:
 
 
 def _best(row: Row) -> Best:
+    value, _, spread = rate_with_error(row.rate).partition(" ")
+    distributed = row.configuration.distributed
     return Best(
-        kind="distributed" if row.configuration.distributed else "one device",
+        kind="distributed" if distributed else "one device",
         configuration=in_short(row.configuration),
-        rate=rate_with_error(row.rate),
-        share=share(row.share),
+        rate=value,
+        spread=spread,
+        share=share(row.share) if distributed and row.share else "",
     )
 
 
 def _charts(story: Story, yardstick: float | None) -> tuple[Chart, ...]:
-    if not story.trials:
+    if not any(each.examples_per_second for each in story.trials):
         return ()
     widths = {"wide": WIDE, "narrow": NARROW}
     return tuple(chart(name, story.trials, yardstick, width) for name, width in widths.items())
@@ -161,9 +187,12 @@ def _facts(job: Job) -> list[Fact]:
 
 
 def _constraints(given: Constraints) -> str:
-    found = given.model_dump(exclude_none=True)
-    return ", ".join(f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
+    found = given.model_dump(exclude_defaults=True)
+    told = (f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
+    return ", ".join(map(str.strip, told))
 
 
 def _listed(value: object) -> str:
+    if value is True:
+        return ""
     return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -12,7 +12,7 @@ from autotune.api.http.page.moments import Moment, moment_of
 from autotune.api.http.queries import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Page
-from autotune.report.words import clock, counted, rate
+from autotune.report.words import clock, counted, rate, roughly
 
 FILTERS: Mapping[str, tuple[State, ...]] = {
     "All": (),
@@ -89,7 +89,8 @@ def space_name(job: Job) -> str:
 
 
 def _line(job: Job) -> Line:
-    settings = (params_text(job), f"space {space_name(job)}", clock(job.budget_seconds))
+    budget = f"budget {roughly(job.budget_seconds)}"
+    settings = (params_text(job), f"space {space_name(job)}", budget)
     return Line(
         address=job_page(job.id),
         workload=job.workload,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from autotune.api.http.answers import address
+from autotune.api.http.page.findings import Findings, findings
 from autotune.api.http.page.highlight import marked
 from autotune.config import axes, default_of, describe
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
-from autotune.report.words import in_short, one_line, rate_with_error, share
+from autotune.recommendation.alternative import Alternative
+from autotune.report.words import in_short, rate_with_error, share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,16 @@ class Setting:
     name: str
     value: str
     meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unchanged:
+    """What to set where the global batch has to stay as it was."""
+
+    batch: int
+    configuration: str
+    rate: str
+    share: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +68,12 @@ class VerdictView:
     summary: str
     interval: str
     """How sure it is, as a sentence; empty where the summary says it, or nothing was compared."""
-    reasons: tuple[str, ...]
+    found: Findings
+    """Why: the reasons, the certificate and the diagnosis."""
     figures: tuple[Figure, ...]
     configuration: str
     settings: tuple[Setting, ...]
+    unchanged: Unchanged | None
     programs: tuple[Program, ...]
     downloads: tuple[Download, ...]
     interrupted: bool
@@ -72,10 +86,11 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
         verdict=found.verdict,
         summary=found.summary,
         interval=_interval(found),
-        reasons=tuple(map(one_line, found.reasons)),
+        found=findings(found),
         figures=tuple(_figures(found)),
         configuration=in_short(found.config),
         settings=_settings(found),
+        unchanged=_unchanged(found.unchanged_batch) if found.unchanged_batch else None,
         programs=tuple(
             Program(name=name, text=marked(text)) for name, text in programs.items() if text
         ),
@@ -101,7 +116,8 @@ def _figures(found: Recommendation) -> list[Figure]:
     if found.examples_per_second:
         told = rate_with_error(found.examples_per_second)
         figures.append(_figure(told, "examples per second"))
-    figures.append(_ratio(found.speedup, "times the best single device"))
+    if found.config.distributed:
+        figures.append(_ratio(found.speedup, "times the best single device"))
     if found.over_default:
         figures.append(_ratio(found.over_default, "times what Keras does by itself"))
     return figures
@@ -124,6 +140,15 @@ def _settings(found: Recommendation) -> tuple[Setting, ...]:
     return tuple(
         Setting(name=name, value=str(value), meaning=meaning)
         for name, value, meaning in named + own
+    )
+
+
+def _unchanged(found: Alternative) -> Unchanged:
+    return Unchanged(
+        batch=found.configuration.global_batch,
+        configuration=in_short(found.configuration),
+        rate=rate_with_error(found.examples_per_second),
+        share=f"{found.share:.0%}",
     )
 
 

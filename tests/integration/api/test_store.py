@@ -157,10 +157,26 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
 def test_a_clock_that_was_put_back_does_not_lock_the_devices(
     database: Database, jobs: Jobs, asked: Asked
 ) -> None:
-    """A lease that ends far in the future was given by another clock."""
+    """A lease that ends far in the future was given by another clock, and ends as one of today."""
     jobs.submit(asked, "me")
     take(database)
     lapse(database, +100_000)
+    assert claim(database, worker="w2") is None
+    lapse(database, -LEASE)
+    assert take(database, worker="w2").grip.attempt == 2
+
+
+def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
+    database: Database, jobs: Jobs, asked: Asked
+) -> None:
+    """Its worker renews the lease in time, as if nothing had happened."""
+    jobs.submit(asked, "me")
+    grip = take(database).grip
+    lapse(database, +100_000)
+    assert claim(database, worker="w2") is None
+    assert leases.renew(database, grip, LEASE) is State.RUNNING
+    assert claim(database, worker="w2") is None
+    lapse(database, -LEASE)
     assert take(database, worker="w2").grip.attempt == 2
 
 

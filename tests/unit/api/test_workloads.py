@@ -2,11 +2,47 @@
 
 from __future__ import annotations
 
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import Literal
+
 import pytest
+from pydantic import BaseModel
 
 from autotune.api.errors import InvalidTuning, SettingsError
-from autotune.api.workloads import Declared, Parameter, Registry, registered
+from autotune.api.workloads import Declared, Parameter, Registered, Registry, registered
 from autotune.space import Space
+from autotune.value import Scalar
+
+
+class Colour(StrEnum):
+    """A choice among texts."""
+
+    GREY = "grey"
+    RED = "red"
+
+
+class Depth(IntEnum):
+    """A choice among numbers."""
+
+    SHALLOW = 18
+    DEEP = 50
+
+
+class Own(BaseModel):
+    """The parameters of a workload that a package registers."""
+
+    colour: Colour = Colour.GREY
+    depth: Depth = Depth.SHALLOW
+    loss: Literal["l1", "l2"] = "l2"
+    folder: Path = Path("data")
+    rate: float = 0.5
+
+
+@pytest.fixture
+def own() -> Registered:
+    """A workload as an entry point gives it."""
+    return Registered(model="m:f", dataset="m:g", parameters=Own)
 
 
 def test_parameters_are_completed_by_their_defaults(registry: Registry) -> None:
@@ -68,3 +104,51 @@ def test_a_text_without_choices_is_refused_at_the_start() -> None:
     declared = Declared(model="m:f", dataset="m:g", parameters={"p": Parameter(type="str")})
     with pytest.raises(SettingsError, match="choices"):
         registered(declared)
+
+
+def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: Registered) -> None:
+    """A choice, a path: JSON has only a text for them; the factory gets what was sent."""
+    given: dict[str, Scalar] = {
+        "colour": "red",
+        "depth": 50,
+        "loss": "l1",
+        "folder": "elsewhere",
+        "rate": 1,
+    }
+    assert own.mistakes(given) == {}
+    assert dict(own.validate(given)) == {**given, "rate": 1.0}
+    assert dict(own.validate({})) == {
+        "colour": "grey",
+        "depth": 18,
+        "loss": "l2",
+        "folder": "data",
+        "rate": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("colour", "blue"),
+        ("colour", 1),
+        ("depth", 19),
+        ("depth", "50"),
+        ("loss", "l3"),
+        ("folder", 3),
+        ("rate", "0.5"),
+        ("rate", True),
+    ],
+)
+def test_such_parameters_are_held_to_their_types(own: Registered, name: str, value: Scalar) -> None:
+    """Reading them as JSON does not make a number of a text."""
+    assert list(own.mistakes({name: value})) == [name]
+    with pytest.raises(InvalidTuning, match=f"Parameter {name}: "):
+        own.validate({name: value})
+
+
+def test_a_space_may_search_over_a_choice(own: Registered) -> None:
+    """The other parameters, completed already, are checked along with its values."""
+    space = Space(strategies=("one_device",), axes={"colour": ("grey", "red")})
+    own.check_space(space, own.validate({}))
+    with pytest.raises(InvalidTuning, match="colour"):
+        own.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), ())

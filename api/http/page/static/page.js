@@ -26,16 +26,28 @@
     unhide(root);
   }
 
-  // Replace what has changed, and keep what the reader has opened or stands on.
+  // Replace what has changed, and keep what the reader has opened or stands on; whoever stands on
+  // something that is gone stands on the content.
   function swap(fresh) {
     const old = document.getElementById(fresh.id);
     prepare(fresh);
     if (!old) return;
     if (old.open) fresh.open = true;
     if (old.isEqualNode(fresh)) return;
-    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
     old.replaceWith(fresh);
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    if (!focused) return;
+    const place = (focused.id && document.getElementById(focused.id)) || document.getElementById("main");
+    place.focus({ preventScroll: true });
+  }
+
+  // Said politely by screen readers, and only when it differs: not each trial, but each phase.
+  function say(text) {
+    document.getElementById("news").textContent = text;
+  }
+
+  function newsOf(root) {
+    return root.querySelector("[data-news]")?.dataset.news ?? "";
   }
 
   async function look() {
@@ -43,16 +55,17 @@
     if (answer.redirected) location.reload(); // The session is over.
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const news = newsOf(fresh);
+    if (news !== newsOf(document)) say(news);
     document.title = fresh.title;
     for (const each of fresh.querySelectorAll("[data-live]")) swap(document.adoptNode(each));
+    if (!document.querySelector("[data-ask]")) document.querySelector("dialog[open]")?.close();
     return fresh;
   }
 
   function tell(text) {
     const place = document.getElementById("connection");
-    if (!place) return;
-    place.textContent = text;
-    place.hidden = !text;
+    if (place && place.textContent !== text) place.textContent = text;
   }
 
   // One look at a time, soon after it is asked for; asked meanwhile, there is one more after it.
@@ -160,6 +173,7 @@
       done = document.execCommand("copy");
     }
     button.textContent = done ? "Copied" : "Press Ctrl+C";
+    say(button.textContent);
     setTimeout(() => (button.textContent = "Copy"), 2000);
   }
 
@@ -167,9 +181,18 @@
     const button = event.target.closest("[data-copy]");
     if (button) copy(button);
   });
+  // The form that is sent at last may be another one, as the page is followed meanwhile.
   document.addEventListener("submit", (event) => {
-    const question = event.target.dataset.confirm;
-    if (question && !confirm(question)) event.preventDefault();
+    const question = document.getElementById(event.target.dataset.ask ?? "");
+    if (!question) return;
+    event.preventDefault();
+    question.returnValue = "";
+    question.onclose = () => {
+      const form = document.getElementById(event.target.id);
+      if (question.returnValue) form?.submit();
+      else form?.querySelector("button").focus();
+    };
+    question.showModal();
   });
 
   prepare(document);

@@ -33,7 +33,7 @@ from autotune.workload import Workload
 
 ROOT = Path(__file__).parents[4]
 Client = Callable[..., TestClient]
-Finish = Callable[[Job], Job]
+Conclude = Callable[[Recommendation], Job]
 
 
 @pytest.fixture
@@ -158,16 +158,26 @@ def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
 
 
 @pytest.fixture
-def done(database: Database, jobs: Jobs, measured: Grip, recommendation: Recommendation) -> Job:
+def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
+    """Ends that job with a recommendation."""
+
+    def conclude(found: Recommendation) -> Job:
+        outcome = Outcome(
+            state=State.DONE,
+            verdict=found.verdict,
+            summary=found.summary,
+            recommendation=found.model_dump_json(),
+        )
+        attempts.finish(database, measured, outcome)
+        return jobs.get(measured.job_id, None)
+
+    return conclude
+
+
+@pytest.fixture
+def done(conclude: Conclude, recommendation: Recommendation) -> Job:
     """A job with a recommendation."""
-    outcome = Outcome(
-        state=State.DONE,
-        verdict=recommendation.verdict,
-        summary=recommendation.summary,
-        recommendation=recommendation.model_dump_json(),
-    )
-    attempts.finish(database, measured, outcome)
-    return jobs.get(measured.job_id, None)
+    return conclude(recommendation)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jsonschema_rs
@@ -11,8 +11,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.http import examples, problems
+from autotune.api.http.answers import RecommendationAnswer
 from autotune.api.keys import Scope
 from autotune.api.values import Job
+from autotune.recommendation import Recommendation
 
 Operation = tuple[str, str, dict[str, Any]]
 
@@ -88,8 +90,42 @@ def shape(value: Any) -> Any:
         return [shape(value[0])] if value else []
     if isinstance(value, dict) and not {"axes", "properties"} & set(value):
         nested = {"progress", "program", "tunings", "trials", "workloads", "spaces", "machine"}
+        nested |= {"configuration", "constraints", "speedup"}
         return {k: shape(v) if k in nested else None for k, v in value.items()}
     return None
+
+
+def test_the_example_of_a_recommendation_is_whole_and_agrees_with_itself() -> None:
+    """It is what a real one of these values would be, and keeps to what its job allows."""
+    example = examples.RECOMMENDATION
+    found = RecommendationAnswer.model_validate(example)
+    assert found.model_dump(mode="json") == example
+    assert found.certificate
+    assert found.diagnosis
+    assert found.unchanged_batch
+    assert found.certificate.line in found.reasons
+    assert found.global_batch == found.configuration.global_batch
+    bounds = examples.DONE["constraints"]
+    assert found.global_batch <= bounds["max_global_batch"]
+    assert {found.configuration.strategy} <= set(bounds["strategies"])
+    assert found.summary == examples.DONE["summary"]
+    assert found.trials == examples.DONE["progress"]["trials"]
+    for each in (found.diagnosis.one_device, found.diagnosis.distributed):
+        assert each
+        assert abs(sum(share.share.value for share in each.shares) - 1) < 0.001
+
+
+def test_what_a_recommendation_knows_is_told(
+    client: TestClient, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+) -> None:
+    """The certificate, the diagnosis and the way that leaves the batch unchanged come along."""
+    told = ("certificate", "diagnosis", "unchanged_batch")
+    values = RecommendationAnswer.model_validate(examples.RECOMMENDATION)
+    changes = {name: getattr(values, name) for name in told}
+    job = conclude(recommendation.model_copy(update=changes))
+    answer = client.get(f"/v1/tunings/{job.id}/recommendation").json()
+    for name in told:
+        assert answer[name] == examples.RECOMMENDATION[name]
 
 
 def test_every_kind_of_problem_is_documented_somewhere(document: dict[str, Any]) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from autotune.api.settings import load_settings
-from autotune.api.work.messages import Begun, GaveUp, Said, TrialDone
+from autotune.api.work.messages import Begun, Found, GaveUp, Said, TrialDone
 from autotune.api.work.places import Places
+from autotune.certificate import Certificate, failed
 from autotune.config import Configuration
+from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -77,3 +79,20 @@ def test_messages_lose_them_too() -> None:
     told = known.told(TrialDone(trial=trial, elapsed=1))
     assert told == TrialDone(trial=trial.model_copy(update={"reason": "In a.py."}), elapsed=1)
     assert known.told(Begun()) == Begun()
+
+
+def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
+    """Its certificate is for callers as well, and may tell why a run failed."""
+    checks = (failed("a run of its own", "In /srv/models/a.py."),)
+    found = Recommendation.model_construct(
+        summary="/srv/models/a.py",
+        reasons=("/srv/models/b.py",),
+        trials=(),
+        certificate=Certificate(checks=checks),
+    )
+    told = places().told(Found(recommendation=found))
+    assert isinstance(told, Found)
+    assert (told.recommendation.summary, told.recommendation.reasons) == ("a.py", ("b.py",))
+    assert told.recommendation.certificate == Certificate(
+        checks=(failed("a run of its own", "In a.py."),)
+    )

@@ -72,6 +72,32 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(
     assert made.secret not in answer.headers["set-cookie"]
 
 
+def test_two_services_on_one_host_do_not_sign_each_other_out(
+    stranger: TestClient, made: NewKey
+) -> None:
+    """A browser sends a cookie to all ports of a host, so each service has a name of its own."""
+    names = []
+    for host in ("localhost:8321", "localhost:8322", "localhost"):
+        here = {"Host": host, "Origin": f"http://{host}"}
+        answer = stranger.post(
+            "/sign-in", data={"key": made.secret}, headers=here, follow_redirects=False
+        )
+        names.append(answer.headers["set-cookie"].partition("=")[0])
+    assert names == [f"{COOKIE}_8321", f"{COOKIE}_8322", COOKIE]
+    for port in (8321, 8322):
+        assert stranger.get("/v1/tunings", headers={"Host": f"localhost:{port}"}).status_code == 200
+    here = {"Host": "localhost:8321", "Origin": "http://localhost:8321"}
+    stranger.post("/sign-out", headers=here, follow_redirects=False)
+    assert stranger.get("/v1/tunings", headers={"Host": "localhost:8321"}).status_code == 401
+    assert stranger.get("/v1/tunings", headers={"Host": "localhost:8322"}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:", "localhost:x", "localhost:999999", "[::1]", "::1"])
+def test_an_odd_host_breaks_nothing(stranger: TestClient, host: str) -> None:
+    """It has no session, if it is served at all."""
+    assert stranger.get("/v1/tunings", headers={"Host": host}).status_code in {400, 401}
+
+
 def test_the_cookie_is_for_tls_where_the_browser_speaks_it(
     stranger: TestClient, made: NewKey
 ) -> None:

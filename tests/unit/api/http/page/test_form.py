@@ -113,7 +113,7 @@ def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None
     browser.post("/", data=SENT)
     answer = browser.post("/", data={**SENT, "seed": "1"})
     assert answer.status_code == 429
-    assert "1 jobs of this key are waiting already." in answer.text
+    assert "This key may have 1 job waiting, and no more." in answer.text
 
 
 def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Jobs) -> None:

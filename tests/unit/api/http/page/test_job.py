@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import unescape
+from html import escape, unescape
 from xml.etree import ElementTree as ET
 
 import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.happenings import Note, TrialBegan, TrialEnded
+from autotune.api.http.example_findings import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
+from autotune.api.http.page.job import _left_out
 from autotune.api.jobs import Jobs
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Grip, Job, Outcome
+from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
+from autotune.diagnose.sentences import where_it_goes
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
+ORDER = ("verdict-title", "certificate-title", "diagnosis-title", "program-1", "trials-title")
+"""The parts of the page from top to bottom."""
 HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
 
 
@@ -78,6 +84,58 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
     assert unescape(re.sub("<[^>]+>", "", code[1])) == "print('trained')\n"
 
 
+def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
+    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+) -> None:
+    """After the reasons and before the program, and nothing of it twice."""
+    changes = {
+        "certificate": CERTIFICATE,
+        "diagnosis": DIAGNOSIS,
+        "unchanged_batch": UNCHANGED,
+        "reasons": (*REASONS, "Nothing else ran."),
+    }
+    page = show(conclude(recommendation.model_copy(update=changes)).id)
+    places = [page.index(f'id="{each}"') for each in ORDER]
+    assert places == sorted(places)
+    for check in CERTIFICATE.checks:
+        assert page.count(escape(check.sentence)) == 1
+    assert "3 of 4 checks passed." in page
+    assert CERTIFICATE.line not in page
+    assert "A step of one device takes" not in page
+    assert re.search(r"Computing</th>.*?<rect [^>]*width=\"81.0%\".*?81%", page, re.DOTALL)
+    assert "With the global batch left at 32:" in page
+    why = page[page.index("<h3>Why</h3>") : page.index("<h3>What to set</h3>")]
+    assert re.findall("<li>(.*)</li>", why) == [escape(REASONS[-1]), "Nothing else ran."]
+
+
+def test_a_reason_that_is_told_nowhere_else_stays(
+    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+) -> None:
+    """Such as those of a job of an earlier version, whose diagnosis had other words."""
+    changes = {"diagnosis": DIAGNOSIS, "reasons": ("A step took its time.",)}
+    page = show(conclude(recommendation.model_copy(update=changes)).id)
+    assert "<li>A step took its time.</li>" in page
+    assert "Where the time goes" in page
+
+
+def test_what_limits_a_step_stands_beside_it(
+    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+) -> None:
+    """It is the rest of the reason that tells the step."""
+    told = where_it_goes(DIAGNOSIS.one_device, "one device")
+    changes = {"diagnosis": DIAGNOSIS, "reasons": (f"{told} Its input is the limit.",)}
+    page = show(conclude(recommendation.model_copy(update=changes)).id)
+    assert '<p class="remark">Its input is the limit.</p>' in page
+    assert "<h3>Why</h3>" not in page
+
+
+@pytest.mark.parametrize(("left_out", "told"), [(1, "The first trial is"), (2, "The first 2 are")])
+def test_it_is_told_how_many_trials_are_left_out(left_out: int, told: str) -> None:
+    """In one or in several."""
+    assert _left_out(left_out).startswith(told)
+    assert _left_out(0) == ""
+
+
 def test_every_download_is_there(client: TestClient, done: Job) -> None:
     """No link leads nowhere."""
     found = re.findall(r'href="([^"]+)" download', client.get(f"/tunings/{done.id}").text)
@@ -116,22 +174,19 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
 
 
 def test_hostile_words_stay_words(
-    show: Show, database: Database, measured: Grip, recommendation: Recommendation
+    show: Show,
+    database: Database,
+    measured: Grip,
+    conclude: Callable[[Recommendation], Job],
+    recommendation: Recommendation,
 ) -> None:
-    """Summary, reasons, program and notes are shown as they are."""
+    """Summary, reasons, checks, program and notes are shown as they are."""
     attempts.record(database, measured, Report(number=2, happenings=[Note(text=HOSTILE)]))
     changes = {"summary": HOSTILE, "reasons": (HOSTILE,), "script": HOSTILE, "launch": HOSTILE}
-    found = recommendation.model_copy(update=changes)
-    outcome = Outcome(
-        state=State.DONE,
-        verdict=found.verdict,
-        summary=found.summary,
-        recommendation=found.model_dump_json(),
-    )
-    attempts.finish(database, measured, outcome)
-    page = show(measured.job_id)
+    changes["certificate"] = Certificate(checks=(passed(HOSTILE, HOSTILE),))
+    page = show(conclude(recommendation.model_copy(update=changes)).id)
     assert "<script>alert" not in page
-    assert page.count("&lt;script&gt;") >= 3
+    assert page.count("&lt;script&gt;") >= 5
     codes = re.findall(r'<code id="code-\d">(.*?)</code>', page, re.DOTALL)
     assert [unescape(re.sub("<[^>]+>", "", each)) for each in codes] == [HOSTILE, HOSTILE]
 
@@ -179,6 +234,38 @@ def test_the_drawing_and_the_table_have_the_same_figures(
     assert len(titles) == 2
     assert "Mirrored x2, batch 2x64: 1,234 examples/s" in titles[1]
     assert '<td class="number">1,234</td><td class="number">1.23</td>' in page
+
+
+def test_without_a_figure_there_is_no_drawing(
+    show: Show, database: Database, grip: Grip, trial: Trial
+) -> None:
+    """An axis without a point would be made up."""
+    changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
+    crashed = trial.model_copy(update=changes)
+    ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
+    attempts.record(database, grip, Report(number=1, happenings=[ended], trial=crashed))
+    page = show(grip.job_id)
+    assert "<figure" not in page
+    assert "No trial has reached a figure; the table tells why." in page
+
+
+def test_the_legend_names_what_is_drawn(
+    show: Show, database: Database, measured: Grip, trial: Trial
+) -> None:
+    """And nothing else."""
+    changes = {"number": 1, "outcome": TrialOutcome.SKIPPED, "examples_per_second": None}
+    record(database, measured, trial.model_copy(update=changes))
+    legend = re.search(r'<ul class="legend">(.*?)</ul>', show(measured.job_id), re.DOTALL)
+    assert legend
+    told = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
+    assert told == "best single device: 1,000 one device skipped"
+
+
+def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
+    """Once times the best single device says nothing of it."""
+    page = show(done.id)
+    assert "times the best single device" not in page
+    assert "times what Keras does by itself" in page
 
 
 def record(database: Database, grip: Grip, trial: Trial) -> None:

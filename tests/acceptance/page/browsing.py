@@ -1,0 +1,129 @@
+"""The service for a browser, and what the tests of its page do and look at in common."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+ENGINES = Path(__file__).parents[1]
+"""The folder of the engines that the service is given."""
+LAPTOP = {"width": 1280, "height": 800}
+SIZES = (
+    {"width": 1440, "height": 900},
+    LAPTOP,
+    {"width": 640, "height": 400},  # The same at 200 %.
+    {"width": 390, "height": 844},
+    {"width": 360, "height": 640},
+)
+LONG = 60_000
+"""Milliseconds that a search may take on a slow machine."""
+PICTURES = os.environ.get("AUTOTUNE_PICTURES")
+"""A folder for pictures of all pages, for people to look at."""
+Open = Callable[..., Page]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A service that runs."""
+
+    address: str
+    key: str
+
+
+@contextmanager
+def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
+    """Give a service at its first start."""
+    paths = [str(ENGINES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONUNBUFFERED": "1",
+        "AUTOTUNE_SERVICE_ENGINE": "serving:mixed",
+        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.1, "look": 0.1}',
+        "AUTOTUNE_SERVICE_WEB": '{"look": 0.1}',
+    }
+    process = subprocess.Popen(
+        [command, "serve", "--port", "0", *options],
+        cwd=project,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        address = process.stdout.readline().split()[-1]
+        key = "" if "--no-keys" in options else process.stdout.readline().split()[-1]
+        yield Served(address, key)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def sign_in(page: Page, key: str) -> None:
+    """Give the key to the page that asks for it."""
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def start(page: Page, trials: str = "14", space: str = "cpu") -> None:
+    """Fill in the form and send it."""
+    page.get_by_role("radio", name="digits").check()
+    page.get_by_label("filters").fill("48")
+    page.get_by_label("Budget").fill("2min")
+    page.get_by_label("Search space").select_option(space)
+    page.get_by_text("Limits and constraints").click()
+    page.get_by_label("Most trials").fill(trials)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("digits")
+
+
+def looks_right(page: Page, name: str) -> None:
+    """Nobody has to scroll sideways or to guess a word; pictures are kept where they are wanted."""
+    for scheme, size in product(("light", "dark"), SIZES):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
+        wide, room = page.evaluate(
+            "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.documentElement)"
+        )
+        assert wide <= room, (name, size)
+        assert page.evaluate(FAINT) == [], (name, scheme)
+        if PICTURES:
+            page.screenshot(path=f"{PICTURES}/{name}-{size['width']}-{scheme}.png", full_page=True)
+    page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="light")
+
+
+FAINT = """() => {
+  const numbers = (colour) => (colour.match(/[0-9.]+/g) || []).map(Number);
+  const light = (rgb) => rgb.slice(0, 3)
+    .map((each) => each / 255)
+    .map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, each, i) => sum + each * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = numbers(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const text = numbers(element instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [light(text), light(behind(element))].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) found.push(`${element.outerHTML.slice(0, 90)}: ${contrast.toFixed(2)}`);
+  }
+  return found;
+}"""
+"""Finds text whose contrast with what is behind it is below 4.5 to 1, as WCAG's AA asks."""

@@ -1,0 +1,96 @@
+"""A browser, and a service with an engine that takes no time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from .browsing import LAPTOP, LONG, Open, Served, running, sign_in, start
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, without a window."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
+    options = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service of these tests' own."""
+    folder = tmp_path_factory.mktemp("page project")
+    shutil.copytree(EXAMPLES, folder / "examples")
+    with running(command, folder) as served:
+        yield served
+
+
+@pytest.fixture
+def other(command: Path, tmp_path: Path) -> Iterator[Served]:
+    """Another service on the same host."""
+    with running(command, tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+def blank(browser: Browser, service: Served) -> Iterator[Open]:
+    """Opens pages that nobody is signed in with; at the end none of them may have complained."""
+    complaints: list[str] = []
+    contexts = []
+
+    def opened(**options: object) -> Page:
+        settings = {"viewport": LAPTOP, "locale": "en-GB", "base_url": service.address, **options}
+        context = browser.new_context(**settings)  # type: ignore[arg-type]
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield opened
+    for each in contexts:
+        each.close()
+    # What is answered with an error on purpose is noted by the browser, too.
+    assert [
+        each for each in complaints if "the server responded with a status of 4" not in each
+    ] == []
+
+
+@pytest.fixture
+def signed_in(blank: Open, service: Served) -> Open:
+    """Opens pages that are signed in."""
+
+    def opened(path: str = "/", **options: object) -> Page:
+        page = blank(**options)
+        page.goto(path)
+        sign_in(page, service.key)
+        return page
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def done(browser: Browser, service: Served) -> str:
+    """The path of a job that is done."""
+    context = browser.new_context(base_url=service.address, extra_http_headers={})
+    page = context.new_page()
+    page.goto("/")
+    sign_in(page, service.key)
+    start(page)
+    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    path = page.url.removeprefix(service.address)
+    context.close()
+    return path

@@ -1,0 +1,247 @@
+"""The page for everybody: by keyboard, heard instead of seen, in any light, at rest, on paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from .browsing import LONG, Open, Served, start
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+"""What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
+NOWHERE = f"/tunings/{'0' * 24}"
+STOPS = 60
+"""Nothing on a page is farther away by the keyboard."""
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds wrong with what is shown, by day and by night."""
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        options = {"runOnly": RULES, "resultTypes": ["violations"]}
+        for each in Axe().run(page, options=options).response["violations"]:
+            places = [node["html"][:80] for node in each["nodes"]]
+            found.append(f"{scheme}: {each['id']}: {each['help']}: {places}")
+    return found
+
+
+@pytest.fixture
+def running_job(signed_in: Open) -> Iterator[Page]:
+    """The page of a job that runs until the test ends."""
+    page = signed_in()
+    start(page, trials="500")
+    expect(page.locator("svg.chart.wide .mark").first).to_be_visible(timeout=LONG)
+    yield page
+    if page.locator("#cancel").count():
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+
+
+def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
+    """The page that asks for a key, before and after a wrong one."""
+    page = blank()
+    page.goto("/")
+    assert violations(page) == []
+    page.get_by_label("API key").fill("autotune_wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("name", ["jobs", "no jobs", "done", "nowhere"])
+def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> None:
+    """With all that can be opened open."""
+    paths = {"jobs": "/", "no jobs": "/?state=failed", "done": done, "nowhere": NOWHERE}
+    page = signed_in()
+    page.goto(paths[name])
+    for each in page.locator("details").all():
+        each.evaluate("each => each.open = true")
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_on_a_form_that_is_wrong(signed_in: Open) -> None:
+    """Each mistake is bound to its field."""
+    page = signed_in()
+    page.get_by_label("Budget").fill("soon")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_on_a_job_that_runs(running_job: Page) -> None:
+    """With its clock, and with the question that comes before it is cancelled."""
+    assert violations(running_job) == []
+    running_job.get_by_role("button", name="Cancel", exact=True).click()
+    expect(running_job.get_by_role("dialog")).to_be_visible()
+    assert violations(running_job) == []
+    running_job.keyboard.press("Escape")
+
+
+def test_axe_would_find_what_is_wrong(signed_in: Open) -> None:
+    """The tests above can fail."""
+    page = signed_in()
+    page.evaluate(
+        """() => {
+          document.querySelector("label[for=budget]").remove();
+          document.querySelector("#jobs-title").style.color = "#bbb";
+          document.querySelector(".filters").style.gap = 0;
+          for (const each of document.querySelectorAll(".filters a")) {
+            Object.assign(each.style, {padding: 0, fontSize: "9px"});
+          }
+        }"""
+    )
+    found = {each.split(": ")[1] for each in violations(page)}
+    assert {"label", "color-contrast", "target-size"} <= found
+
+
+def reach(page: Page, wanted: Locator) -> None:
+    """Go on by the tabulator until something is reached, always seeing where one is."""
+    for _ in range(STOPS):
+        page.keyboard.press("Tab")
+        here = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert here != "none", page.evaluate("document.activeElement.outerHTML")
+        if wanted.evaluate("each => each === document.activeElement"):
+            return
+    pytest.fail(f"{wanted} is not reached")
+
+
+def write(page: Page, label: str, text: str) -> None:
+    """Fill in a field by the keyboard."""
+    reach(page, page.get_by_label(label))
+    page.keyboard.press("Control+A")
+    page.keyboard.type(text)
+
+
+def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -> None:
+    """No pointer is needed from the form to the end of the job."""
+    page = signed_in()
+    reach(page, page.get_by_role("radio", name="digits"))
+    write(page, "filters", "48")
+    write(page, "Budget", "2min")
+    reach(page, page.get_by_label("Search space"))
+    page.keyboard.type("cpu")
+    reach(page, page.get_by_text("Limits and constraints"))
+    page.keyboard.press("Enter")
+    write(page, "Most trials", "500")
+    reach(page, page.get_by_role("button", name="Start"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".badge.running")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("filters=48")).to_be_visible()
+    button = page.get_by_role("button", name="Cancel", exact=True)
+    reach(page, button)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Keep it running")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    reach(page, page.get_by_role("button", name="Cancel the job"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+
+
+def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page) -> None:
+    """The focus is not lost when the page follows the job."""
+    running_job.locator("#cancel").focus()
+    running_job.evaluate(
+        "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
+    )
+    expect(running_job.locator("#cancel")).to_have_count(0, timeout=LONG)
+    expect(running_job.locator("#main")).to_be_focused()
+
+
+def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> None:
+    """One polite sentence for each change of what the job does, and at last how it ended."""
+    page = signed_in()
+    start(page)
+    news = page.get_by_role("status").and_(page.locator("#news"))
+    expect(news).to_have_count(1)
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const place = document.getElementById("news");
+          new MutationObserver(() => window.said.push(place.textContent))
+            .observe(place, {childList: true, characterData: true, subtree: true});
+        }"""
+    )
+    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    summary = page.locator(".summary-line").inner_text()
+    expect(news).to_have_text(f"Done. {summary}")
+    said = page.evaluate("window.said")
+    assert all(one != other for one, other in pairwise(said)), said
+    assert len(said) < page.locator("svg.chart.wide .mark").count()
+    assert said[-1] == f"Done. {summary}"
+    assert not any(re.search(r"Trial \d", each) for each in said)
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.said") == said, "it goes on talking"
+
+
+@pytest.mark.parametrize(("wish", "moving"), [("reduce", 0), ("no-preference", 1)])
+def test_nothing_moves_for_those_who_do_not_want_it(
+    running_job: Page, wish: str, moving: int
+) -> None:
+    """The one thing that does is the dot of a job that runs."""
+    running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
+    moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
+    assert running_job.evaluate(moves) == moving
+
+
+def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
+    """No buttons, the whole program and history, black on white also at night."""
+    page = signed_in(done, color_scheme="dark")
+    page.goto(done)
+    page.emulate_media(media="print")
+    for each in page.locator("button, .downloads, .top, .crumbs").all():
+        expect(each).not_to_be_visible()
+    expect(page.locator(".history li").first).to_be_visible()
+    program = page.locator("pre.program").first
+    assert program.evaluate("each => each.scrollHeight <= each.clientHeight + 1")
+    colours = page.evaluate(
+        "[document.body, document.querySelector('pre')].map((each) =>"
+        " [getComputedStyle(each).color, getComputedStyle(each).backgroundColor])"
+    )
+    assert colours == [["rgb(0, 0, 0)", "rgb(255, 255, 255)"]] * 2
+
+
+def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:
+    """At least 24 by 24, the labels of choices included."""
+    page = signed_in(viewport={"width": 390, "height": 844})
+    for path in ("/", done):
+        page.goto(path)
+        for each in page.locator("details").all():
+            each.evaluate("each => each.open = true")
+        assert page.evaluate(SMALL) == [], path
+
+
+def test_two_services_on_one_host_keep_their_sign_ins(
+    signed_in: Open, service: Served, other: Served
+) -> None:
+    """A browser has one jar of cookies for all ports of a host."""
+    page = signed_in()
+    page.goto(other.address)
+    page.get_by_label("API key").fill(other.key)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(service.address)
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+SMALL = """() => {
+  const found = [];
+  for (const each of document.querySelectorAll("a, button, input, select, summary")) {
+    if (!each.checkVisibility() || each.type === "hidden" || each.matches(".skip")) continue;
+    const boxes = [each, ...(each.labels ?? [])].map((one) => one.getBoundingClientRect());
+    if (!boxes.some((box) => box.width >= 24 && box.height >= 24)) {
+      found.push(`${each.outerHTML.slice(0, 80)}: ${boxes[0].width} x ${boxes[0].height}`);
+    }
+  }
+  return found;
+}"""
+"""Finds what is pressed on less than 24 by 24 CSS pixels."""

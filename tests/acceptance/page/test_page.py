@@ -1,0 +1,130 @@
+"""The page in a real browser, of the installed service on an engine that takes no time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from .browsing import LONG, Open, Served, looks_right, running, start
+
+
+def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
+    """A wrong one is refused in words; signing out leads back."""
+    page = blank()
+    page.goto("/?state=done")
+    page.get_by_label("API key").fill("autotune_wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("The API key is not valid.")
+    looks_right(page, "sign-in-wrong")
+    page.get_by_label("API key").fill(service.key)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/\?state=done$"))
+    assert page.evaluate("document.cookie") == ""
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(re.compile("/sign-in$"))
+    page.goto("/")
+    expect(page).to_have_url(re.compile("/sign-in$"))
+
+
+def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
+    """Without a reload: points, phase and at last the verdict come by themselves."""
+    page = signed_in()
+    looks_right(page, "empty")
+    start(page)
+    page.evaluate("window.same = true")
+    points = page.locator("svg.chart.wide .mark")
+    expect(points.nth(2)).to_be_visible(timeout=LONG)
+    expect(page.locator(".phase")).to_contain_text("one device")
+    looks_right(page, "running")
+    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    expect(page.locator(".summary-line")).not_to_be_empty()
+    expect(page.get_by_role("heading", name="train.py")).to_be_visible()
+    assert page.evaluate("window.same"), "the page was loaded anew"
+    assert points.count() == page.locator("table.trials tbody tr:not(.group)").count() > 3
+    page.goto("/")
+    expect(page.locator("a.job").first).to_contain_text("done")
+
+
+def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> None:
+    """What the script adds is convenience."""
+    page = signed_in(done, java_script_enabled=False)
+    expect(page.locator(".summary-line")).not_to_be_empty()
+    assert page.locator("svg.chart.wide .mark").count() > 3
+    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+    page.goto("/")
+    page.get_by_role("radio", name="lstm").check()
+    expect(page.get_by_label("units").first).to_be_visible()
+    expect(page.get_by_label("filters")).not_to_be_visible()
+
+
+def test_the_program_is_copied_as_it_is(signed_in: Open, done: str) -> None:
+    """To the last byte."""
+    page = signed_in(done)
+    page.get_by_role("button", name="Copy").first.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="train.py").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    assert page.evaluate("navigator.clipboard.readText()") == text
+
+
+def test_a_job_is_cancelled(signed_in: Open) -> None:
+    """After a question; it ends within seconds, and the page shows it."""
+    page = signed_in()
+    start(page, trials="500", space="cpu")
+    expect(page.locator("svg.chart.wide .mark").first).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Keep it running").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".badge.running")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> None:
+    """What was typed is kept, and the reader is led to it."""
+    page = signed_in()
+    page.get_by_role("radio", name="digits").check()
+    page.get_by_label("filters").fill("9999")
+    page.get_by_label("Budget").fill("soon")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    for field, value in (("filters", "9999"), ("Budget", "soon")):
+        expect(page.get_by_label(field)).to_have_value(value)
+        expect(page.get_by_label(field)).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("filters")).to_have_accessible_description(re.compile("less than"))
+    looks_right(page, "form-error")
+
+
+def test_every_page_fits_the_screen_and_can_be_read(signed_in: Open, done: str) -> None:
+    """On a desk, with letters twice as large, and on a phone; by day and by night."""
+    page = signed_in()
+    for name, path in (("list", "/"), ("done", done), ("odd", "/?odd=1"), ("sign-in", "/sign-in")):
+        page.goto(path)
+        looks_right(page, name)
+
+
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(signed_in: Open) -> None:
+    """The first stop is the content."""
+    page = signed_in()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style != "none", page.evaluate("document.activeElement.outerHTML")
+
+
+def test_without_keys_there_is_no_sign_in(browser: Browser, command: Path, tmp_path: Path) -> None:
+    """The list is there at once."""
+    with running(command, tmp_path, "--no-keys") as served:
+        context = browser.new_context(base_url=served.address)
+        page = context.new_page()
+        page.goto("/")
+        expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+        expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
+        context.close()
