@@ -168,7 +168,7 @@ def test_a_value_missing_where_a_function_is_defined_hides_the_function() -> Non
 @pytest.mark.parametrize(
     "odd",
     [len, math.floor, functools.partial(helper, 1), [].append, eval("lambda: 1"), 3, None],  # noqa: S307 - a function without a file
-    ids=repr,
+    ids=["builtin", "of C", "partial", "method", "evaluated", "number", "nothing"],
 )
 def test_odd_functions_have_an_empty_source(odd: Any) -> None:
     """Whatever has no text of its own gives none, and no error."""
