@@ -16,7 +16,7 @@ from autotune.search.batch import learning_rate, unchanged_batch
 from autotune.search.bounds import PROOF
 from autotune.search.history import History
 from autotune.search.search import Findings
-from autotune.search.seen import seen
+from autotune.search.seen import EXPLORED, seen
 from autotune.strategies import strategy
 
 
@@ -66,6 +66,7 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
     """
     found = [
         *_changed_training(findings),
+        *_batch(findings, user_batch),
         *_certified(findings),
         *_wrong(findings.history),
         *_distributed(findings),
@@ -74,7 +75,6 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
         *_proofs(findings.history),
         *_failures(findings.history),
         *_memory(findings.history, machine),
-        *_batch(findings, user_batch),
         *_twin(findings),
         _noise(findings.history),
     ]
@@ -196,7 +196,7 @@ def _distributed(findings: Findings) -> list[str]:
         lost = _lost(history, configuration)
         price = f"; the optimizer's counter lost {lost:.0%}" if lost else ""
         lines.append(
-            f"While exploring, {title(configuration)} reached {rate / reference:.0%} of one device "
+            f"{EXPLORED}{title(configuration)} reached {rate / reference:.0%} of one device "
             f"({differences(configuration)}){price}."
         )
     return lines
