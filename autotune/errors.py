@@ -10,7 +10,8 @@ AutotuneError
 │   │   └── DatasetTooSmall   holds fewer examples than one global batch
 │   ├── CodeError             a file of code that is to be checked
 │   ├── OutputError           the output folder or file
-│   └── StudyMismatch         a saved study belongs to another workload
+│   ├── StudyMismatch         a saved study belongs to another workload
+│   └── MissingPackage        an optional package is not installed
 ├── NothingMeasured           no configuration could be measured             exit 3
 ├── EngineError               the engine itself failed, not a trial          exit 3
 └── Interrupted               stopped by the user; what was found is saved   exit 130
@@ -37,6 +38,12 @@ class AutotuneError(Exception):
         super().__init__(f"{cause} {next_step}".strip())
         self.cause = cause
         self.next_step = next_step
+
+
+def in_words(error: Exception) -> str:
+    """Return what an error of the system says, without the path that our sentence names already."""
+    told = error.strerror if isinstance(error, OSError) else None
+    return told or str(error)
 
 
 class UsageError(AutotuneError):
@@ -79,6 +86,10 @@ class OutputError(UsageError):
 
 class StudyMismatch(UsageError):
     """A saved study belongs to another workload, space or machine."""
+
+
+class MissingPackage(UsageError):
+    """An optional package is needed and not installed."""
 
 
 class NothingMeasured(AutotuneError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autotune.board import board_for
 from autotune.durations import parse_seconds
 from autotune.errors import UsageError
 from autotune.run.engine import Engine
@@ -27,7 +28,7 @@ from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
 
 if TYPE_CHECKING:
-    from autotune.recommendation import Recommendation
+    from autotune.report.shown import Shown
 
 FactoryLike = Callable[..., Any] | str
 
@@ -54,9 +55,11 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     study: str | None = None,
     storage: str | None = None,
     resume: bool = False,
-    observer: Observer = nobody,
+    progress: bool | None = None,
+    tensorboard: str | Path | None = None,
+    observer: Observer | None = None,
     engine: Engine | None = None,
-) -> Recommendation:
+) -> Shown:
     """Find out whether to distribute a training, how, and with which settings.
 
     Times real, short training runs on this machine in fresh processes. TensorFlow is not imported
@@ -90,12 +93,16 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         study: Name of the Optuna study.
         storage: SQLAlchemy URL of its database; None puts it into `out`.
         resume: Go on with a study that was interrupted.
+        progress: Whether to show how far the search is; None does so in a notebook and in a
+            terminal, unless there is an observer.
+        tensorboard: Folder to write the trials to for TensorBoard's HParams and scalars.
         observer: Is told of each trial as it starts and ends.
         engine: Runs the trials; None takes this machine, and only then are past measurements used
             and kept, and other searches waited for.
 
     Raises:
         UsageError: The call, a factory or the space is wrong; nothing was run.
+        MissingPackage: `tensorboard` is asked for and not installed; nothing was run.
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """
@@ -130,16 +137,22 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     except ValidationError as exc:
         raise _usage_error(exc) from exc
     check(request)
-    with nullcontext(engine) if engine else _own_engine(request, observer) as running:
-        # Optuna takes a second to import: time in which the engine's own process starts.
-        from autotune.search.tune import tune  # noqa: PLC0415
+    board = board_for(tensorboard)
+    # Here and below, so that `import autotune` stays quick.
+    from autotune.report.follow import all_of, follow  # noqa: PLC0415
+    from autotune.report.saving import write_report  # noqa: PLC0415
+    from autotune.report.shown import shown  # noqa: PLC0415
 
-        found = tune(request, running, observer, NO_HOST if engine else this_host())
-    from autotune.report.saving import result_of, write_report  # noqa: PLC0415
+    wanted = False if observer and progress is None else progress
+    with follow(progress=wanted) as view, board as writer:
+        tell = all_of(observer or nobody, view, writer)
+        with nullcontext(engine) if engine else _own_engine(request, tell) as running:
+            from autotune.search.tune import tune  # noqa: PLC0415
 
+            found = tune(request, running, tell, NO_HOST if engine else this_host())
     if out is not None:
         write_report(found, request.out)
-    return result_of(found)
+    return shown(found)
 
 
 @contextmanager

@@ -31,7 +31,6 @@ app = typer.Typer(
     help="Should I distribute this Keras training, how, and with which settings?",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

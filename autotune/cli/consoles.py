@@ -24,7 +24,8 @@ def put(text: str) -> None:
 
 def show(answer: RenderableType) -> None:
     """Print an answer for people."""
-    answers().print(answer)
+    # Uncropped: a command that is longer than the terminal must stay whole to be copied.
+    answers().print(answer, crop=False)
 
 
 def say(text: str) -> None:

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from autotune.cli.completion import space_names, strategy_names
+
 _SEARCH, _BOUNDS, _WORKLOAD, _OUTPUT = "Search", "Bounds", "Workload", "Results"
 
 Model = Annotated[
@@ -29,6 +31,7 @@ Dataset = Annotated[
 Space = Annotated[
     str,
     typer.Option(
+        autocompletion=space_names,
         metavar="NAME|FILE",
         help="Ready-made search space (see `autotune spaces`), or a YAML file.",
         rich_help_panel=_SEARCH,
@@ -89,6 +92,7 @@ MaxGlobalBatch = Annotated[
 Strategies = Annotated[
     str | None,
     typer.Option(
+        autocompletion=strategy_names,
         metavar="A,B",
         help="{strategy} Comma-separated; default: all of the space.",
         rich_help_panel=_BOUNDS,
@@ -170,6 +174,15 @@ Storage = Annotated[
     typer.Option(
         metavar="URL",
         help="SQLAlchemy URL of the study's database; default: study.db in the folder.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+TensorBoard = Annotated[
+    Path | None,
+    typer.Option(
+        "--tensorboard",
+        metavar="DIR",
+        help="Write the trials for TensorBoard too: its HParams and scalars.",
         rich_help_panel=_OUTPUT,
     ),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from autotune.board import board_for
 from autotune.cli.consoles import notices, put, show
 from autotune.cli.copies import Copies
 from autotune.cli.engine import start_engine, timing_engine
@@ -37,6 +37,7 @@ class Session:
     storage: str | None
     resume: bool
     copies: Copies
+    tensorboard: Path | None
     as_json: bool
 
     def show_card(self) -> None:
@@ -60,12 +61,14 @@ class Session:
         self.copies.check()
         request = self._request()
         check(request)
+        board = board_for(self.tensorboard)
         with _terminated_as_by_ctrl_c(), timing_engine(self.workload.name) as engine:
+            from autotune.report import all_of
             from autotune.search.host import this_host
             from autotune.search.tune import tune
 
-            with _report() as report:
-                result = tune(request, engine, report, this_host())
+            with _report() as report, board as writer:
+                result = tune(request, engine, all_of(report, writer), this_host())
         self._hand_over(result)
 
     def _request(self) -> TuningRequest:
@@ -96,13 +99,9 @@ class Session:
 
 
 def _report() -> LiveReport | PlainReport:
-    """The live view in a terminal, lines elsewhere."""
-    from autotune.report import LiveReport, PlainReport
+    from autotune.report import terminal_report
 
-    console = notices()
-    # Not `console.is_terminal`, which colours forced in a CI job make true.
-    live = sys.stderr.isatty() and not console.is_dumb_terminal
-    return LiveReport(console) if live else PlainReport(console)
+    return terminal_report(notices())
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from autotune.cli.completion import space_names
 from autotune.cli.consoles import notices, put, show
 from autotune.cli.engine import start_engine
 
@@ -18,6 +19,7 @@ def spaces(
             metavar="NAME|FILE",
             help="One space, with what of it applies on this machine, as a file to copy.",
             show_default=False,
+            autocompletion=space_names,
         ),
     ] = None,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotune.errors import OutputError
+from autotune.errors import OutputError, in_words
 
 
 def write_text(path: Path, text: str) -> None:
@@ -16,4 +16,6 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as exc:
-        raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
+        raise OutputError(
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another place."
+        ) from exc

@@ -35,6 +35,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     script: take.ScriptFile = None,
     study: take.StudyName = None,
     storage: take.Storage = None,
+    tensorboard: take.TensorBoard = None,
     json: take.Json = False,
 ) -> None:
     """Find out whether to distribute a training, how, and with which settings.
@@ -76,6 +77,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         storage=storage,
         resume=resume,
         copies=Copies(config=config, script=script),
+        tensorboard=tensorboard,
         as_json=json,
     )
     session.show_card() if dry_run else session.search()

@@ -25,7 +25,10 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"{option} {text!r} is no name=value.", f"Write {option} units=512.")
+            raise UsageError(
+                f"{option} {text!r} is not of the form NAME=VALUE.",
+                f"Write for example {option} units=512.",
+            )
         if name in found:
             raise UsageError(f"{option} gives {name!r} twice.", "Leave one of them out.")
         found[name] = scalar(value, option)
@@ -71,5 +74,8 @@ def counts(text: str | None, option: str) -> tuple[int, ...] | None:
     if parts is None:
         return None
     if not parts or not all(part.isdecimal() and int(part) for part in parts):
-        raise UsageError(f"{option} {text!r} is no list of counts.", f"Write {option} 1,2,4.")
+        raise UsageError(
+            f"{option} {text!r} is not a list of whole numbers.",
+            f"Write for example {option} 1,2,4.",
+        )
     return tuple(map(int, parts))

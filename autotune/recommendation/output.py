@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autotune.config import axes
-from autotune.errors import OutputError
+from autotune.errors import OutputError, in_words
 from autotune.recommendation.saved import SavedConfiguration, save_configuration
 from autotune.trial import Trial
 
@@ -76,7 +76,9 @@ def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
         for name, text in texts.items():
             _put(folder / name, text)
     except OSError as exc:
-        raise OutputError(f"{folder} cannot be written: {exc}.", "Choose another --out.") from exc
+        raise OutputError(
+            f"{folder} cannot be written: {in_words(exc)}.", "Choose another --out."
+        ) from exc
 
 
 def trials_csv(trials: Sequence[Trial]) -> str:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
-from autotune.errors import ConfigurationError, OutputError
+from autotune.errors import ConfigurationError, OutputError, in_words
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.verdict import Verdict
@@ -83,7 +83,9 @@ def save_configuration(saved: SavedConfiguration, path: Path) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as exc:
-        raise OutputError(f"{path} cannot be written: {exc}.", "Choose another place.") from exc
+        raise OutputError(
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another place."
+        ) from exc
 
 
 def load_configuration(path: Path) -> SavedConfiguration:
@@ -100,7 +102,9 @@ def load_configuration(path: Path) -> SavedConfiguration:
     try:
         return SavedConfiguration.model_validate(loads(path.read_text("utf-8")))
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigurationError(f"{path} cannot be read: {exc}.", "Check the path.") from exc
+        raise ConfigurationError(
+            f"{path} cannot be read: {in_words(exc)}.", "Check the path."
+        ) from exc
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -111,7 +115,7 @@ def load_configuration(path: Path) -> SavedConfiguration:
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
         raise ConfigurationError(
-            f"{path} is damaged: {text}.", "Mend the line that it names, or write it again."
+            f"{path} is damaged: {text}.", "Correct the line that it names, or write it again."
         ) from exc
 
 

@@ -8,6 +8,7 @@ from autotune.report.card import card
 from autotune.report.checkup import checkup_document, checkup_text
 from autotune.report.document import ResultDocument, document
 from autotune.report.files import written
+from autotune.report.follow import all_of, terminal_report
 from autotune.report.live import LiveReport
 from autotune.report.machine import machine_table
 from autotune.report.plain import PlainReport
@@ -21,6 +22,7 @@ __all__ = [
     "PlainReport",
     "ResultDocument",
     "TurnsReport",
+    "all_of",
     "card",
     "checkup_document",
     "checkup_text",
@@ -29,6 +31,7 @@ __all__ = [
     "result_text",
     "space_list",
     "space_text",
+    "terminal_report",
     "verification_document",
     "verification_text",
     "written",

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autotune.report.tables import columns
+from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.report.words import counted, roughly, sentence, size
 from autotune.search.plan import Plan, StrategyPlan
 from autotune.workload import WorkloadFacts
@@ -14,7 +14,8 @@ from autotune.workload import WorkloadFacts
 
 def card(plan: Plan) -> RenderableType:
     """Return what a search will look at, and why not at more."""
-    parts: list[RenderableType] = [_head(plan), Text(), _strategies(plan)]
+    parts: list[RenderableType] = [_head(plan), Text(), Text("configurations", style=HEAD)]
+    parts += [line for each in plan.strategies for line in _strategy(each)]
     if any(each.axes for each in plan.strategies):
         parts += [Text(), _axes(plan)]
     return Group(*parts, Text(), _time(plan))
@@ -35,28 +36,23 @@ def _facts(facts: WorkloadFacts) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _strategies(plan: Plan) -> Table:
-    table = columns("strategy", ">configurations", "left out, and why")
-    for each in plan.strategies:
-        table.add_row(each.title, f"{each.configurations:,}", _limits(each))
-    return table
-
-
-def _limits(each: StrategyPlan) -> Table:
-    rules = Table.grid(padding=(0, 1))
-    rules.add_column(justify="right", no_wrap=True)
-    for limit in sorted(each.limits, key=lambda limit: -limit.configurations):
-        rules.add_row(f"{limit.configurations:,}", Text(sentence(limit.rule), style="dim"))
-    return rules
+def _strategy(plan: StrategyPlan) -> list[RenderableType]:
+    """How many configurations it has, and below how many were left out and why."""
+    lines: list[RenderableType] = [Text(f"{plan.configurations:>6,}  {plan.title}")]
+    for limit in sorted(plan.limits, key=lambda limit: -limit.configurations):
+        out = f"{limit.configurations:,} left out: {sentence(limit.rule)}"
+        lines.append(hanging(out, indent=8, hang=HANG, style="dim"))
+    return lines
 
 
 def _axes(plan: Plan) -> Table:
-    table = columns("axis", "values", "meaning")
+    table = columns("|axis", "values and meaning")
     every = [axis for each in plan.strategies for axis in each.axes]
     for name in dict.fromkeys(axis.name for axis in every):
         mine = [axis for axis in every if axis.name == name]
         values = dict.fromkeys(value for axis in mine for value in axis.values)
-        table.add_row(name, ", ".join(map(str, values)), Text(mine[0].meaning, style="dim"))
+        text = Text(", ".join(map(str, values)))
+        table.add_row(name, text.append(f"  {mine[0].meaning}", style="dim"))
     return table
 
 

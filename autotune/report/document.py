@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from autotune.automatic import Automatic
 from autotune.config import Configuration
@@ -36,16 +37,27 @@ class ResultDocument(Value):
 
     def text(self) -> str:
         """Return it as JSON; the trials come without their windows, which trials.jsonl holds."""
-        windows = {"trials": {"__all__": {"windows"}}}
-        return self.model_dump_json(indent=2, exclude=windows) + "\n"
+        return self.model_dump_json(indent=2, exclude=_WINDOWS) + "\n"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the same as dictionaries, lists, texts and numbers."""
+        return self.model_dump(mode="json", exclude=_WINDOWS)
 
 
-def document(result: Recommendation, folder: Path) -> ResultDocument:
-    """Return the document for a result whose files are in a folder."""
+_WINDOWS = {"trials": {"__all__": {"windows"}}}
+
+
+def document(result: Recommendation, folder: Path | None) -> ResultDocument:
+    """Return the document for a result.
+
+    Args:
+        result: The result.
+        folder: Where its files are; None for nowhere.
+    """
     same = set(ResultDocument.model_fields) & set(Recommendation.model_fields)
     return ResultDocument(
         configuration=result.config,
         global_batch=result.config.global_batch,
-        files=written(folder),
+        files=written(folder) if folder else {},
         **{name: getattr(result, name) for name in same},
     )

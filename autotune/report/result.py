@@ -1,21 +1,20 @@
-"""The result of a search, for people."""
+"""The result of a search, for people: the answer and what to do with it first, then the grounds."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from autotune.recommendation import Recommendation
 from autotune.report.files import meaning, written
+from autotune.report.stacked import Line, Stacked
 from autotune.report.standing import Row, Standing
-from autotune.report.tables import columns
+from autotune.report.tables import HEAD, columns, marked
 from autotune.report.words import (
     counted,
     in_short,
@@ -25,10 +24,13 @@ from autotune.report.words import (
     share,
 )
 from autotune.run.engine import Outcome
+from autotune.search.seen import EXPLORED
 from autotune.trial import Trial
 
-BEST = 6
+EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals."""
+LEAST = 50
+"""Columns that a configuration needs beside its figures."""
 FAILURES = (
     Outcome.OUT_OF_MEMORY,
     Outcome.CRASHED,
@@ -39,104 +41,109 @@ FAILURES = (
 
 
 def result_text(result: Recommendation, folder: Path) -> RenderableType:
-    """Return verdict, reasons, tables, and what to do next."""
+    """Return the verdict, the table, the grounds, the failures, the files and what to do next."""
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
+    files = written(folder)
     parts: list[RenderableType] = [
         Text(result.summary, style="bold"),
-        *_reasons(result, failed),
         Text(),
         _best(result),
+        Text(counts(result), style="dim"),
+        Text(),
+        *(marked(" - ", Text(each)) for each in reasons_beside_tables(result)),
+        Text(),
     ]
     if failed:
-        parts += [Text(), _failures(failed)]
-    return Group(*parts, Text(), _count(result), Text(), *_next(result, folder))
+        parts += [Text("failed trials", style=HEAD), *_failures(failed), Text()]
+    return Group(*parts, *_files(files, folder), Text(), *_next(result, files))
 
 
-def _reasons(result: Recommendation, failed: Sequence[Trial]) -> list[RenderableType]:
-    """The grounds, without those that the table of failures gives."""
-    told = [trial.reason for trial in failed]
-    rest = [each for each in result.reasons if not any(reason in each for reason in told)]
-    return [_bullet(each) for each in rest]
-
-
-def _bullet(text: str) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row(" -", Text(one_line(text)))
-    return grid
-
-
-def _best(result: Recommendation) -> Table:
-    table = columns("configuration", ">examples/s", ">vs one device", ">outcome")
+def best_rows(result: Recommendation) -> tuple[list[Row], list[Row]]:
+    """Return the finalists, and beside them the best that was explored of each strategy."""
     standing = Standing(result.trials, result.one_device)
     finalists = standing.rows(final=True)
-    seen = {row.configuration for row in finalists}
-    explored = [r for r in standing.rows(final=False) if r.configuration not in seen]
-    for row in finalists:
-        table.add_row(*_cells(row, result), style="bold" if _chosen(row, result) else "")
-    if finalists and explored:
-        table.add_section()
-        table.add_row(Text("only while exploring:", style="dim"))
-    for row in explored[:BEST]:
-        table.add_row(*_cells(row, result))
-    return table
+    told = {row.configuration for row in finalists}
+    explored = [r for r in standing.rows(final=False) if r.configuration not in told]
+    first: dict[str, Row] = {}
+    for row in explored:
+        first.setdefault(row.configuration.strategy, row)
+    finals = {row.configuration.strategy for row in finalists}
+    chosen = [row for name, row in first.items() if name not in finals]
+    rest = [row for row in explored if row not in chosen]
+    chosen += rest[: max(EXPLORED_ROWS - len(chosen), 0)]
+    return finalists, sorted(chosen, key=lambda row: -row.rate.value)
 
 
-def _cells(row: Row, result: Recommendation) -> tuple[RenderableType, ...]:
-    words = Text(in_short(row.configuration))
-    return words, rate_with_error(row.rate), share(row.share), _how(row, result)
-
-
-def _how(row: Row, result: Recommendation) -> str:
-    if _chosen(row, result):
+def outcome_of(row: Row, result: Recommendation) -> str:
+    """Return what became of a configuration, in a word."""
+    if row.configuration == result.config:
         return "recommended"
-    return "finalist" if row.final else str(row.outcome)
+    if row.outcome is not Outcome.MEASURED:
+        return str(row.outcome)
+    return "finalist" if row.final else "explored"
 
 
-def _chosen(row: Row, result: Recommendation) -> bool:
-    return row.configuration == result.config
+def reasons_beside_tables(result: Recommendation) -> Iterator[str]:
+    """Yield the grounds, without those that the tables give."""
+    told = [trial.reason for trial in result.trials if trial.outcome in FAILURES]
+    for each in result.reasons:
+        if not each.startswith(EXPLORED) and not any(reason in each for reason in told):
+            yield one_line(each)
 
 
-def _failures(failed: Iterable[Trial]) -> Table:
-    """One row for each cause, because a cause often repeats."""
-    table = columns("failed trials", "outcome", "reason")
+def _best(result: Recommendation) -> Stacked:
+    finalists, explored = best_rows(result)
+    rows = [_line(row, result) for row in (*finalists, *explored)]
+    heads = ("|outcome", ">examples/s", ">vs one device")
+    return Stacked(heads, "configuration", rows, LEAST)
+
+
+def _line(row: Row, result: Recommendation) -> Line:
+    cells = outcome_of(row, result), rate_with_error(row.rate), share(row.share)
+    style = "bold" if row.configuration == result.config else ""
+    return Line(cells, Text(in_short(row.configuration)), style)
+
+
+def _failures(failed: Iterable[Trial]) -> Iterator[RenderableType]:
+    """Two lines for each cause, because a cause often repeats."""
     causes: dict[tuple[str, str], list[Trial]] = {}
     for trial in failed:
         causes.setdefault((trial.outcome, one_line(trial.reason)), []).append(trial)
     for (outcome, reason), trials in causes.items():
-        table.add_row(_which(trials), Text(outcome, style="red"), Text(reason))
-    return table
+        head = Text.assemble((outcome, "red"), f"  {in_short(trials[0].configuration)}")
+        yield marked(f"{trials[0].number:>4}  ", head.append(_others(trials), style="dim"))
+        yield marked(" " * 6, Text(reason, style="dim"))
 
 
-def _which(trials: Sequence[Trial]) -> Text:
-    text = Text(f"{trials[0].number}: {in_short(trials[0].configuration)}")
-    if len(trials) > 1:
-        text.append(f"\nand {', '.join(str(trial.number) for trial in trials[1:])}", style="dim")
-    return text
+def _others(trials: Sequence[Trial]) -> str:
+    numbers = ", ".join(str(trial.number) for trial in trials[1:])
+    return f" (and trial{'s' * (len(trials) > 2)} {numbers})" if numbers else ""
 
 
-def _count(result: Recommendation) -> Text:
+def counts(result: Recommendation) -> str:
+    """Return how many trials there were and how they ended, and what the figures mean."""
     found = Counter(str(trial.outcome) for trial in result.trials)
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = counted(len(result.trials), "trial")
-    return Text(f"{trials} in {roughly(result.seconds)}: {parts}.", style="dim")
+    return f"{trials} in {roughly(result.seconds)}: {parts}. ± and ranges: 95% intervals."
 
 
-def _next(result: Recommendation, folder: Path) -> list[RenderableType]:
-    files = written(folder)
-    table = Table.grid(padding=(0, 2))
+def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
+    yield Text.assemble(("files in ", HEAD), (str(folder), "bold"), overflow="fold")
+    table = columns("", "")
+    table.show_header = False
+    table.columns[0].no_wrap = True
     for name in files:
         table.add_row(f"  {name}", Text(meaning(name), style="dim"))
-    commands = [("Train with it:", _training(files))]
+    yield table
+
+
+def _next(result: Recommendation, files: dict[str, Path]) -> Iterator[RenderableType]:
+    yield _command("Train with it:", _training(files))
     if "study.db" in files:
-        commands.append(("See the study:", f"optuna-dashboard sqlite:///{files['study.db']}"))
+        yield _command("See the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:
-        commands.append(("Go on with it:", "the same command with --resume"))
-    return [
-        Text(f"Files in {folder}", style="bold dim"),
-        table,
-        Text(),
-        *(_command(*each) for each in commands),
-    ]
+        yield _command("Go on with it:", "the same command with --resume")
 
 
 def _training(files: dict[str, Path]) -> str:
@@ -145,4 +152,5 @@ def _training(files: dict[str, Path]) -> str:
 
 
 def _command(what: str, command: str) -> RenderableType:
-    return Padding(Text.assemble((f"{what:<15}", "dim"), (command, "bold cyan")), (0, 0))
+    # Never wrapped by us: a line break inside would be pasted into the shell.
+    return Text.assemble((f"{what:<15}", "dim"), (command, "bold"), no_wrap=True, overflow="ignore")

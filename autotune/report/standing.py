@@ -52,13 +52,18 @@ class Standing:
         self._noise = History(self.trials).noise
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
         self._finals: dict[Configuration, dict[int, float]] = defaultdict(dict)
+        self._wrong = {t.configuration for t in self.trials if t.outcome is Outcome.WRONG}
         for trial in self.trials:
             self._take(trial)
 
     @property
     def in_finals(self) -> bool:
-        """Whether the finals can be compared: the best single device has run in them."""
-        return self.yardstick in self._finals
+        """Whether the finals can be compared: the best single device has run in them.
+
+        In their second round it has, even if exploration took another one for the best.
+        """
+        second = any(len(runs) > 1 for runs in self._finals.values())
+        return self.yardstick in self._finals or (second and self.final_yardstick is not None)
 
     @cached_property
     def yardstick(self) -> Configuration | None:
@@ -122,10 +127,15 @@ class Standing:
             configuration=configuration,
             rate=self._rate(configuration, final=final),
             share=self._share(configuration, final=final),
-            outcome=Outcome.MEASURED if measured else self._explored[configuration][-1].outcome,
+            outcome=self._outcome(configuration, measured=measured),
             runs=len(runs),
             final=final,
         )
+
+    def _outcome(self, configuration: Configuration, *, measured: bool) -> Outcome:
+        if configuration in self._wrong:
+            return Outcome.WRONG
+        return Outcome.MEASURED if measured else self._explored[configuration][-1].outcome
 
     def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:
         yardstick = self._compared_with(final=final)

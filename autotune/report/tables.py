@@ -3,24 +3,72 @@
 from __future__ import annotations
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
+
+HEAD = "bold dim"
+"""How headings look."""
+HANG = 2
+"""Columns by which the further lines of a text are set in."""
 
 
 def columns(*heads: str, expand: bool = False) -> Table:
     """Return a table without lines.
 
     Args:
-        heads: Headings; one that begins with `>` is of a column of figures, which never folds.
+        heads: Headings; one that begins with `>` is of a column of figures, which never folds, one
+            that begins with `|` of a column of names, which does not either.
         expand: Whether it takes the whole width.
     """
-    table = Table(box=None, padding=(0, 2, 0, 0), expand=expand, header_style="bold dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), expand=expand, header_style=HEAD)
     for head in heads:
         if head.startswith(">"):
             table.add_column(head[1:], justify="right", no_wrap=True)
+        elif head.startswith("|"):
+            table.add_column(head[1:], no_wrap=True)
         else:
             table.add_column(head, overflow="fold")
     return table
+
+
+def hanging(text: str, *, indent: int = 0, hang: int = HANG, style: str = "") -> Table:
+    """Return a text whose further lines are set in.
+
+    Args:
+        text: What to show.
+        indent: Columns before the first line.
+        hang: Columns by which the further lines begin farther right.
+        style: Of the text.
+    """
+    return marked(" " * indent, Text(text, style=style), hang=hang)
+
+
+def marked(mark: str, text: Text, *, hang: int = 0) -> Table:
+    """Return a text behind a mark, its further lines below the text and not below the mark."""
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    grid.add_row(mark, _Hanging(text, hang) if hang else text)
+    return grid
+
+
+class _Hanging:
+    """A text whose further lines begin farther right than the first."""
+
+    def __init__(self, text: Text, hang: int) -> None:
+        self._text = text
+        self._hang = hang
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(options.max_width - self._hang, 1)
+        for number, line in enumerate(self._text.wrap(console, room)):
+            yield Text.assemble(" " * self._hang if number else "", line)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        found = Measurement.get(console, options, self._text)
+        return Measurement(found.minimum + self._hang, found.maximum + self._hang)
 
 
 class Rendered:

@@ -14,7 +14,7 @@ _SHORT: Mapping[str, str] = {
     "num_parallel_calls": "{} parallel calls",
     "private_threads": "{} input threads",
     "cache": "cached in {}",
-    "threads_per_process": "threads {}",
+    "threads_per_process": "intra-op threads {}",
     "xla": "XLA",
     "precision": "{}",
     "reduction": "reduction {}",

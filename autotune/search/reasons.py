@@ -17,7 +17,7 @@ from autotune.search.bounds import PROOF
 from autotune.search.history import History
 from autotune.search.numbers import settled
 from autotune.search.search import Findings
-from autotune.search.seen import seen
+from autotune.search.seen import EXPLORED, seen
 from autotune.strategies import strategy
 
 
@@ -67,6 +67,7 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
     """
     found = [
         *_changed_training(findings),
+        *_batch(findings, user_batch),
         *_certified(findings),
         *_wrong(findings.history),
         *_distributed(findings),
@@ -76,7 +77,6 @@ def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tup
         *_proofs(findings.history),
         *_failures(findings.history),
         *_memory(findings.history, machine),
-        *_batch(findings, user_batch),
         *_twin(findings),
         _noise(findings.history),
     ]
@@ -204,7 +204,7 @@ def _distributed(findings: Findings) -> list[str]:
         lost = _lost(history, configuration)
         price = f"; the optimizer's counter lost {lost:.0%}" if lost else ""
         lines.append(
-            f"While exploring, {title(configuration)} reached {rate / reference:.0%} of one device "
+            f"{EXPLORED}{title(configuration)} reached {rate / reference:.0%} of one device "
             f"({differences(configuration)}){price}."
         )
     return lines

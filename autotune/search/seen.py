@@ -13,6 +13,9 @@ from autotune.run.engine import Outcome
 from autotune.search.history import History
 from autotune.trial import Stage, Trial
 
+EXPLORED = "While exploring, "
+"""How a sentence begins that tells what the table of configurations shows too."""
+
 ROUGH = 0.15
 """Standard error of log(rate) of a run that was stopped before it was measured."""
 WORSE = math.log(2.0)

@@ -83,7 +83,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     return NothingMeasured(
         f"No single-device configuration could be measured; the first one {_how(first.outcome)}: "
         f"{first.reason.rstrip('.')}.",
-        "Mend this and start again.",
+        "Correct this and start again.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from autotune.config import Configuration, axes
 from autotune.errors import DatasetTooSmall, SpaceError
@@ -98,10 +99,15 @@ def _check_own_axes(space: Space, facts: WorkloadFacts) -> None:
     for name in space.own_axes:
         if name not in taken:
             raise SpaceError(
-                f"Nobody takes the axis {name!r}: it is none of autotune's, and no factory "
+                f"The axis {name!r} is unknown: it is not one of autotune's, and neither factory "
                 "declares a parameter of that name.",
-                f"Autotune's axes are {', '.join(axes())}.",
+                _hint(name, taken),
             )
+
+
+def _hint(name: str, taken: set[str]) -> str:
+    close = get_close_matches(name, [*axes(), *sorted(taken)])
+    return f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(axes())}."
 
 
 def _check_yardstick(found: Candidates, facts: WorkloadFacts) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import yaml
 
-from autotune.errors import SpaceError
+from autotune.errors import SpaceError, in_words
 from autotune.machine import Machine
 from autotune.space.schema import MachineKind, Space, parse_space
 
@@ -27,6 +28,13 @@ def ready_made() -> dict[str, Space]:
     }
 
 
+def _hint(name: str) -> str:
+    known = [AUTO, *ready_made()]
+    close = get_close_matches(name, known)
+    meant = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{meant}Take one of {', '.join(known)}, or the path of a YAML file."
+
+
 def load_space(name: str) -> Space:
     """Return a space by the name of a ready-made one, or by the path of a YAML file.
 
@@ -39,14 +47,11 @@ def load_space(name: str) -> Space:
         return ready_made()[name]
     path = Path(name)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
-        raise SpaceError(
-            f"There is no space called {name!r}.",
-            f"Take one of {', '.join([AUTO, *ready_made()])}, or the path of a YAML file.",
-        )
+        raise SpaceError(f"There is no space called {name!r}.", _hint(name))
     try:
         return _parse(path.read_text("utf-8"), name)
     except (OSError, UnicodeDecodeError) as exc:
-        raise SpaceError(f"{name} cannot be read: {exc}.", "Check the path.") from exc
+        raise SpaceError(f"{name} cannot be read: {in_words(exc)}.", "Check the path.") from exc
 
 
 def space_for(machine: Machine) -> Space:
@@ -69,5 +74,7 @@ def _parse(text: str, where: str) -> Space:
         data = yaml.safe_load(text)
     except yaml.YAMLError as exc:
         first = " ".join(str(exc).split())
-        raise SpaceError(f"{where} is not valid YAML: {first}.", "Mend the line it names.") from exc
+        raise SpaceError(
+            f"{where} is not valid YAML: {first}.", "Correct the line that it names."
+        ) from exc
     return parse_space(data, where=where)

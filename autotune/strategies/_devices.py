@@ -22,10 +22,17 @@ def too_few(configuration: Configuration, machine: Machine) -> str | None:
     """Return why one process here lacks devices for the replicas, or None if it has enough."""
     wanted = configuration.replicas_per_worker
     if machine.gpus and wanted > len(machine.gpus):
-        return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas."
+        return f"TensorFlow sees {gpus(machine)} here, too few for {wanted} replicas."
     if not machine.gpus and wanted > machine.cpus:
-        return (
-            f"This machine has {machine.cpus} CPU core(s), too few for {wanted} replicas "
-            "on logical CPUs."
-        )
+        return f"This machine has {cores(machine)}, too few for {wanted} replicas on logical CPUs."
     return None
+
+
+def cores(machine: Machine) -> str:
+    """Return how many cores a machine has, in words."""
+    return f"{machine.cpus} CPU core{'' if machine.cpus == 1 else 's'}"
+
+
+def gpus(machine: Machine) -> str:
+    """Return how many GPUs TensorFlow sees, in words."""
+    return f"{len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"

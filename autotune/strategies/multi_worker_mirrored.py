@@ -8,6 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._devices import cores, gpus
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -83,17 +84,14 @@ def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
     wanted = configuration.replicas
     if wanted <= len(machine.gpus):
         return None
-    return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {wanted} replicas in all."
+    return f"TensorFlow sees {gpus(machine)} here, too few for {wanted} replicas in all."
 
 
 def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None:
     if configuration.replicas_per_worker > 1:
         return "On CPUs MultiWorkerMirroredStrategy has exactly one replica per worker."
     if configuration.workers > machine.cpus:
-        return (
-            f"This machine has {machine.cpus} CPU core(s), too few for "
-            f"{configuration.workers} workers."
-        )
+        return f"This machine has {cores(machine)}, too few for {configuration.workers} workers."
     if configuration.xla:
         return "XLA cannot compile the exchange between workers on CPUs."
     return None
@@ -115,15 +113,19 @@ def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None
         return "The input does not come from files, so workers cannot divide it by file."
     if policy == "file" and facts.file_shards < workers:
         return (
-            f"The input can be divided by file between {facts.file_shards} worker(s) at most, "
-            f"too few for {workers}."
+            f"The input comes from {_files(facts)}, too few for {workers} workers to divide it by "
+            "file."
         )
     if policy == "auto" and 0 < facts.file_shards < workers:
         return (
-            f"The shard policy 'auto' divides this input by file, between {facts.file_shards} "
-            f"worker(s) at most, and the others of {workers} would get empty batches; write data."
+            f"The shard policy 'auto' divides this input by file, and {_files(facts)} leave some "
+            f"of {workers} workers with empty batches; write data."
         )
     return None
+
+
+def _files(facts: WorkloadFacts) -> str:
+    return f"{facts.file_shards} file{'' if facts.file_shards == 1 else 's'}"
 
 
 STRATEGY = MultiWorkerMirrored()

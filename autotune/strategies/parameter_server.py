@@ -8,6 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._devices import cores, gpus
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -85,11 +86,11 @@ class ParameterServer(Strategy):
 def _too_many(configuration: Configuration, machine: Machine) -> str | None:
     workers, servers = configuration.workers, configuration.servers
     if machine.gpus and workers > len(machine.gpus):
-        return f"TensorFlow sees {len(machine.gpus)} GPU(s) here, too few for {workers} workers."
+        return f"TensorFlow sees {gpus(machine)} here, too few for {workers} workers."
     if workers > machine.cpus:
-        return f"This machine has {machine.cpus} CPU core(s), too few for {workers} workers."
+        return f"This machine has {cores(machine)}, too few for {workers} workers."
     if servers > machine.cpus:
-        return f"This machine has {machine.cpus} CPU core(s), too few for {servers} servers."
+        return f"This machine has {cores(machine)}, too few for {servers} servers."
     return None
 
 

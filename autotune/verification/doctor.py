@@ -134,7 +134,7 @@ def _too_little(trials: tuple[Trial, ...]) -> NothingMeasured:
     failed = next((trial for trial in trials if not trial.measured), None)
     if failed:
         return NothingMeasured(
-            f"A run was not measured ({failed.outcome}): {failed.reason}", "Mend this first."
+            f"A run was not measured ({failed.outcome}): {failed.reason}", "Correct this first."
         )
     return NothingMeasured(
         f"The time sufficed for {len(trials)} runs, and an A/A test needs four.",

@@ -89,7 +89,7 @@ def factory_from_callable(
         pickled = cloudpickle.dumps(function)
     except Exception as exc:
         raise FactoryNotFound(
-            f"{name} cannot be shipped to a trial process: {exc}.",
+            f"{name} cannot be sent to a trial's process: {exc}.",
             "Move it into a module of its own and pass it by import.",
         ) from exc
     return Factory(

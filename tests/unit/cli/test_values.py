@@ -46,7 +46,9 @@ def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
 @pytest.mark.parametrize("text", ["units", "=5", "two words=5", "9=1"])
 def test_a_malformed_pair_is_named(text: str) -> None:
     """The message says which one, and how to write it."""
-    with pytest.raises(UsageError, match=r"is no name=value\. Write --model-arg units=512"):
+    with pytest.raises(
+        UsageError, match=r"is not of the form NAME=VALUE\. Write for example --model-arg units=512"
+    ):
         pairs([text], "--model-arg")
 
 

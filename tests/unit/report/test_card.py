@@ -13,7 +13,7 @@ from autotune.search.plan import Plan
 Draw = Callable[..., str]
 
 
-@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("width", [60, 80, 160])
 def test_nothing_is_wider_than_the_terminal(card_plan: Plan, draw: Draw, width: int) -> None:
     """Every line fits."""
     assert max(map(len, draw(card(card_plan), width).splitlines())) <= width
@@ -30,6 +30,15 @@ def test_it_says_what_is_searched_and_why_not_more(card_plan: Plan, draw: Draw) 
     assert all(f"{limit.configurations:,}" in text for limit in limits)
     assert f"{card_plan.configurations} configurations" in text
     assert "at most 3 min" in text
+
+
+def test_no_name_is_broken(card_plan: Plan, draw: Draw) -> None:
+    """Strategies and axes can be copied from a narrow terminal too."""
+    lines = draw(card(card_plan), 60).splitlines()
+    for each in card_plan.strategies:
+        assert any(line.rstrip().endswith(each.title) for line in lines)
+        for axis in each.axes:
+            assert any(line.startswith(f"{axis.name} ") for line in lines)
 
 
 def test_a_search_without_a_time_limit_says_so(card_plan: Plan, draw: Draw) -> None:

@@ -47,7 +47,7 @@ def progress(card_plan: Plan, trials: tuple[Trial, ...]) -> Progress:
     return progress
 
 
-@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("width", [60, 80, 160])
 def test_it_fits_the_terminal(progress: Progress, draw: Draw, width: int) -> None:
     """No line is wider than the terminal, and 24 lines are enough."""
     text = draw(head(progress), width) + draw(standing_tables(progress.standing), width)
@@ -59,9 +59,9 @@ def test_it_shows_time_phase_and_running_trial(progress: Progress, draw: Draw) -
     """The budget, what is done, and the trial that runs are in sight."""
     text = draw(head(progress))
     assert text.startswith("1:05 ")
-    assert text.splitlines()[0].endswith(" 3:00")
+    assert text.splitlines()[0].endswith(" of 3:00")
     assert "Finals" in text
-    assert "Trial 7 for 0 s: Mirrored x2, batch 2x64" in text
+    assert "Trial 7, 0 s: Mirrored x2, batch 2x64" in text
 
 
 def test_it_shows_the_best_so_far_with_its_interval(progress: Progress, draw: Draw) -> None:
@@ -86,8 +86,8 @@ def test_only_recent_trials_are_shown(make_trial: MakeTrial, draw: Draw) -> None
     for number in range(50):
         progress.take(TrialEnded(make_trial(number, **skipped if number % 2 else {}), 1.0))
     shown = draw(standing_tables(progress.standing)).split("outcome", 1)[1]
-    assert len(shown.strip().splitlines()) <= LINES
-    assert " 49 " in shown
+    assert len(shown.splitlines()) - 1 <= LINES
+    assert any(line.startswith("   49  skipped") for line in shown.splitlines())
 
 
 def test_the_view_is_cleared_at_the_end(trials: tuple[Trial, ...]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from autotune.recommendation import Recommendation
 from autotune.report import document, result_text, written
 from autotune.run.engine import Outcome
+from autotune.search.seen import EXPLORED
 from autotune.trial import Trial
 
 Draw = Callable[..., str]
@@ -24,7 +27,7 @@ def folder(result: Recommendation, tmp_path: Path) -> Path:
     return result.save(tmp_path)
 
 
-@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("width", [60, 80, 160])
 def test_nothing_is_wider_than_the_terminal(result: Recommendation, draw: Draw, width: int) -> None:
     """Every line fits."""
     text = draw(result_text(result, Path("autotune-out")), width)
@@ -40,16 +43,65 @@ def test_the_recommended_configuration_is_marked(result: Recommendation, draw: D
     """Its row has rate, ratio with interval, and the mark."""
     text = draw(result_text(result, Path("out")), 160)
     row = next(line for line in text.splitlines() if "recommended" in line)
-    assert row.startswith("Mirrored x2, batch 2x64")
+    assert row.rstrip().endswith("Mirrored x2, batch 2x64, reduction one_device")
     assert "±" in row
     assert "1.42 (" in row
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_has_the_configurations_below_their_figures(
+    result: Recommendation, draw: Draw, width: int
+) -> None:
+    """No configuration is squeezed into a few columns or cut off."""
+    lines = [line.rstrip() for line in draw(result_text(result, Path("out")), width).splitlines()]
+    figures = next(i for i, line in enumerate(lines) if line.startswith("recommended"))
+    assert lines[figures + 1] == "  Mirrored x2, batch 2x64, reduction one_device"
+
+
+def test_what_the_table_shows_is_not_told_again(result: Recommendation, draw: Draw) -> None:
+    """The best that was explored of each strategy stands in the table, not among the grounds."""
+    told = f"{EXPLORED}MirroredStrategy with 2 replicas reached 150% of one device."
+    text = draw(
+        result_text(result.model_copy(update={"reasons": (told, "It is so.")}), Path("out"))
+    )
+    assert "It is so." in text
+    assert EXPLORED not in text
+
+
+def test_every_strategy_that_ran_has_a_row(
+    result: Recommendation, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """One that was slow is not crowded out by many settings of a fast one."""
+    gang = result.trials[2].configuration
+    fast = [make_trial(20 + n, result.config.but(prefetch=n + 1)) for n in range(9)]
+    slow = make_trial(40, gang, examples_per_second=10.0)
+    text = draw(result_text(result.model_copy(update={"trials": (*fast, slow)}), Path("out")), 160)
+    assert "MultiWorkerMirrored x2" in text
+
+
+def test_what_trains_wrongly_is_not_called_measured(
+    result: Recommendation, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """A configuration that was fast and failed a check carries that outcome."""
+    other = result.config.but(per_replica_batch=512)
+    bad = make_trial(9, other, outcome=Outcome.WRONG, examples_per_second=None, reason="It drifts.")
+    trials = (*result.trials, make_trial(8, other), bad)
+    text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
+    assert next(line for line in text.splitlines() if "2x512" in line).startswith("wrong")
+
+
+def test_a_command_is_never_broken(result: Recommendation, tmp_path: Path) -> None:
+    """However narrow the terminal: a line break inside would be pasted into the shell."""
+    folder, text = result.save(tmp_path / ("long" * 20)), StringIO()
+    Console(file=text, width=60).print(result_text(result, folder), crop=False)
+    assert f"python {folder}/train.py --epochs 5\n" in text.getvalue()
 
 
 def test_failures_have_a_table_and_are_not_told_twice(result: Recommendation, draw: Draw) -> None:
     """The reason of a failure stands in its table, and no longer among the grounds."""
     text = draw(result_text(result, Path("out")), 160)
     assert text.count("worker 1 was killed by SIGSEGV") == 1
-    assert "2: MultiWorkerMirrored x2" in text
+    assert "   2  crashed  MultiWorkerMirrored x2" in text
     assert " - Two fresh runs" in text
 
 
@@ -61,7 +113,7 @@ def test_failures_of_one_cause_share_a_row(
     trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
     text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
     assert text.count("no step for 60 s") == 1
-    assert "and 11, 12" in text
+    assert "(and trials 11, 12)" in text
 
 
 def test_the_files_and_the_next_commands_are_named(

@@ -35,7 +35,7 @@ def test_a_space_is_shown_as_a_file_to_copy(name: str) -> None:
 def test_values_that_cannot_run_here_say_why() -> None:
     """A value that the machine has no room for is marked with the rule."""
     text = space_text(ready_made()["multi_worker"], FAKE_MACHINE)
-    assert "# Not here: 8. This machine has 2 CPU core(s), too few for 8 workers." in text
+    assert "# Not here: 8. This machine has 2 CPU cores, too few for 8 workers." in text
     assert describe("workers") in text
     assert "too few for 2 workers" not in text
 

@@ -61,6 +61,21 @@ def test_finals_are_not_compared_before_the_yardstick_ran_in_them(make_trial: Ma
     assert not standing.in_finals
 
 
+def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -> None:
+    """Even if exploration took another single device for the best, which is not in them."""
+    other = Configuration(per_replica_batch=32)
+    explored = make_trial(0), make_trial(1, other, examples_per_second=900.0)
+    rounds = [
+        make_trial(2 + 2 * n + i, c, stage=Stage.FINAL, round=n)
+        for n in range(2)
+        for i, c in enumerate((other, PAIR))
+    ]
+    assert not Standing((*explored, *rounds[:2])).in_finals
+    standing = Standing((*explored, *rounds))
+    assert standing.in_finals
+    assert standing.share_of(rounds[-1]) == pytest.approx(1.0)
+
+
 def test_a_few_lucky_finals_do_not_make_a_yardstick(make_trial: MakeTrial) -> None:
     """Who dropped out of the finals early is not the best single device."""
     other = Configuration(per_replica_batch=32)

@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.errors import OutputError
 from autotune.recommendation import Recommendation
 from autotune.report.html.page import page
-from autotune.report.saving import result_of
+from autotune.report.shown import shown
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload
@@ -181,7 +181,7 @@ def test_the_program_can_be_copied_from_it(result: Recommendation, read: Read) -
 
 def test_a_result_writes_it(result: Recommendation, tmp_path: Any) -> None:
     """Saving a result writes the page beside the other files."""
-    folder = result_of(result).save(tmp_path / "out")
+    folder = shown(result).save(tmp_path / "out")
     assert {"report.html", "config.yaml", "train.py"} <= {each.name for each in folder.iterdir()}
     assert result.summary in (folder / "report.html").read_text("utf-8")
 
@@ -190,4 +190,4 @@ def test_a_folder_that_cannot_be_written_is_named(result: Recommendation, tmp_pa
     """The error says what to do."""
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="Choose another"):
-        result_of(result).save(tmp_path / "file")
+        shown(result).save(tmp_path / "file")

@@ -1,0 +1,48 @@
+"""The trials as a table of pandas."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from autotune.config import axes
+from autotune.extras import needed
+from autotune.recommendation import Recommendation
+from autotune.recommendation.output import COLUMNS
+from autotune.report.standing import Standing
+from autotune.report.words import in_short
+from autotune.trial import Trial
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COMPARED = "vs_one_device"
+
+
+def trials_frame(result: Recommendation) -> DataFrame:
+    """Return the columns of trials.csv, one for each axis, and the ratio to one device.
+
+    Raises:
+        MissingPackage: pandas is not installed.
+    """
+    pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
+    standing = Standing(result.trials, result.one_device)
+    rows = [_row(trial, standing.share_of(trial)) for trial in result.trials]
+    first = _row_names()
+    frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else first)
+    return frame.set_index("number")
+
+
+def _row_names() -> list[str]:
+    return [*COLUMNS, COMPARED, "configuration", *axes()]
+
+
+def _row(trial: Trial, compared: float | None) -> dict[str, Any]:
+    figures = {name: _plain(getattr(trial, name)) for name in COLUMNS}
+    settings = {name: getattr(trial.configuration, name) for name in axes()}
+    short = {COMPARED: compared, "configuration": in_short(trial.configuration)}
+    return figures | short | settings | dict(trial.configuration.arguments)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value
