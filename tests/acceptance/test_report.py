@@ -18,6 +18,7 @@ from autotune.recommendation import Recommendation
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
 
+DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
 PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of the page, for people to look at."""
@@ -40,8 +41,8 @@ def slow_input(configuration: Configuration) -> float | Ending:
 def result() -> Recommendation:
     """What a search found in which trials ended in many ways, with every part of its page."""
     found = autotune(
-        "examples/digits.py:model_fn",
-        "examples/digits.py:dataset_fn",
+        f"{DIGITS}:model_fn",
+        f"{DIGITS}:dataset_fn",
         space="cpu",
         budget=None,
         max_trials=24,

@@ -10,6 +10,8 @@ from autotune.measure import Interval
 
 EDGE = 2.5
 """Percent of the width that stay free at either end."""
+APART = 16
+"""Percent of the width between two ticks at least, so that their letters have room on a phone."""
 FEW, MANY = 4, 7
 """How many ticks an axis should have."""
 NARROWEST = 1.25
@@ -48,9 +50,7 @@ class Scale:
 
     def at(self, value: float) -> str:
         """Return the place of a value; what lies beyond the axis is put at its end."""
-        inside = min(max(value, self.low), self.high)
-        share = math.log(inside / self.low) / math.log(self.high / self.low)
-        return percent(EDGE + share * (100 - 2 * EDGE))
+        return percent(self._place(value))
 
     def reach(self, interval: Interval) -> Reach:
         """Return the places of a figure and its interval."""
@@ -58,8 +58,17 @@ class Scale:
         return Reach(at=self.at(value), low=self.at(low), high=self.at(high), sure=low == high)
 
     def ticks(self) -> tuple[Tick, ...]:
-        """Return some round values of the axis."""
-        return tuple(Tick(self.at(each), f"{each:,.6g}") for each in _round(self.low, self.high))
+        """Return some round values of the axis, so far apart that their letters do not touch."""
+        kept: list[float] = []
+        for value in sorted(_round(self.low, self.high), key=lambda each: (each != 1, each)):
+            if all(abs(self._place(value) - self._place(each)) >= APART for each in kept):
+                kept.append(value)
+        return tuple(Tick(self.at(each), f"{each:,.6g}") for each in sorted(kept))
+
+    def _place(self, value: float) -> float:
+        inside = min(max(value, self.low), self.high)
+        share = math.log(inside / self.low) / math.log(self.high / self.low)
+        return EDGE + share * (100 - 2 * EDGE)
 
 
 def scale_for(intervals: Iterable[Interval], *held: float) -> Scale:
