@@ -42,7 +42,7 @@ def test_it_can_be_left_out(tuner: Tuner) -> None:
 
 def test_it_keeps_to_the_budget(tuner: Tuner) -> None:
     """Without the time for it nothing is read and nothing claimed."""
-    engine = FakeEngine(speed(), start=6.0)
+    engine = FakeEngine(speed(), start=9.0)
     result = tuner(speed(), engine=engine, options={"seconds": 60.0})
     assert engine.now() <= 62
     assert result.automatic is None
