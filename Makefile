@@ -6,8 +6,8 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check chaos schemathesis bench bench-replay bench-delivered bench-peers bench-service \
-        bench-judged replay-tables clean
+.PHONY: demo test check docs chaos schemathesis bench bench-replay bench-delivered bench-peers \
+        bench-service bench-judged replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -26,6 +26,11 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Writes the pages that follow from the code, and builds them all into site/; a warning is an error.
+docs: $(READY)
+	$(BIN)/python -m documentation.write
+	$(BIN)/zensical build --clean --strict
 
 # The service's processes killed at every step, then a thousand times at random on SQLite and on
 # PostgreSQL each. KILLS=50 is the short run.
@@ -67,7 +72,7 @@ bench-service: $(READY)
 	$(BIN)/python -m benchmarks.service.bench $(if $(OUT),--out $(OUT))
 
 clean:
-	rm -rf $(VENV) $(PEERS) autotune-out build *.egg-info
+	rm -rf $(VENV) $(PEERS) autotune-out build site *.egg-info
 
 # Names and versions are pinned by constraints.txt, so that every machine gets the same.
 $(READY): pyproject.toml constraints.txt

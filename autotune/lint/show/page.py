@@ -11,10 +11,14 @@ from autotune.lint.rules import rules
 
 _WIDTH = 100
 _HEAD = """\
+<!-- Written from `autotune/lint/rules/` by `make docs`: change that, not this. -->
+<!-- all parsed only: each example is the test of its rule -->
 # autotune doctor
 
-    autotune doctor                    how noisy is this machine? (an A/A test)
-    autotune doctor train.py src/      which mistakes of distributed TensorFlow does this code make?
+```console
+$ autotune doctor                  # how noisy is this machine? (an A/A test)
+$ autotune doctor train.py src/    # which mistakes of distributed TensorFlow does this code make?
+```
 
 With files or folders it reads code, and runs nothing: no TensorFlow is imported. Folders are
 searched for Python files and notebooks; hidden ones and virtual environments are left out. A file

@@ -1,0 +1,162 @@
+"""The pages of the axes, from the one declaration of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from typing import Any, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge
+
+from autotune.config import Configuration, axes, default_of, describe
+from autotune.script import render
+from autotune.space import ready_made
+from autotune.strategies import COMMON_AXES, strategies
+from autotune.value import Scalar
+from documentation import samples
+from documentation.pages import code, page, table, wrapped
+
+SOURCE = "autotune/config.py"
+_INTRODUCTION = (
+    "An axis is one setting that a search may vary: a field of `Configuration` in "
+    f"`{SOURCE}`. Its default is what Keras or TensorFlow does when nobody sets it. An axis that "
+    "a space does not name stays at its default. These pages are drawn from that declaration."
+)
+_NUMBERS = (
+    "Other values change the trained numbers beyond rounding. So no ready-made space holds them; "
+    "ask for them in a space of your own."
+)
+_PARTS = (
+    (Configuration(strategy="mirrored", replicas_per_worker=2), "more than one replica"),
+    (Configuration(strategy="multi_worker_mirrored", workers=2), "more than one worker"),
+)
+_SHOWN: Mapping[str, tuple[Configuration, dict[str, Any]]] = {
+    "replicas_per_worker": (_PARTS[0][0], {"replicas_per_worker": 4}),
+    "workers": (_PARTS[1][0], {"workers": 4}),
+    "servers": (
+        Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data"),
+        {"servers": 2},
+    ),
+    "shard_policy": (_PARTS[1][0], {"shard_policy": "source"}),
+    "reduction": (_PARTS[0][0], {"reduction": "one_device"}),
+    "per_replica_batch": (Configuration(), {"per_replica_batch": 256}),
+    "steps_per_execution": (Configuration(), {"steps_per_execution": 8}),
+    "prefetch": (Configuration(), {"prefetch": 8}),
+    "num_parallel_calls": (Configuration(), {"num_parallel_calls": 16}),
+    "private_threads": (Configuration(), {"private_threads": 16}),
+    "cache": (Configuration(), {"cache": "memory"}),
+    "threads_per_process": (Configuration(), {"threads_per_process": 1}),
+    "xla": (Configuration(), {"xla": True}),
+    "precision": (Configuration(), {"precision": "mixed_bfloat16"}),
+}
+"""What an axis changes in a program, from where to where. Strategies have pages of their own."""
+
+
+def pages() -> Mapping[str, str]:
+    """Return the written part of every page, by name."""
+    found = {"axes.md": page(SOURCE, _index())}
+    return found | {f"axes/{name}.md": page(SOURCE, _lines(name)) for name in axes()}
+
+
+def _index() -> Iterator[str]:
+    yield from ("# Axes", "", wrapped(_INTRODUCTION), "")
+    rows = (
+        (f"[{name}](axes/{name}.md)", _text(default_of(name)), describe(name)) for name in axes()
+    )
+    yield from table(("axis", "default", "what it is"), rows)
+
+
+def _lines(name: str) -> Iterator[str]:
+    yield from (f"# {name}", "", wrapped(describe(name)), "")
+    yield from table(("property", "here"), _facts(name))
+    if axes()[name].changes_numbers:
+        yield from ("", wrapped(_NUMBERS))
+    yield from _spaces(name)
+    yield from _change(name)
+
+
+def _facts(name: str) -> Iterator[tuple[str, str]]:
+    axis = axes()[name]
+    yield "Values", _values(get_type_hints(Configuration, include_extras=True)[name])
+    yield "Default", _text(default_of(name))
+    yield "Matters", _when(name)
+    yield "Strategies", _strategies(name)
+    yield "In the program", f"`{axis.lands_in}`"
+
+
+def _values(hint: Any) -> str:
+    """Return what a value may be, in words."""
+    bounds = [mark.ge for mark in _marks(hint) if isinstance(mark, Ge)]
+    plain = get_args(hint)[0] if _marks(hint) else hint
+    if plain is bool:
+        return "`true` or `false`"
+    if plain is int:
+        return f"a whole number from {bounds[0]} on"
+    if plain is str:
+        return ", ".join(f"[`{each}`](../strategies/{each}.md)" for each in strategies())
+    if get_origin(plain) is not None and all(isinstance(v, str) for v in get_args(plain)):
+        return ", ".join(f"`{each}`" for each in get_args(plain))
+    return ", or ".join(_values(each) for each in get_args(plain))
+
+
+def _marks(hint: Any) -> list[Any]:
+    """Return what an annotation holds beside the type."""
+    marks = list(getattr(hint, "__metadata__", ()))
+    return marks + [inner for mark in marks for inner in getattr(mark, "metadata", ())]
+
+
+def _when(name: str) -> str:
+    axis = axes()[name]
+    if axis.needs_parameter:
+        return f"where the dataset factory declares `{axis.needs_parameter}`"
+    if axis.matters(Configuration()):
+        return "always"
+    fitting = (text for sample, text in _PARTS if axis.matters(sample))
+    return f"with {next(fitting, 'some other axes')}"
+
+
+def _strategies(name: str) -> str:
+    if name in COMMON_AXES:
+        return "all"
+    having = [each for each in strategies().values() if name in each.axes]
+    return ", ".join(f"[{each.title}](../strategies/{each.name}.md)" for each in having)
+
+
+def _spaces(name: str) -> Iterator[str]:
+    rows = [
+        (f"`{space}`", ", ".join(map(_text, each.axes[name])))
+        for space, each in ready_made().items()
+        if name in each.axes
+    ]
+    if rows:
+        yield from ("", "## In the ready-made spaces", "")
+        yield from table(("space", "values, the most promising first"), rows)
+
+
+def _change(name: str) -> Iterator[str]:
+    if name not in _SHOWN:
+        return
+    start, changes = _SHOWN[name]
+    values = ", ".join(f"`{key}: {_text(value, quoted=False)}`" for key, value in changes.items())
+    yield from ("", "## What it changes", "", f"In the program, from the default to {values}:", "")
+    yield from code("diff", _diff(start, start.but(**changes)))
+
+
+def _diff(one: Configuration, other: Configuration) -> str:
+    """Return what differs in the programs of two configurations, without what tells of it."""
+    before, after = (_program(each).splitlines() for each in (one, other))
+    lines = list(unified_diff(before, after, n=1, lineterm=""))[2:]
+    return "\n".join("@@" if line.startswith("@@") else line for line in lines)
+
+
+def _program(configuration: Configuration) -> str:
+    facts, machine = samples.plain_facts(), samples.CPUS
+    found = render(configuration, samples.WORKLOAD, facts, machine)
+    # The docstring says the same in words, and the launcher only starts processes.
+    parts = [text.partition('"""\n\n')[2] for text in (found.train, found.launch or "")]
+    return "\n".join(parts)
+
+
+def _text(value: Scalar, *, quoted: bool = True) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`" if quoted else text

@@ -1,0 +1,65 @@
+"""A folder in which the commands of the pages can be run, on an engine that needs no machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.search.host import Host
+from autotune.testing import FakeEngine
+from documentation.pages import ROOT
+
+FACTORIES = """\
+def model_fn(units=1): ...
+def dataset_fn(): ...
+"""
+VERIFY = import_module("autotune.verification.verify")
+"""The package has a function of this name too."""
+SPACE = "strategies: [one_device, mirrored]\naxes: {replicas_per_worker: 2}\n"
+
+
+def speed(configuration: Configuration) -> float:
+    """One device is the fastest, and a larger batch helps."""
+    rate = 100 * configuration.per_replica_batch**0.5
+    return rate * 0.3 if configuration.distributed else rate
+
+
+def new_engine(*_: Any) -> FakeEngine:
+    # Trials that take long make a search short: its time is virtual.
+    return FakeEngine(speed, start=7.0)
+
+
+@contextmanager
+def own_engine(*_: Any) -> Iterator[FakeEngine]:
+    yield new_engine()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: a checkout as far as the pages use it, and files of a user."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "train.py").write_text("import keras\n")
+    (tmp_path / "my.py").write_text(FACTORIES)
+    (tmp_path / "mine.yaml").write_text(SPACE)
+    return tmp_path
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every search runs on it, from the command line and in Python."""
+    for command in ("session", "spaces", "machine"):
+        monkeypatch.setattr(f"autotune.cli.{command}.start_engine", new_engine)
+    for command in ("session", "verify", "doctor"):
+        monkeypatch.setattr(f"autotune.cli.{command}.timing_engine", new_engine)
+    monkeypatch.setattr("autotune.search.host.this_host", Host)
+    monkeypatch.setattr("autotune.tuning.this_host", Host)
+    monkeypatch.setattr("autotune.tuning._own_engine", own_engine)
+    monkeypatch.setattr(VERIFY, "_own_engine", own_engine)
