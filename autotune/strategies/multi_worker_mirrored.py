@@ -118,8 +118,8 @@ def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None
         )
     if policy == "auto" and 0 < facts.file_shards < workers:
         return (
-            f"The shard policy 'auto' divides this input by file, and {_files(facts)} leave some "
-            f"of {workers} workers with empty batches; write data."
+            f"The shard policy 'auto' divides this input by file: with {_files(facts)}, some "
+            f"of {workers} workers get empty batches; write data."
         )
     return None
 
