@@ -100,7 +100,7 @@ def _batch(configuration: Configuration, draws: Draws) -> np.ndarray:
 
 def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
     latency = draws.get(Experiment.LATENCY)
-    if latency is None or configuration.replicas_per_worker > 1:
+    if latency is None or not size or configuration.replicas_per_worker > 1:
         return None
     replicas, each = configuration.replicas, _per_example(configuration, draws)
     spare = each * configuration.per_replica_batch * (replicas - 1) - latency

@@ -75,6 +75,9 @@ def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> No
     assert result is not None
     assert result.bandwidth is not None
     assert result.bandwidth.value == pytest.approx(10**6 / (EACH * BATCH - 0.002), rel=0.03)
+    unknown = break_even(WORKERS, found, gradient_bytes=0, noise=QUIET)
+    assert unknown is not None
+    assert unknown.bandwidth is None
 
 
 def test_a_missing_experiment_is_no_answer() -> None:
