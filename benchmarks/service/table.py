@@ -46,7 +46,7 @@ def write_page(about: About, rows: Sequence[Row], path: Path) -> None:
 
 
 def _head(about: About) -> Iterator[str]:
-    yield "# The service in figures"
+    yield f"# The service in figures, with {about.database}"
     yield ""
     yield "Written by `make bench-service`; change the benchmark, not this page."
     yield ""
