@@ -86,3 +86,13 @@ def test_numbers_of_the_program_are_nobodys_choice(
     found = read_out(engine, workload, fixed, tmp_path)
     assert not found.of(Owner.PREFETCH, Owner.NUM_PARALLEL_CALLS)
     assert len(found.of(Owner.FACTORY)) == 1
+
+
+@pytest.mark.parametrize(("dataset", "leaves"), [("dataset_fn", True), ("plain_fn", False)])
+def test_a_look_at_the_factory_tells_whether_it_leaves_numbers(
+    engine: LocalEngine, workload: Workload, dataset: str, *, leaves: bool
+) -> None:
+    """Where neither it nor the configuration does, nothing need be read out."""
+    factory = factory_from_text(f"{FILE}:{dataset}", {})
+    facts = engine.inspect(workload.model_copy(update={"dataset": factory}))
+    assert facts.automatic is leaves
