@@ -12,6 +12,7 @@ from autotune.api.happenings import Happening, TrialEnded
 from autotune.api.states import State
 from autotune.api.values import Job, JobEvent, Page
 from autotune.api.workloads import Registered
+from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
@@ -209,6 +210,8 @@ class RecommendationAnswer(Value):
     """What was checked of a distributed configuration before it could win."""
     diagnosis: Diagnosis | None
     """Where the time of a step goes; null if there was no time to find out."""
+    automatic: Automatic | None
+    """What tf.data's AUTOTUNE settled on; null if there was no time to read it out."""
     unchanged_batch: Alternative | None
     """The fastest at the global batch of the defaults, where the recommended one has another."""
     program: ProgramAnswer

@@ -144,6 +144,7 @@ RECOMMENDATION: dict[str, Any] = {
     "margin": 0.05,
     "certificate": CERTIFICATE.model_dump(mode="json"),
     "diagnosis": DIAGNOSIS.model_dump(mode="json"),
+    "automatic": None,
     "unchanged_batch": UNCHANGED.model_dump(mode="json"),
     "program": {"train": '"""Train with tf.distribute."""\n', "launch": None},
     "machine": _MACHINE,
