@@ -140,8 +140,6 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     board = board_for(tensorboard)
     # Here and below, so that `import autotune` stays quick.
     from autotune.report.follow import all_of, follow  # noqa: PLC0415
-    from autotune.report.saving import write_report  # noqa: PLC0415
-    from autotune.report.shown import shown  # noqa: PLC0415
 
     wanted = False if observer and progress is None else progress
     with follow(progress=wanted) as view, board as writer:
@@ -150,6 +148,10 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             from autotune.search.tune import tune  # noqa: PLC0415
 
             found = tune(request, running, tell, NO_HOST if engine else this_host())
+    # Not before: it imports Optuna, and whoever follows keeps a notebook free of its warnings.
+    from autotune.report.saving import write_report  # noqa: PLC0415
+    from autotune.report.shown import shown  # noqa: PLC0415
+
     if out is not None:
         write_report(found, request.out)
     return shown(found)
