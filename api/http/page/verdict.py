@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from autotune.api.http.answers import address
 from autotune.api.http.page.findings import Findings, findings
-from autotune.api.http.page.highlight import marked
 from autotune.config import axes, default_of, describe
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
+from autotune.report.html.highlight import marked
 from autotune.report.words import in_short, rate_with_error, share
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 
+# A page that is fetched again at every event shows the same program each time.
+@lru_cache(maxsize=16)
 def marked(program: str) -> Markup:
     """Return a Python program as HTML; its text stays the same to the last line break."""
     lexer = PythonLexer(stripnl=False, ensurenl=False)

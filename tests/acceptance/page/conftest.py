@@ -1,31 +1,17 @@
-"""A browser, and a service with an engine that takes no time."""
+"""A service with an engine that takes no time, and pages of it."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from .browsing import LAPTOP, LONG, Open, Served, running, sign_in, start
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
-    options = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
