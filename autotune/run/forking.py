@@ -87,6 +87,7 @@ class ForkClient:
 
         Raises:
             EngineError: It cannot.
+            ForkServerDied: Somebody killed it.
         """
         deadline = time.monotonic() + _IMPORT_SECONDS
         try:
@@ -95,6 +96,8 @@ class ForkClient:
                     raise _unusable(f"it took longer than {_IMPORT_SECONDS:.0f} s")
                 self.listen(0.5)
         except ForkServerDied as exc:
+            if self._process.wait(_GO_SECONDS) == -signal.SIGKILL:
+                raise
             raise _unusable(self._last_words() or "its process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:

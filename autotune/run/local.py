@@ -6,17 +6,19 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from autotune.cluster import Role, tf_config
+from autotune.errors import EngineError
 from autotune.machine import Machine, free_ports
 from autotune.run import memory, preflight, reasons
 from autotune.run.engine import NOTHING, ObservationRequest, RunResult, TrialRequest, Watch
 from autotune.run.folder import TrialFolder
-from autotune.run.forking import ForkClient
+from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
 from autotune.run.memory import MemoryGauge
 from autotune.run.observation import Observation
@@ -24,6 +26,9 @@ from autotune.run.observing import observation, order_of, seen
 from autotune.run.trial import Trial
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
+
+_STARTS = 3
+"""How often the process that imports TensorFlow is started when it is killed meanwhile."""
 
 
 class LocalEngine:
@@ -46,7 +51,7 @@ class LocalEngine:
     def machine(self) -> Machine:
         """Return what this machine offers, as TensorFlow sees it."""
         if self._machine is None:
-            self._machine = preflight.machine(self._ready_server(), self._look_folder())
+            self._machine = preflight.machine(self._ready_server, self._look_folder())
         return self._machine
 
     def inspect(
@@ -59,7 +64,7 @@ class LocalEngine:
         """Call the factories in a process of their own and report what they give."""
         folder = self._look_folder()
         _write_pickles(folder, workload)
-        return preflight.inspect(self._ready_server(), folder, workload, offered, seconds)
+        return preflight.inspect(self._ready_server, folder, workload, offered, seconds)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
@@ -107,11 +112,17 @@ class LocalEngine:
         return replace(result, wall_seconds=time.monotonic() - begun)
 
     def _ready_server(self) -> ForkClient:
-        if not self._server.alive:
-            self._server.close()
-            self._server = ForkClient(self._environment)
-        self._server.wait_ready()
-        return self._server
+        for _ in range(_STARTS):
+            if not self._server.alive:
+                self._server.close()
+                self._server = ForkClient(self._environment)
+            with suppress(ForkServerDied):
+                self._server.wait_ready()
+                return self._server
+        raise EngineError(
+            f"The process that imports TensorFlow was killed {_STARTS} times.",
+            "See in the system's log (dmesg) whether the memory did not suffice.",
+        )
 
     def _temporary(self) -> str:
         folder = Path(self._scratch.name) / "tmp"

@@ -28,10 +28,16 @@ class NoAnswer(Exception):
         super().__init__(why)
         self.why = why
         self.detail = detail
+        self.step = steps.STARTING
+        """What it did at the time, in the words in which it announced it."""
 
 
 class Blocked(NoAnswer):
     """A step took longer than its limit."""
+
+
+class Killed(NoAnswer):
+    """Somebody killed the process, who may have meant another one."""
 
 
 class Look:
@@ -50,8 +56,7 @@ class Look:
         self._folder = folder
         self._seconds = seconds
         self._since = time.monotonic()
-        self.step = steps.STARTING
-        """What it does, in the words in which it announced it."""
+        self._step = steps.STARTING
 
     def answer(self) -> Any:
         """Run the process to its end and return what it found.
@@ -60,26 +65,33 @@ class Look:
             NoAnswer: It found nothing.
         """
         try:
+            return self._watched()
+        except NoAnswer as exc:
+            exc.step = self._step
+            raise
+        finally:
+            self._gang.end()
+
+    def _watched(self) -> Any:
+        try:
             self._gang.start()
             while not self._gang.exits():
                 self._hear(self._gang.listen(POLL))
                 self._check()
-            self._hear(self._gang.read())
-            return self._read()
         except ForkServerDied as exc:
-            raise NoAnswer("was killed together with the process that starts all others") from exc
-        finally:
-            self._gang.end()
+            raise Killed("was killed together with the process that starts all others") from exc
+        self._hear(self._gang.read())
+        return self._read()
 
     def _hear(self, reports: Sequence[Report]) -> None:
         for _, event in reports:
             if event["event"] == events.ERROR:
                 raise NoAnswer(f"ended with {reasons.explain(event)}", event["detail"])
             if event["event"] == events.DOING:
-                self.step, self._since = event["what"], event["at"]
+                self._step, self._since = event["what"], event["at"]
 
     def _check(self) -> None:
-        limit = _START_SECONDS if self.step == steps.STARTING else self._seconds
+        limit = _START_SECONDS if self._step == steps.STARTING else self._seconds
         if time.monotonic() - self._since > limit:
             raise Blocked(f"took longer than {limit:g} s", self._gang.stack(0))
         if self._gauge.exceeded():
@@ -87,6 +99,8 @@ class Look:
 
     def _read(self) -> Any:
         status = self._gang.exits()[0]
+        if reasons.is_kill(status):
+            raise Killed(reasons.death(status), self._gang.last_words(0))
         if status != 0:
             raise NoAnswer(reasons.death(status), self._gang.last_words(0))
         return json.loads(self._folder.answer.read_text(encoding="utf-8"))

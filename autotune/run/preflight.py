@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from autotune.errors import (
@@ -17,7 +18,7 @@ from autotune.machine import Machine, this_host
 from autotune.run import steps
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
-from autotune.run.look import Blocked, Look, NoAnswer
+from autotune.run.look import Blocked, Killed, Look, NoAnswer
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -29,14 +30,18 @@ _KINDS: Mapping[str, type[WorkloadError]] = {
 }
 
 
-def machine(server: ForkClient, folder: TrialFolder) -> Machine:
+Server = Callable[[], ForkClient]
+"""Gives a fork server that is ready."""
+
+
+def machine(server: Server, folder: TrialFolder) -> Machine:
     """Return what this machine offers, as TensorFlow sees it.
 
     Raises:
         EngineError: TensorFlow cannot list its devices.
     """
     try:
-        found = Look(server, folder, "devices", _DEVICE_SECONDS).answer()
+        found = _answer(server, folder, "devices", _DEVICE_SECONDS)
     except NoAnswer as exc:
         raise _with_detail(
             EngineError(
@@ -54,7 +59,7 @@ def machine(server: ForkClient, folder: TrialFolder) -> Machine:
 
 
 def inspect(
-    server: ForkClient,
+    server: Server,
     folder: TrialFolder,
     workload: Workload,
     offered: Mapping[str, Scalar],
@@ -73,28 +78,39 @@ def inspect(
         "callbacks": _order(workload.callbacks) if workload.callbacks else None,
     }
     folder.request.write_text(json.dumps(request), encoding="utf-8")
-    look = Look(server, folder, "inspect", seconds)
     try:
-        answer = look.answer()
+        answer = _answer(server, folder, "inspect", seconds)
     except NoAnswer as exc:
-        raise _with_detail(_failure(look.step, exc, seconds), exc.detail) from exc
+        raise _with_detail(_failure(exc, seconds), exc.detail) from exc
     if "complaint" in answer:
         raise _error(answer["complaint"])
     return WorkloadFacts.model_validate(answer["facts"])
+
+
+def _answer(server: Server, folder: TrialFolder, task: str, seconds: float) -> Any:
+    """Return what a process finds; a second one looks where the first was killed.
+
+    Raises:
+        NoAnswer: It found nothing.
+    """
+    with suppress(Killed):
+        return Look(server(), folder, task, seconds).answer()
+    folder.forget_run()
+    return Look(server(), folder, task, seconds).answer()
 
 
 def _order(factory: Factory) -> dict[str, Any]:
     return factory.model_dump(include={"name", "module", "root", "arguments"})
 
 
-def _failure(step: str, exc: NoAnswer, seconds: float) -> FactoryFailed:
+def _failure(exc: NoAnswer, seconds: float) -> FactoryFailed:
     if isinstance(exc, Blocked):
         return FactoryFailed(
-            f"{steps.TOO_LONG[step]} {seconds:g} s.",
+            f"{steps.TOO_LONG[exc.step]} {seconds:g} s.",
             "See what it waits for; the last lines tell where it stands.",
         )
     return FactoryFailed(
-        f"The process that looked at the factories {exc.why} while {step}.",
+        f"The process that looked at the factories {exc.why} while {exc.step}.",
         "Call the factories in a Python session of their own to see why.",
     )
 

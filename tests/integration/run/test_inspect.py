@@ -139,6 +139,7 @@ def test_factories_by_value(engine: LocalEngine) -> None:
     assert engine.inspect(Workload(**factories)).examples == 40
 
 
+KILL = "os.kill(os.getpid(), 9)"
 NOT_IMPORTED = [
     ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
     ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
@@ -173,6 +174,7 @@ FAILED = [
         "dataset_fn gave no example within 2 s",
     ),
     ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
+    ({"model": f"import os\ndef model_fn(): {KILL}\n"}, "killed by SIGKILL while calling model"),
 ]  # fmt: skip
 
 
@@ -268,3 +270,13 @@ def model_fn():
     facts = inspect(model=model)
     assert facts.gradient_bytes == 4 * (1000 * 4 + 33)
     assert facts.dense_gradient_bytes == 4 * 33
+
+
+def test_a_process_that_is_killed_once_looks_again(inspect: Inspect, tmp_path: Path) -> None:
+    """Somebody may have meant another one."""
+    once = f"if not os.path.exists({str(tmp_path / 'killed')!r}):"
+    mark = f"open({str(tmp_path / 'killed')!r}, 'w').close()"
+    indented = MODEL.replace(
+        "def model_fn():\n", f"def model_fn():\n    {once}\n        {mark}; {KILL}\n"
+    )
+    assert inspect(model=f"import os\n{indented}").examples == 40

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from autotune.errors import EngineError
 from autotune.run.engine import Limits, Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
 
@@ -113,6 +114,23 @@ def test_the_death_of_the_fork_server_is_a_crash(
     assert wait_until(lambda: not lives(near))
     again = engine.run(make_request("ticks", tmp_path / "two"), stop_at_once)
     assert again.outcome is Outcome.MEASURED
+
+
+def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
+    """Somebody may have meant another process."""
+    with LocalEngine() as engine:
+        engine._server._process.kill()
+        assert engine.machine().cpus >= 1
+
+
+def test_a_fork_server_that_is_always_killed_is_given_up(tmp_path: Path) -> None:
+    """The error says so, and not that TensorFlow is broken."""
+    (tmp_path / "sitecustomize.py").write_text("import os; os.kill(os.getpid(), 9)")
+    with (
+        LocalEngine({"PYTHONPATH": str(tmp_path)}) as engine,
+        pytest.raises(EngineError, match="killed 3 times"),
+    ):
+        engine.machine()
 
 
 def test_a_process_that_ignores_signals_is_ended(
