@@ -9,7 +9,6 @@ from threading import Event, Thread
 
 import httpx2 as httpx
 
-MOST_UNFINISHED = 12
 _PAUSE = 0.1
 UNFINISHED = {"state": ["queued", "running", "cancelling"], "limit": 100}
 
@@ -21,13 +20,15 @@ class Customer(Thread):
         address: Where the API is.
         asked: What it asks for.
         seed: Of its choices.
+        most: Jobs that it keeps waiting.
     """
 
-    def __init__(self, address: str, asked: Mapping[str, object], seed: int) -> None:
+    def __init__(self, address: str, asked: Mapping[str, object], seed: int, most: int) -> None:
         super().__init__(daemon=True)
         self._client = httpx.Client(base_url=address, timeout=10)
         self._asked = asked
         self._random = Random(seed)
+        self._most = most
         self._enough = Event()
         self.accepted: dict[str, str] = {}
         """The id of the job of each idempotency key that was answered with 202."""
@@ -54,7 +55,7 @@ class Customer(Thread):
     def _look_and_ask(self) -> None:
         found = self._answered("GET", "/v1/tunings", params=UNFINISHED)
         waiting = [each["id"] for each in found.json()["tunings"]]
-        if len(waiting) < MOST_UNFINISHED:
+        if len(waiting) < self._most:
             self._submit()
         if waiting and self._random.random() < 0.01:
             self._cancel(self._random.choice(waiting))

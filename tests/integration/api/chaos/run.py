@@ -19,6 +19,8 @@ from .ledger import Ledger, trials_recorded
 from .world import World
 
 BETWEEN_LOOKS = 2.0
+JOBS_PER_DEVICE = 4
+"""How many jobs wait, or run, at a time."""
 START_SECONDS = 180.0
 """Longest wait until a worker has a job."""
 LEFT_SECONDS = 600.0
@@ -53,7 +55,7 @@ class Run:
         self._pause = pause
         self._ledger = Ledger(database, lease)
         self._acts = Acts(world, lease)
-        self._customer = Customer(world.address, asked, seed)
+        self._customer = Customer(world.address, asked, seed, most=JOBS_PER_DEVICE * world.devices)
         self._looked = 0.0
 
     def go(self, kills: int, seconds: float) -> str:
