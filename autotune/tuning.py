@@ -28,6 +28,8 @@ from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
 
 if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
     from autotune.report.shown import Shown
 
 FactoryLike = Callable[..., Any] | str
@@ -53,7 +55,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     seed: int = 0,
     out: str | Path | None = None,
     study: str | None = None,
-    storage: str | None = None,
+    storage: str | BaseStorage | None = None,
     resume: bool = False,
     progress: bool | None = None,
     tensorboard: str | Path | None = None,
@@ -91,7 +93,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         out: Folder for the files and the study; None keeps the study in a temporary folder, and
             `Recommendation.save` writes the files.
         study: Name of the Optuna study.
-        storage: SQLAlchemy URL of its database; None puts it into `out`.
+        storage: SQLAlchemy URL of its database, or an Optuna storage; None puts a file into `out`.
         resume: Go on with a study that was interrupted.
         progress: Whether to show how far the search is; None does so in a notebook and in a
             terminal, unless there is an observer.

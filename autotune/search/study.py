@@ -20,7 +20,7 @@ from typing import Any
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, OptunaError
-from optuna.storages import RDBStorage
+from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -48,8 +48,8 @@ Tell = Callable[[str], None]
 class Wanted:
     """Which study to open."""
 
-    url: str
-    """An SQLAlchemy URL."""
+    storage: str | BaseStorage
+    """An SQLAlchemy URL, or where Optuna keeps studies."""
     name: str | None
     """The study's name; None takes `base`, numbered where it exists already."""
     base: str
@@ -152,8 +152,8 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         OutputError: The database cannot be opened.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with _storage_errors(wanted.url):
-        storage = _storage(wanted.url)
+    with _storage_errors(wanted.storage):
+        storage = _opened(wanted.storage)
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
         return Study(opened(storage, names, wanted, claim), pool, tell)
@@ -165,7 +165,11 @@ def parameters(configuration: Configuration) -> dict[str, Scalar]:
     return {name: getattr(configuration, name) for name in axes()} | own
 
 
-def _storage(url: str) -> RDBStorage:
+def _opened(storage: str | BaseStorage) -> BaseStorage:
+    return _database(storage) if isinstance(storage, str) else storage
+
+
+def _database(url: str) -> RDBStorage:
     waits = {"connect_args": {"timeout": LOCK_SECONDS}} if url.startswith("sqlite") else {}
     try:
         return RDBStorage(url, waits)
@@ -174,12 +178,13 @@ def _storage(url: str) -> RDBStorage:
 
 
 @contextmanager
-def _storage_errors(url: str) -> Iterator[None]:
+def _storage_errors(storage: str | BaseStorage) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
+        named = storage if isinstance(storage, str) else type(storage).__name__
         raise OutputError(
-            f"The study's database {url} cannot be opened: {_root(exc)}.",
+            f"The study's database {named} cannot be opened: {_root(exc)}.",
             "Check that it can be written, or choose another --storage or --out.",
         ) from exc
 
@@ -193,7 +198,7 @@ def _root(error: BaseException) -> str:
 
 
 def _existing(
-    storage: RDBStorage, names: Sequence[str], wanted: Wanted, claim: Claim
+    storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim
 ) -> optuna.Study:
     name = wanted.name or _latest(names, wanted.base)
     if name not in names:
@@ -216,7 +221,7 @@ def _existing(
     return study
 
 
-def _new(storage: RDBStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
+def _new(storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
     study = _created(storage, names, wanted)
     claim(study.study_name)
     study.set_user_attr(RECORD, dict(wanted.identity))
@@ -226,7 +231,7 @@ def _new(storage: RDBStorage, names: Sequence[str], wanted: Wanted, claim: Claim
     return study
 
 
-def _created(storage: RDBStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
+def _created(storage: BaseStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
     name = wanted.name or _free(names, wanted.base)
     try:
         return optuna.create_study(storage=storage, study_name=name, direction="maximize")

@@ -175,7 +175,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
 def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:
     subject = prepared.subject
     wanted = Wanted(
-        url=request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}",
+        storage=request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}",
         name=request.study,
         base=_plain(subject.workload.name),
         resume=request.resume,

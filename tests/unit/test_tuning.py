@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.storages import InMemoryStorage
 
 from autotune import autotune
-from autotune.errors import OutputError
+from autotune.errors import OutputError, UsageError
 from autotune.run.load import unseen
 from autotune.search.events import Notice
 from autotune.search.host import Host
@@ -61,4 +63,20 @@ def test_what_is_wrong_is_told_without_a_wait(waited: list[str]) -> None:
     """It is clear from the call alone."""
     with pytest.raises(OutputError):
         autotune(*CALL, **SHORT, out="mine.py/out")
+    assert waited == []
+
+
+def test_an_optuna_storage_keeps_the_study() -> None:
+    """As `optuna.create_study` takes one; no database is written."""
+    storage = InMemoryStorage()
+    result = autotune(*CALL, **SHORT, storage=storage, out="out")
+    kept = optuna.load_study(study_name=result.study, storage=storage).trials
+    assert [each.user_attrs["outcome"] for each in kept] == [str(t.outcome) for t in result.trials]
+    assert not Path("out/study.db").exists()
+
+
+def test_what_is_no_storage_is_refused(waited: list[str]) -> None:
+    """The error says what it may be."""
+    with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
+        autotune(*CALL, **SHORT, storage=Path("study.db"))  # type: ignore[arg-type]
     assert waited == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
 from autotune.recommendation import Recommendation
@@ -47,7 +48,13 @@ def speed(*, distributed: float = 1.0) -> Speed:
 
 
 @pytest.fixture
-def tuner(tmp_path: Path, workload: Workload) -> Tuner:
+def kept_in() -> BaseStorage | None:
+    """Where the studies of a test are kept: in memory, which is quicker than a database."""
+    return InMemoryStorage()
+
+
+@pytest.fixture
+def tuner(tmp_path: Path, workload: Workload, kept_in: BaseStorage | None) -> Tuner:
     """Runs a search with some speeds, options and request fields."""
 
     def run(
@@ -60,7 +67,8 @@ def tuner(tmp_path: Path, workload: Workload) -> Tuner:
         observer: Callable[[Any], None] = lambda _: None,
         **fields: Any,
     ) -> Recommendation:
-        given = {"workload": workload, "space": SPACE, "out": tmp_path / "out", **fields}
+        kept = {"out": tmp_path / "out", "storage": kept_in}
+        given = {"workload": workload, "space": SPACE, **kept, **fields}
         request = TuningRequest(options=Options(seed=seed, **(options or {})), **given)
         running = engine or FakeEngine(truth, between=noise, seed=seed)
         return tune(request, running, observer)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.storages import BaseStorage
 
 from autotune.past.store import Past
 from autotune.recommendation import Recommendation
@@ -32,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def on(tmp_path: Path, workload: Workload) -> On:
+def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
     """Searches on a host, and returns what was found and what was told."""
 
     def run(
@@ -43,8 +44,7 @@ def on(tmp_path: Path, workload: Workload) -> On:
             workload=workload,
             space=SPACE,
             options=Options(seconds=None, max_trials=most),
-            out=tmp_path / "out",
-            **fields,
+            **{"out": tmp_path / "out", "storage": kept_in, **fields},
         )
         result = tune(request, engine or FakeEngine(speed(), seed=1), events.append, host)
         return result, [event.text for event in events if isinstance(event, Notice)]

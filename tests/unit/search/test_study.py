@@ -28,6 +28,11 @@ from .conftest import SPACE, Tuner, speed
 SHORT = {"seconds": None, "max_trials": 3}
 
 
+@pytest.fixture
+def kept_in() -> None:
+    """A file in the output folder, as users have it."""
+
+
 def test_every_trial_is_in_the_study(tuner: Tuner, tmp_path: Path) -> None:
     """Optuna sees throughput, parameters, state, and the outcome with its reason."""
     result = tuner(speed(distributed=0.3))
