@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Collection, Mapping
-from types import FrameType, TracebackType
-from typing import Self
+from types import FrameType
 
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.config import Configuration
@@ -29,7 +28,7 @@ _ASIDE = RunResult(
 )
 
 
-class InterruptibleEngine:
+class InterruptibleEngine(Engine):
     """Tells what runs, runs nothing after an interrupt, and leaves alone what is set aside.
 
     Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
@@ -94,19 +93,6 @@ class InterruptibleEngine:
     def close(self) -> None:
         """End everything that the engine started; may be called twice."""
         self._engine.close()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the engine."""
-        self.close()
 
     def _check(self) -> None:
         if self._interrupted:

@@ -172,7 +172,10 @@ NOTHING: Mapping[str, Scalar] = MappingProxyType({})
 
 
 class Engine(Protocol):
-    """Runs trials. Used by one thread at a time; a context manager that owns its processes."""
+    """Runs trials. Used by one thread at a time; a context manager that owns its processes.
+
+    An engine that derives from this class need not say how it is entered and left.
+    """
 
     def machine(self) -> Machine:
         """Return what this engine's trials run on.
@@ -226,7 +229,7 @@ class Engine(Protocol):
 
     def __enter__(self) -> Self:
         """Return the engine."""
-        ...
+        return self
 
     def __exit__(
         self,
@@ -235,4 +238,4 @@ class Engine(Protocol):
         trace: TracebackType | None,
     ) -> None:
         """Close the engine."""
-        ...
+        self.close()

@@ -9,14 +9,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from autotune.cluster import Role, tf_config
 from autotune.errors import EngineError
 from autotune.machine import Machine, free_ports
 from autotune.run import memory, preflight, reasons
-from autotune.run.engine import NOTHING, ObservationRequest, RunResult, TrialRequest, Watch
+from autotune.run.engine import (
+    NOTHING,
+    Engine,
+    ObservationRequest,
+    RunResult,
+    TrialRequest,
+    Watch,
+)
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
@@ -31,7 +36,7 @@ _STARTS = 3
 """How often the process that imports TensorFlow is started when it is killed meanwhile."""
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
 
     That process is started at once and in the background; only what needs it waits for it.
@@ -86,19 +91,6 @@ class LocalEngine:
         """End everything that this engine started; may be called twice."""
         self._server.close()
         self._scratch.cleanup()
-
-    def __enter__(self) -> Self:
-        """Return the engine."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the engine."""
-        self.close()
 
     def _run(
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str

@@ -6,8 +6,6 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
@@ -15,6 +13,7 @@ from autotune.machine import Machine
 from autotune.owner import Owner
 from autotune.run.engine import (
     NOTHING,
+    Engine,
     ObservationRequest,
     Outcome,
     RunResult,
@@ -45,7 +44,7 @@ Speed = Callable[[Configuration], float | Ending]
 Faults = Callable[[Configuration], Fault | None]
 
 
-class FakeEngine:
+class FakeEngine(Engine):
     """Runs nothing, answers as if it had; the same seed gives the same noise.
 
     Args:
@@ -131,19 +130,6 @@ class FakeEngine:
     def close(self) -> None:
         """Note that it was closed."""
         self.closed = True
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
 
     def _watched(
         self, steps_per_second: float, watch: Watch, began: float, *, reads_out: bool

@@ -7,13 +7,12 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.run.engine import (
     NOTHING,
+    Engine,
     ObservationRequest,
     Outcome,
     RunResult,
@@ -35,7 +34,7 @@ PREPARATION_SECONDS = 7.5
 MOST_WINDOWS = 1000
 
 
-class ReplayEngine:
+class ReplayEngine(Engine):
     """Replays runs of a world: the shape of a recorded run, at the true rate, with its scatter.
 
     Args:
@@ -91,18 +90,6 @@ class ReplayEngine:
         return self._time
 
     def close(self) -> None:
-        """Do nothing."""
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
         """Do nothing."""
 
     def _exchanged(self, request: TrialRequest, watch: Watch) -> RunResult:
