@@ -14,7 +14,7 @@ from .browsing import LAPTOP, LONG, Open, Served, running, sign_in, start
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service of these tests' own."""
     folder = tmp_path_factory.mktemp("page project")
@@ -68,7 +68,7 @@ def signed_in(blank: Open, service: Served) -> Open:
     return opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def done(browser: Browser, service: Served) -> str:
     """The path of a job that is done."""
     context = browser.new_context(base_url=service.address, extra_http_headers={})
