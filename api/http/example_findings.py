@@ -19,6 +19,7 @@ PAIR = Configuration(
     reduction="one_device",
     steps_per_execution=8,
 )
+GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
 ALONE_RATE, PAIR_RATE = 6374.0, 9051.0
 """Examples per second."""
 NAME = "MirroredStrategy with 2 replicas"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from autotune.api.http.answers import address
@@ -11,12 +12,15 @@ from autotune.api.http.example_findings import (
     CERTIFICATE,
     DIAGNOSIS,
     GAIN,
+    GANG,
     NAME,
     PAIR,
     PAIR_RATE,
     REASONS,
     UNCHANGED,
 )
+from autotune.machine import Machine
+from autotune.script import cluster
 
 JOB = "3f1c9a0b5d7e2468ace13579"
 SMALLEST = {"workload": "digits"}
@@ -191,6 +195,11 @@ SPACES: dict[str, Any] = {
 MACHINE: dict[str, Any] = {"devices": "bench-1", "machine": _MACHINE}
 CONFIG = f"# Written by autotune.\nverdict: distribute\nglobal_batch: 256\nseed: 1 # {JOB}\n"
 SCRIPT = '"""Train with tf.distribute."""\n'
+_CLUSTER = cluster.cluster_files(GANG, Machine.model_validate(_MACHINE))
+SLURM, JOBSET = str(_CLUSTER[cluster.SLURM]), str(_CLUSTER[cluster.JOBSET])
+PAGE = (
+    f"<!doctype html>\n<title>digits:model_fn: distribute · autotune</title>\n<h1>{_SUMMARY}</h1>\n"
+)
 REPORT = f"# digits:model\\_fn\n\n**{_SUMMARY}**\n"
 METRICS = '# TYPE autotune_jobs gauge\nautotune_jobs{state="queued"} 1.0\n'
 
@@ -220,7 +229,8 @@ def event_stream(description: str) -> dict[str, Any]:
     return {"description": description, "content": content}
 
 
-def text_answer(media_type: str, example: str, description: str) -> dict[str, Any]:
-    """Return what OpenAPI says of an answer that is a text."""
-    content = {media_type: {"schema": {"type": "string"}, "example": example}}
+def text_answer(examples: Mapping[str, str], description: str = "The file.") -> dict[str, Any]:
+    """Return what OpenAPI says of an answer that is a text, with an example of each media type."""
+    text = {"type": "string"}
+    content = {kind: {"schema": text, "example": each} for kind, each in examples.items()}
     return {"description": description, "content": content}

@@ -12,11 +12,14 @@ from autotune.api.errors import NotFound
 from autotune.api.http import examples
 from autotune.api.http.access import Reader
 from autotune.api.http.examples import text_answer
+from autotune.api.http.parts import Part
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import FOR_ONE, JobId
 from autotune.recommendation import Recommendation
 from autotune.recommendation.saved import configuration_text
+from autotune.report.html.page import page
+from autotune.report.html.rendering import policy
 from autotune.report.markdown import result_markdown
 from autotune.value import Value
 
@@ -31,13 +34,13 @@ class Format(StrEnum):
     TOML = "toml"
 
 
-class Program(StrEnum):
-    """Which of the programs."""
+class ReportFormat(StrEnum):
+    """How a report is written."""
 
-    TRAIN = "train"
-    """It trains."""
-    LAUNCH = "launch"
-    """It starts the workers of a gang on one machine."""
+    MD = "md"
+    """Markdown."""
+    HTML = "html"
+    """A page in one file, which loads nothing."""
 
 
 class ConfigQuery(Value):
@@ -49,13 +52,35 @@ class ConfigQuery(Value):
 class ScriptQuery(Value):
     """Which program to get."""
 
-    part: Program = Program.TRAIN
+    part: Part = Part.TRAIN
+
+
+class ReportQuery(Value):
+    """How to write the report."""
+
+    format: ReportFormat = ReportFormat.MD
 
 
 _PROBLEMS = documented(*FOR_ONE, "no-recommendation")
-_CONFIG = text_answer("application/yaml", examples.CONFIG, "The file.")
+_CONFIG = text_answer({"application/yaml": examples.CONFIG})
 _CONFIG["content"]["application/yaml"]["schema"] = {}
 _CONFIG["content"] |= {f"application/{each}": {"schema": {}} for each in (Format.JSON, Format.TOML)}
+_REPORTS = {"text/markdown": examples.REPORT, "text/html": examples.PAGE}
+_OF_A_PAGE = {
+    # Without `inline` it could be looked at only after a download.
+    "Content-Disposition": 'inline; filename="report.html"',
+    # The page may do what it brings along, and has nothing to do with this service otherwise.
+    "Content-Security-Policy": f"sandbox allow-scripts; frame-ancestors 'none'; {policy()}",
+    # A browser shows nothing that is in a sandbox and wants to be isolated as well.
+    "Cross-Origin-Opener-Policy": "unsafe-none",
+}
+_SCRIPT = text_answer(
+    {
+        Part.TRAIN.media_type: examples.SCRIPT,
+        Part.SLURM.media_type: examples.SLURM,
+        Part.JOBSET.media_type: examples.JOBSET,
+    }
+)
 
 
 @router.get(
@@ -77,34 +102,37 @@ def config(
     "/v1/tunings/{job_id}/script",
     summary="Get the program as a file",
     response_class=Response,
-    responses={200: text_answer("text/x-python", examples.SCRIPT, "The file."), **_PROBLEMS},
+    responses={200: _SCRIPT, **_PROBLEMS},
 )
 def script(
     job_id: JobId, query: Annotated[ScriptQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
-    """Get train.py, byte for byte the program that was timed; or launch.py for a gang."""
+    """Get train.py, byte for byte the program that was timed; or what starts a gang of it."""
     text = _program(jobs.recommendation(job_id, key.owner), query.part)
-    return _file(f"{query.part}.py", text, "text/x-python")
+    return _file(query.part.file, text, query.part.media_type)
 
 
 @router.get(
     "/v1/tunings/{job_id}/report",
     summary="Get the report as a file",
     response_class=Response,
-    responses={200: text_answer("text/markdown", examples.REPORT, "The file."), **_PROBLEMS},
+    responses={200: text_answer(_REPORTS), **_PROBLEMS},
 )
-def report(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Get the verdict, the reasons and all configurations as Markdown."""
-    text = result_markdown(jobs.recommendation(job_id, key.owner))
-    return _file("report.md", text, "text/markdown")
+def report(
+    job_id: JobId, query: Annotated[ReportQuery, Query()], key: Reader, jobs: TheJobs
+) -> Response:
+    """Get the verdict, the reasons and all configurations, as Markdown or as a page."""
+    result = jobs.recommendation(job_id, key.owner)
+    if query.format is ReportFormat.MD:
+        return _file("report.md", result_markdown(result), "text/markdown")
+    return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 
-def _program(result: Recommendation, part: Program) -> str:
-    if part is Program.TRAIN:
-        return result.script
-    if result.launch is None:
+def _program(result: Recommendation, part: Part) -> str:
+    found = result.programs()[part.file]
+    if found is None:
         raise NotFound("This program needs no launcher.", "Run train.py by itself.")
-    return result.launch
+    return found
 
 
 def _file(name: str, text: str, media_type: str) -> Response:

@@ -41,7 +41,7 @@ def readyz(jobs: TheJobs) -> HealthAnswer:
     summary="Get the metrics",
     response_class=Response,
     responses={
-        200: text_answer("text/plain", examples.METRICS, "In Prometheus' text format."),
+        200: text_answer({"text/plain": examples.METRICS}, "In Prometheus' text format."),
         **documented(*CLOSED),
     },
 )

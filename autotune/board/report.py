@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from autotune.config import axes, default_of
+from autotune.board.columns import FIGURES, columns, setting
+from autotune.config import axes
 from autotune.errors import OutputError
 from autotune.extras import check_installed
 from autotune.run.engine import Outcome
@@ -55,6 +56,7 @@ class BoardReport:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writer: subprocess.Popen[str] | None = None
+        self._one_device = 0.0
 
     def __enter__(self) -> Self:
         """Begin; the process starts once it is known what is searched."""
@@ -79,10 +81,18 @@ class BoardReport:
         """Hand on a trial that ended."""
         if isinstance(event, Planned):
             self._start(event)
+            self._put({"columns": columns(event.plan), "figures": FIGURES})
             for trial in event.kept:
-                self._put(_message(trial))
+                self._tell(trial)
         elif isinstance(event, TrialEnded):
-            self._put(_message(event.trial))
+            self._tell(event.trial)
+
+    def _tell(self, trial: Trial) -> None:
+        rate = trial.examples_per_second
+        if rate and trial.measured and not trial.configuration.distributed:
+            self._one_device = max(self._one_device, rate)
+        ratio = rate / self._one_device if rate and self._one_device else None
+        self._put(_message(trial, ratio))
 
     def _start(self, event: Planned) -> None:
         name = re.sub(r"[^\w.-]+", "-", event.plan.workload).strip("-.")
@@ -108,37 +118,29 @@ class BoardReport:
             self._writer = None
 
 
-def _message(trial: Trial) -> dict[str, Any]:
+def _message(trial: Trial, ratio: float | None) -> dict[str, Any]:
     """Return what the writer needs of a trial."""
     batch = trial.configuration.global_batch
     done, points = 0, []
     for window in trial.windows:
         done += window.steps
         points.append((done, window.steps * batch / window.seconds))
+    memory = trial.peak_memory / MEBIBYTE if trial.peak_memory else None
+    reached = (trial.examples_per_second, ratio, trial.first_step_seconds, memory)
+    figures = zip(FIGURES, reached, strict=True)
     return {
         "name": f"{trial.number:03}-{trial.configuration.strategy}",
+        "number": trial.number,
         "settings": _settings(trial),
         "succeeded": trial.outcome in (Outcome.MEASURED, Outcome.PRUNED, Outcome.SKIPPED),
         "seconds": trial.wall_seconds,
-        "figures": {name: value for name, value in _figures(trial) if value is not None},
+        "figures": {name: value for name, value in figures if value is not None},
         "windows": points,
         "reason": trial.reason,
     }
 
 
 def _settings(trial: Trial) -> dict[str, Any]:
-    """The axes, in one type each, because a column of TensorBoard holds one type."""
     own = dict(trial.configuration.arguments)
-    named = {name: getattr(trial.configuration, name) for name in axes()}
-    mixed = {
-        name: str(value) if default_of(name) == "auto" else value for name, value in named.items()
-    }
-    return {**mixed, **own, "stage": str(trial.stage), "outcome": str(trial.outcome)}
-
-
-def _figures(trial: Trial) -> list[tuple[str, float | None]]:
-    return [
-        ("examples per second", trial.examples_per_second),
-        ("first step (s)", trial.first_step_seconds),
-        ("peak memory (MiB)", trial.peak_memory / MEBIBYTE if trial.peak_memory else None),
-    ]
+    named = {name: setting(name, getattr(trial.configuration, name)) for name in axes()}
+    return {**named, **own, "stage": str(trial.stage), "outcome": str(trial.outcome)}

@@ -21,20 +21,49 @@ from tensorboard.plugins.text import summary_v2 as text_summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 BY_WINDOW = "by window/examples per second"
+TYPES = {
+    "str": api_pb2.DATA_TYPE_STRING,
+    "float": api_pb2.DATA_TYPE_FLOAT64,
+    "bool": api_pb2.DATA_TYPE_BOOL,
+}
 Trial = Mapping[str, Any]
 """What `report.py` says of one."""
 
 
 def main(folder: Path, lines: Iterable[str]) -> None:
-    """Write a run for each line, which is a folder of its own.
+    """Write how the table looks, then a run for each trial, which is a folder of its own.
 
     Args:
         folder: Of the search.
-        lines: A trial each.
+        lines: The columns, then a trial each.
     """
-    for line in lines:
-        trial = json.loads(line)
-        _write(folder / trial["name"], list(_events(trial)))
+    for number, line in enumerate(lines):
+        told = json.loads(line)
+        if number == 0:
+            _write(folder, [_table(told)])
+        else:
+            _write(folder / told["name"], list(_events(told)))
+
+
+def _table(told: Mapping[str, Any]) -> Any:
+    """Return the event from which TensorBoard takes the columns instead of guessing them."""
+    settings = [_setting(each) for each in told["columns"]]
+    figures = [
+        api_pb2.MetricInfo(name=api_pb2.MetricName(tag=tag), description=description)
+        for tag, description in told["figures"].items()
+    ]
+    experiment = api_pb2.Experiment(hparam_infos=settings, metric_infos=figures)
+    data = plugin_data_pb2.HParamsPluginData(experiment=experiment)
+    return Event(wall_time=time.time(), summary=_plugin(metadata.EXPERIMENT_TAG, data))
+
+
+def _setting(column: Mapping[str, Any]) -> Any:
+    info = api_pb2.HParamInfo(
+        name=column["name"], type=TYPES[column["kind"]], differs=column["first"]
+    )
+    if column["choices"]:
+        info.domain_discrete.extend(column["choices"])
+    return info
 
 
 def _events(trial: Trial) -> Iterator[Any]:
@@ -47,7 +76,7 @@ def _events(trial: Trial) -> Iterator[Any]:
     for step, rate in trial["windows"]:
         yield _scalar(BY_WINDOW, rate, step, ended)
     for name, value in trial["figures"].items():
-        yield _scalar(name, value, 0, ended)
+        yield _scalar(name, value, trial["number"], ended)
     yield Event(wall_time=ended, summary=text_summary.text_pb("reason", trial["reason"]))
     yield Event(wall_time=ended, summary=_end(trial, ended))
 
@@ -61,10 +90,12 @@ def _end(trial: Trial, when: float) -> Any:
     status = api_pb2.STATUS_SUCCESS if trial["succeeded"] else api_pb2.STATUS_FAILURE
     info = plugin_data_pb2.SessionEndInfo(status=status, end_time_secs=when)
     data = plugin_data_pb2.HParamsPluginData(session_end_info=info)
+    return _plugin(metadata.SESSION_END_INFO_TAG, data)
+
+
+def _plugin(tag: str, data: Any) -> Any:
     kind = metadata.create_summary_metadata(data)
-    value = Summary.Value(
-        tag=metadata.SESSION_END_INFO_TAG, metadata=kind, tensor=metadata.NULL_TENSOR
-    )
+    value = Summary.Value(tag=tag, metadata=kind, tensor=metadata.NULL_TENSOR)
     return Summary(value=[value])
 
 

@@ -14,6 +14,7 @@ from autotune.cli.doctor import doctor
 from autotune.cli.guard import guarded
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine
+from autotune.cli.report import report
 from autotune.cli.script import script
 from autotune.cli.serve import app as serve_app
 from autotune.cli.spaces import spaces
@@ -37,7 +38,7 @@ app = typer.Typer(
 app.command(cls=DescribedCommand, epilog=EXIT_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
-for command in (script, spaces, machine):
+for command in (script, report, spaces, machine):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")

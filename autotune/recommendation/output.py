@@ -13,6 +13,8 @@ from autotune.errors import OutputError, in_words
 from autotune.recommendation.saved import SavedConfiguration, save_configuration
 from autotune.trial import Trial
 
+RESULT, TRIALS = "result.json", "trials.jsonl"
+"""From these two a recommendation can be read back."""
 COLUMNS = (
     "number",
     "stage",
@@ -34,9 +36,7 @@ def write_files(
     folder: Path,
     saved: SavedConfiguration,
     trials: Sequence[Trial],
-    *,
-    script: str,
-    launch: Mapping[str, str | None],
+    texts: Mapping[str, str | None],
 ) -> Path:
     """Write all files of a recommendation into a folder and return it.
 
@@ -44,19 +44,16 @@ def write_files(
         folder: Made if it does not exist.
         saved: For config.yaml.
         trials: For the tables.
-        script: The program.
-        launch: Files that start its processes, by name; None removes what an earlier search left.
+        texts: Other files by name; None removes what an earlier search left.
 
     Raises:
         OutputError: It cannot be written.
     """
-    texts = {
-        "train.py": script,
-        **launch,
+    tables = {
         "trials.csv": trials_csv(trials),
-        "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
+        TRIALS: "".join(trial.model_dump_json() + "\n" for trial in trials),
     }
-    put_texts(folder, texts)
+    put_texts(folder, {**texts, **tables})
     save_configuration(saved, folder / "config.yaml")
     return folder
 

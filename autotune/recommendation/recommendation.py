@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from autotune.automatic import Automatic
@@ -12,8 +13,8 @@ from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.alternative import Alternative
 from autotune.recommendation.asked import Asked
-from autotune.recommendation.output import write_files
-from autotune.recommendation.saved import USUAL_MARGIN, SavedConfiguration
+from autotune.recommendation.output import RESULT, write_files
+from autotune.recommendation.saved import PICKLES, USUAL_MARGIN, SavedConfiguration
 from autotune.recommendation.verdict import Verdict
 from autotune.script import cluster_files
 from autotune.trial import Trial
@@ -93,8 +94,16 @@ class Recommendation(Value):
             seed=self.seed,
         )
 
+    def programs(self) -> Mapping[str, str | None]:
+        """Return train.py and what starts its processes, by name; None for what it needs not."""
+        return {
+            "train.py": self.script,
+            "launch.py": self.launch,
+            **cluster_files(self.config, self.machine),
+        }
+
     def save(self, folder: str | Path) -> Path:
-        """Write config.yaml, train.py, trials.csv, trials.jsonl, and what starts a gang.
+        """Write config.yaml, result.json, train.py, trials.csv and trials.jsonl.
 
         A gang gets launch.py for this machine, launch.slurm and jobset.yaml for several.
 
@@ -107,7 +116,6 @@ class Recommendation(Value):
         Raises:
             OutputError: It cannot be written.
         """
-        launch = {"launch.py": self.launch, **cluster_files(self.config, self.machine)}
-        return write_files(
-            Path(folder), self.saved(), self.trials, script=self.script, launch=launch
-        )
+        whole = self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n"
+        texts = {RESULT: whole, **self.programs()}
+        return write_files(Path(folder), self.saved(), self.trials, texts)

@@ -66,7 +66,7 @@ def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
     dump = _dumpers().get(suffix)
     if dump is None:
         raise OutputError(f"The suffix {suffix!r} names no format.", "Take .yaml, .json or .toml.")
-    return dump(saved.model_dump(mode="json", exclude_none=True, exclude=_PICKLES))
+    return dump(saved.model_dump(mode="json", exclude_none=True, exclude=PICKLES))
 
 
 def save_configuration(saved: SavedConfiguration, path: Path) -> None:
@@ -120,7 +120,7 @@ def load_configuration(path: Path) -> SavedConfiguration:
 
 
 # A pickle is good for trials only; the file keeps the text of the function instead.
-_PICKLES = {"workload": {name: {"pickled"} for name in ("model", "dataset", "callbacks")}}
+PICKLES = {"workload": {name: {"pickled"} for name in ("model", "dataset", "callbacks")}}
 
 _LOADERS: dict[str, Callable[[str], Any]] = {
     ".yaml": yaml.safe_load,

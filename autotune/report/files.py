@@ -12,6 +12,7 @@ _MEANING: Mapping[str, str] = {
     "launch.slurm": "starts them on several machines, under Slurm",
     "jobset.yaml": "starts them on several machines, as a JobSet of Kubernetes",
     "report.html": "all of it as a page for people, in one file",
+    "result.json": "all of it but the trials; `autotune report` writes report.html from it",
     "trials.csv": "every trial, a row each",
     "trials.jsonl": "every trial with its timed windows",
     "study.db": "the Optuna study",

@@ -32,6 +32,7 @@ class LiveReport:
         self._console = console
         self._progress = Progress()
         self._tables = Rendered(Group())
+        self._said = False
         self._live = Live(
             console=console,
             get_renderable=self._view,
@@ -51,9 +52,14 @@ class LiveReport:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Clear the view; after an error it stays, because it shows how far the search came."""
+        """Clear the view, and set what follows apart from the notices.
+
+        After an error the view stays, because it shows how far the search came.
+        """
         self._live.transient = kind is None
         self._live.stop()
+        if self._said and kind is None:
+            self._console.print()
 
     def __call__(self, event: Event) -> None:
         """Take in an event; the view follows at its next redraw."""
@@ -73,4 +79,5 @@ class LiveReport:
         return Constrain(whole, self._console.width - len("^C") - 1)
 
     def _say(self, text: str) -> None:
+        self._said = True
         self._console.print(Text(one_line(text)))

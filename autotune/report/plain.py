@@ -27,6 +27,7 @@ class PlainReport:
         self._console = console
         self._progress = Progress()
         self._stage: Stage | None = None
+        self._preparing = ""
 
     def __enter__(self) -> Self:
         """Begin; there is nothing to prepare."""
@@ -45,13 +46,19 @@ class PlainReport:
         """Print what an event tells."""
         self._progress.take(event)
         if isinstance(event, Preparing):
-            self._say(event.what)
+            self._prepare(event.what)
         elif isinstance(event, Notice):
             self._say(event.text)
         elif isinstance(event, Planned):
             self._plan(event)
         elif isinstance(event, TrialEnded):
             self._trial(event.trial)
+
+    def _prepare(self, what: str) -> None:
+        # Some steps take turns with themselves, a run each; a log needs to hear of it once.
+        if what != self._preparing:
+            self._say(what)
+        self._preparing = what
 
     def _plan(self, event: Planned) -> None:
         self._console.print(Text(), card(event.plan), Text(), sep="\n")

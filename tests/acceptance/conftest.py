@@ -75,6 +75,12 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def drawn() -> str:
+    """A script that finds what is not drawn in the colours of a reader who has their own."""
+    return Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
 def faint() -> str:
     """A script that finds text which can hardly be read."""
     return Path(__file__).with_name("faint.js").read_text(encoding="utf-8")

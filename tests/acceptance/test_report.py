@@ -20,6 +20,8 @@ from autotune.testing.fake import Ending
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
+SHAPES = ".mark circle, .mark path, line.one, line.reach"
+"""What is drawn against the scale."""
 PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of the page, for people to look at."""
 LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "word" * 60
@@ -146,6 +148,22 @@ def test_the_program_is_copied_as_it_is(opened: Open, result: Recommendation) ->
     still = opened(java_script_enabled=False)
     assert still.locator("pre").first.inner_text().strip() == result.script.strip()
     expect(still.locator("button:visible")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
+    opened: Open, drawn: str, faint: str, scheme: str
+) -> None:
+    """Points, lines and words take those colours; the parts of a step are set apart by them."""
+    page = opened()
+    page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
+    assert page.evaluate(drawn, SHAPES) == []
+    assert page.evaluate(faint) == []
+    edges = "(parts) => parts.map((each) => getComputedStyle(each).stroke)"
+    text = page.evaluate("getComputedStyle(document.body).color")
+    assert set(page.locator("rect.part").evaluate_all(edges)) == {text}
+    page.emulate_media(forced_colors="none")
+    assert page.evaluate(drawn, SHAPES) != []
 
 
 def test_it_can_be_printed(opened: Open, faint: str) -> None:

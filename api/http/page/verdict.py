@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from autotune.api.http.answers import address
 from autotune.api.http.page.findings import Findings, findings
+from autotune.api.http.parts import Part
 from autotune.config import axes, default_of, describe
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
+from autotune.report.files import meaning
 from autotune.report.html.highlight import marked
-from autotune.report.words import in_short, rate_with_error, share
+from autotune.report.words import in_short, rate_with_error, sentence, share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,8 @@ class Program:
     """One of the programs."""
 
     name: str
+    meaning: str
+    """What it is for, as a sentence."""
     text: Markup
 
 
@@ -58,6 +63,8 @@ class Download:
 
     name: str
     address: str
+    shown: bool
+    """Whether a browser shows it, and does not only keep it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +72,8 @@ class VerdictView:
     """What was found."""
 
     verdict: Verdict
+    meanwhile: bool
+    """Whether what is recommended is so only until somebody knows more."""
     summary: str
     interval: str
     """How sure it is, as a sentence; empty where the summary says it, or nothing was compared."""
@@ -81,9 +90,10 @@ class VerdictView:
 
 def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
     """Return the view of a recommendation."""
-    programs = {"train.py": found.script, "launch.py": found.launch}
+    programs = {name: text for name, text in found.programs().items() if text}
     return VerdictView(
         verdict=found.verdict,
+        meanwhile=found.verdict is Verdict.UNDECIDED,
         summary=found.summary,
         interval=_interval(found),
         found=findings(found),
@@ -92,9 +102,10 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
         settings=_settings(found),
         unchanged=_unchanged(found.unchanged_batch) if found.unchanged_batch else None,
         programs=tuple(
-            Program(name=name, text=marked(text)) for name, text in programs.items() if text
+            Program(name=name, meaning=sentence(meaning(name)), text=marked(name, text))
+            for name, text in programs.items()
         ),
-        downloads=tuple(_downloads(job_id, launch=found.launch is not None)),
+        downloads=tuple(_downloads(job_id, programs)),
         interrupted=found.interrupted,
     )
 
@@ -152,11 +163,12 @@ def _unchanged(found: Alternative) -> Unchanged:
     )
 
 
-def _downloads(job_id: str, *, launch: bool) -> list[Download]:
+def _downloads(job_id: str, programs: Collection[str]) -> list[Download]:
     base = address(job_id)
-    paths = {"train.py": "script"}
-    if launch:
-        paths["launch.py"] = "script?part=launch"
+    paths = {part.file: f"script?part={part}" for part in Part if part.file in programs}
     paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
-    paths["report.md"] = "report"
-    return [Download(name=name, address=f"{base}/{path}") for name, path in paths.items()]
+    paths |= {f"report.{each}": f"report?format={each}" for each in ("html", "md")}
+    return [
+        Download(name=name, address=f"{base}/{path}", shown=name.endswith(".html"))
+        for name, path in paths.items()
+    ]

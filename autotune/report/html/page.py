@@ -52,7 +52,6 @@ def page(result: Recommendation, written: datetime | None = None) -> str:
     """
     standing = Standing(result.trials, result.one_device)
     explored = {row.configuration: row.rate.value for row in standing.rows(final=False)}
-    programs = {"train.py": result.script, "launch.py": result.launch}
     return render(
         Page(
             head=headline(result),
@@ -63,7 +62,9 @@ def page(result: Recommendation, written: datetime | None = None) -> str:
             checks=result.certificate.checks if result.certificate else (),
             endings=endings(result.trials),
             settings=settings(result.config),
-            programs=tuple((name, marked(text)) for name, text in programs.items() if text),
+            programs=tuple(
+                (name, marked(name, text)) for name, text in result.programs().items() if text
+            ),
             measured=measured(result, written or datetime.now(UTC)),
             repeat=repeat(result),
             runs=runs(result.trials, standing),

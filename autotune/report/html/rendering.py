@@ -11,28 +11,26 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+STYLE, SCRIPT = "style.css", "script.js"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 
 
 def render(view: object) -> str:
     """Return the page."""
-    style, script = _part("style.css"), _part("script.js")
-    text = (
-        _environment()
-        .get_template("report.html")
-        .render(view=view, style=style, script=script, policy=_policy(style, script))
-    )
+    parts = {"style": _part(STYLE), "script": _part(SCRIPT), "policy": policy()}
+    text = _environment().get_template("report.html").render(view=view, **parts)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _policy(style: str, script: str) -> str:
+@cache
+def policy() -> str:
     """Return a policy under which the page can load nothing and run only its own script."""
     return "; ".join(
         (
             "default-src 'none'",
-            f"style-src '{_digest(style)}'",
-            f"script-src '{_digest(script)}'",
+            f"style-src '{_digest(_part(STYLE))}'",
+            f"script-src '{_digest(_part(SCRIPT))}'",
             "base-uri 'none'",
             "form-action 'none'",
         )

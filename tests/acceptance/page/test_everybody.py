@@ -10,11 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from .browsing import LONG, Open, Served, start
+from .browsing import FAINT, LONG, Open, Served, start
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
 NOWHERE = f"/tunings/{'0' * 24}"
+SHAPES = (".mark.alone", ".mark.distributed", ".yardstick", ".bar-share", ".bar-sure", ".finding")
+"""What is drawn on the page of a job."""
 STOPS = 60
 """Nothing on a page is farther away by the keyboard."""
 
@@ -207,6 +209,22 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
         " [getComputedStyle(each).color, getComputedStyle(each).backgroundColor])"
     )
     assert colours == [["rgb(0, 0, 0)", "rgb(255, 255, 255)"]] * 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
+    signed_in: Open, done: str, drawn: str, scheme: str
+) -> None:
+    """Points, line, bars, marks and words take those colours, which no others can be seen with."""
+    page = signed_in(done)
+    page.goto(done)
+    page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
+    for each in SHAPES:
+        assert page.locator(each).count(), each
+    assert page.evaluate(drawn, ", ".join(SHAPES)) == []
+    assert page.evaluate(FAINT) == []
+    page.emulate_media(forced_colors="none")
+    assert page.evaluate(drawn, ", ".join(SHAPES)) != []
 
 
 def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:

@@ -70,6 +70,18 @@ def test_the_program_is_copied_as_it_is(signed_in: Open, done: str) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == text
 
 
+def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, done: str) -> None:
+    """Its style and script work; whatever else would run in it does not, nor asks in our name."""
+    page = signed_in(done)
+    page.goto(done)
+    summary = page.locator(".summary-line").inner_text()
+    page.get_by_role("link", name="report.html").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(summary)
+    assert page.locator("main").evaluate("each => getComputedStyle(each).maxWidth") == "960px"
+    expect(page.get_by_role("button", name="Copy train.py")).to_be_visible()
+    assert page.evaluate("self.origin") == "null"
+
+
 def test_a_job_is_cancelled(signed_in: Open) -> None:
     """After a question; it ends within seconds, and the page shows it."""
     page = signed_in()

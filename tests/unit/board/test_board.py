@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from autotune.board import BoardReport, board_for
+from autotune.board.columns import FIRST, RATE, RATIO
 from autotune.errors import MissingPackage, OutputError
 from autotune.recommendation import Recommendation
 from autotune.search.events import Event, Observer, Planned, nobody
@@ -33,6 +34,10 @@ def events(path: Path) -> Iterator[Any]:
         data = data[16 + length :]
 
 
+def runs_of(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.is_dir())
+
+
 def search(place: Path, board: Observer) -> Recommendation:
     factory = Factory(name="model_fn", module="digits")
     workload = Workload(model=factory, dataset=factory)
@@ -52,26 +57,89 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_trial_is_a_run(folder: Path) -> None:
     """A run has the settings, the figures, one for each window, and how it ended."""
-    runs = sorted(folder.iterdir())
+    runs = runs_of(folder)
     assert len(runs) > 3
     for run in runs:
         (file,) = run.iterdir()
         tags = [value.tag for event in events(file) for value in event.summary.value]
         assert tags[0] == "_hparams_/session_start_info"
         assert tags[-1] == "_hparams_/session_end_info"
-        assert "examples per second" in tags
         assert "reason" in tags
+        # Drawn over the trials, so that one does not hide the other.
+        steps = [event.step for event in events(file) for v in event.summary.value if v.tag == RATE]
+        assert steps == [int(run.name[:3])]
 
 
 def test_the_settings_are_those_of_the_trial(folder: Path) -> None:
     """Numbers are numbers, and what may be `auto` is text in every run."""
     metadata = pytest.importorskip("tensorboard.plugins.hparams.metadata")
-    (file,) = next(iter(sorted(folder.iterdir()))).iterdir()
+    (file,) = runs_of(folder)[0].iterdir()
     value = next(v for e in events(file) for v in e.summary.value if "session_start" in v.tag)
     found = metadata.parse_session_start_info_plugin_data(value.metadata.plugin_data.content)
     assert found.hparams["strategy"].string_value == "one_device"
     assert found.hparams["per_replica_batch"].number_value == 32
     assert found.hparams["prefetch"].string_value == "auto"
+
+
+def table(logs: Path) -> tuple[list[str], list[str]]:
+    """The columns of settings and of figures, as TensorBoard's own backend puts them."""
+    events, plugins = "tensorboard.backend.event_processing", "tensorboard.plugins"
+    found = pytest.importorskip(f"{events}.plugin_event_multiplexer").EventMultiplexer()
+    found.AddRunsFromDirectory(str(logs))
+    found.Reload()
+    reader = pytest.importorskip(f"{events}.data_provider").MultiplexerDataProvider
+    place = pytest.importorskip(f"{plugins}.base_plugin").TBContext(
+        data_provider=reader(found, str(logs))
+    )
+    backend = pytest.importorskip(f"{plugins}.hparams.backend_context").Context(place)
+    asked = pytest.importorskip("tensorboard.context").RequestContext()
+    experiment = backend.experiment_from_metadata(
+        asked,
+        "",
+        include_metrics=True,
+        hparams_run_to_tag_to_content=backend.hparams_metadata(asked, ""),
+        data_provider_hparams=None,
+    )
+    return (
+        [each.name for each in experiment.hparam_infos],
+        [each.name.tag for each in experiment.metric_infos],
+    )
+
+
+def test_what_matters_comes_first(folder: Path) -> None:
+    """The table shows five settings, then throughput and the ratio to one device."""
+    settings, figures = table(folder.parent)
+    assert set(settings[:5]) == set(FIRST)
+    assert {"stage", "prefetch", "xla"} <= set(settings[5:])
+    assert figures[:2] == [RATE, RATIO]
+
+
+def test_a_column_says_what_its_trials_hold(folder: Path) -> None:
+    """No trial has a setting without a column, or one of another type than the column's."""
+    metadata = pytest.importorskip("tensorboard.plugins.hparams.metadata")
+    (file,) = (each for each in folder.iterdir() if each.is_file())
+    (value,) = (value for event in events(file) for value in event.summary.value)
+    told = metadata.parse_experiment_plugin_data(value.metadata.plugin_data.content)
+    kinds = {each.name: each.type for each in told.hparam_infos}
+    fields = {1: "string_value", 2: "bool_value", 3: "number_value"}
+    for run in runs_of(folder):
+        (file,) = run.iterdir()
+        value = next(v for e in events(file) for v in e.summary.value if "session_start" in v.tag)
+        found = metadata.parse_session_start_info_plugin_data(value.metadata.plugin_data.content)
+        assert {n: fields[kinds[n]] for n in kinds} == {
+            n: v.WhichOneof("kind") for n, v in found.hparams.items()
+        }
+
+
+def test_the_ratio_is_to_one_device(folder: Path) -> None:
+    """The first trial is its own measure, and two replicas are twice as fast."""
+    found = {}
+    for run in runs_of(folder):
+        (file,) = run.iterdir()
+        values = [value for event in events(file) for value in event.summary.value]
+        found[run.name] = next((v.simple_value for v in values if v.tag == RATIO), None)
+    assert found["000-one_device"] == 1.0
+    assert any(ratio and 1.7 < ratio < 2.3 for name, ratio in found.items() if "mirrored" in name)
 
 
 def test_without_a_folder_there_is_nobody() -> None:

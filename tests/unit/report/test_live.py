@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from io import StringIO
 
@@ -9,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from autotune.report import LiveReport
+from autotune.report.live import REDRAWS_PER_SECOND
 from autotune.report.progress import Progress
 from autotune.report.view import LINES, head, standing_tables
 from autotune.run.engine import Outcome
@@ -122,6 +124,27 @@ def test_the_card_and_notices_stay_above_the_view(
         report(Notice("A finalist [1] failed"))
     for text in ("per_replica_batch", "Going on after 3 trials", "A finalist [1] failed"):
         assert text in output(console)
+
+
+def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
+    """Two a second at most: the processes that are timed have the cores to themselves."""
+    console, began = terminal(), time.monotonic()
+    with LiveReport(console) as report:
+        for number in range(200):
+            report(TrialEnded(trials[0], float(number)))
+            time.sleep(0.005)
+    drawn = output(console).count("best so far")
+    # The first and the last come on top.
+    assert 1 < drawn <= 2 + REDRAWS_PER_SECOND * (time.monotonic() - began)
+
+
+def test_what_follows_stands_apart_from_the_notices(card_plan: Plan) -> None:
+    """The verdict is not the next line of a warning."""
+    console = terminal()
+    with LiveReport(console) as report:
+        report(Planned(card_plan))
+        report(Notice("The machine is busy"))
+    assert output(console).rpartition("\x1b[2K")[2] == "\n"
 
 
 def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:

@@ -54,6 +54,13 @@ def test_other_events_take_a_line(event: Preparing | Notice) -> None:
     assert len(lines(event)) == 2
 
 
+def test_what_is_repeated_is_said_once() -> None:
+    """A diagnosis takes many runs in a row; what comes back later is said again."""
+    taken, other = Preparing("Taking a step apart"), Preparing("Timing an exchange")
+    shown = lines(taken, taken, other, taken)
+    assert [each.split("  ")[-1] for each in shown] == [taken.what, other.what, taken.what, ""]
+
+
 def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTrial) -> None:
     """The trials of the study are counted, and later ones are compared with them."""
     kept = (make_trial(0, examples_per_second=2000.0),)

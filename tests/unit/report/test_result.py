@@ -152,7 +152,8 @@ def test_an_interrupted_search_says_how_to_go_on(result: Recommendation, draw: D
 def test_only_existing_files_are_named(result: Recommendation, folder: Path) -> None:
     """A study in a database elsewhere is not claimed to lie in the folder."""
     (folder / "study.db").unlink()
-    assert set(written(folder)) == {"config.yaml", "train.py", "trials.csv", "trials.jsonl"}
+    names = {"config.yaml", "result.json", "train.py", "trials.csv", "trials.jsonl"}
+    assert set(written(folder)) == names
     assert result.launch is None
 
 

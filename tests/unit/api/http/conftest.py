@@ -12,7 +12,9 @@ from starlette.testclient import TestClient
 
 from autotune.api.asked import Asked
 from autotune.api.happenings import TrialEnded
+from autotune.api.http import examples
 from autotune.api.http.app import create_app
+from autotune.api.http.example_findings import GANG
 from autotune.api.jobs import Jobs
 from autotune.api.keyholders import Keyholders
 from autotune.api.keys import Scope
@@ -23,6 +25,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
+from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
@@ -146,6 +149,17 @@ def recommendation(trial: Trial, workload: Workload) -> Recommendation:
         seed=0,
         seconds=60.0,
     )
+
+
+@pytest.fixture
+def gang(recommendation: Recommendation) -> Recommendation:
+    """One that starts two workers."""
+    changes = {
+        "config": GANG,
+        "launch": "print('launched')\n",
+        "machine": Machine(**examples.MACHINE["machine"]),
+    }
+    return recommendation.model_copy(update=changes)
 
 
 @pytest.fixture

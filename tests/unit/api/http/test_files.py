@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.errors import DatabaseUnavailable
+from autotune.api.http import examples
+from autotune.api.http.parts import Part
 from autotune.api.jobs import Jobs
 from autotune.api.keys import Scope
 from autotune.api.store.database import Database
@@ -39,10 +44,49 @@ def test_the_program_comes_byte_for_byte(
     assert 'filename="train.py"' in answer.headers["content-disposition"]
 
 
-def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job) -> None:
+@pytest.mark.parametrize("part", ["launch", "slurm", "jobset"])
+def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job, part: str) -> None:
     """It is not found."""
-    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": "launch"})
+    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": part})
     assert (refused.status_code, refused.json()["code"]) == (404, "not-found")
+
+
+def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -> None:
+    """A file's name is none of the parts."""
+    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": "launch.slurm"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-request")
+
+
+KINDS = {
+    "train.py": "text/x-python",
+    "launch.py": "text/x-python",
+    "launch.slurm": "text/x-shellscript",
+    "jobset.yaml": "application/yaml",
+}
+
+
+def test_what_starts_a_gang_is_what_a_search_saves(
+    client: TestClient,
+    conclude: Callable[[Recommendation], Job],
+    gang: Recommendation,
+    tmp_path: Path,
+) -> None:
+    """All four files, each to be had alone, byte for byte."""
+    job, folder = conclude(gang), gang.save(tmp_path)
+    for part in Part:
+        answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
+        assert answer.content == (folder / part.file).read_bytes()
+        assert answer.headers["content-type"].partition(";")[0] == KINDS[part.file]
+        assert f'filename="{part.file}"' in answer.headers["content-disposition"]
+
+
+def test_the_examples_of_what_starts_a_gang_are_true(
+    client: TestClient, conclude: Callable[[Recommendation], Job], gang: Recommendation
+) -> None:
+    """They are what such a job answers with."""
+    job = conclude(gang)
+    for part, example in (("slurm", examples.SLURM), ("jobset", examples.JOBSET)):
+        assert client.get(f"/v1/tunings/{job.id}/script?part={part}").text == example
 
 
 def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
@@ -51,6 +95,22 @@ def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
     assert answer.headers["content-type"].startswith("text/markdown")
     assert "**Stay on one device.**" in answer.text
     assert "**recommended**" in answer.text
+
+
+def test_the_report_is_to_be_had_as_a_page(
+    client: TestClient, done: Job, recommendation: Recommendation
+) -> None:
+    """The one that a search saves, shown under the policy that it has as a file, in a sandbox."""
+    answer = client.get(f"/v1/tunings/{done.id}/report", params={"format": "html"})
+    assert answer.headers["content-type"].startswith("text/html")
+    assert 'filename="report.html"' in answer.headers["content-disposition"]
+    own = re.search('http-equiv="Content-Security-Policy" content="([^"]+)"', answer.text)
+    assert own
+    rules = answer.headers["content-security-policy"].split("; ")
+    assert set(unescape(own[1]).split("; ")) < set(rules)
+    assert {"sandbox allow-scripts", "default-src 'none'", "frame-ancestors 'none'"} < set(rules)
+    assert "<h1>Stay on one device.</h1>" in answer.text
+    assert recommendation.script.strip() in unescape(re.sub("<[^>]+>", "", answer.text))
 
 
 def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:

@@ -56,6 +56,16 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(
         assert told in text
 
 
+def test_what_starts_a_gang_is_in_it(result: Recommendation, read: Read) -> None:
+    """On one machine, under Slurm and under Kubernetes, each to the last letter."""
+    config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+    gang = result.model_copy(update={"config": config, "launch": "print('launched')\n"})
+    shown = [each.text for each in read(gang).find("code")]
+    programs = {name: text for name, text in gang.programs().items() if text}
+    assert set(programs) == {"train.py", "launch.py", "launch.slurm", "jobset.yaml"}
+    assert set(programs.values()) <= set(shown)
+
+
 def test_the_verdict_is_the_headline(result: Recommendation, read: Read) -> None:
     """There is one heading of the first order, and it is the answer."""
     (heading,) = read(result).find("h1")

@@ -22,7 +22,7 @@ from autotune.api.values import Grip, Job, Outcome
 from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
 from autotune.diagnose.sentences import where_it_goes
-from autotune.recommendation import Recommendation
+from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
@@ -75,7 +75,12 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
     page = show(done.id)
     for each in ("Stay on one device.", "Nothing else ran.", "1.20", "1.10 to 1.30", "1,000"):
         assert each in page
-    for name in ("config?format=yaml", "config?format=json", "script", "report"):
+    for name in (
+        "config?format=yaml",
+        "config?format=json",
+        "script?part=train",
+        "report?format=html",
+    ):
         assert f'href="/v1/tunings/{done.id}/{name}"' in page
     assert "data-stream" not in page
     assert 'id="cancel"' not in page
@@ -136,12 +141,35 @@ def test_it_is_told_how_many_trials_are_left_out(left_out: int, told: str) -> No
     assert _left_out(0) == ""
 
 
+def test_what_is_undecided_is_set_meanwhile(
+    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+) -> None:
+    """Nobody takes it for the answer."""
+    undecided = recommendation.model_copy(update={"verdict": Verdict.UNDECIDED})
+    assert "<h3>What to set meanwhile</h3>" in show(conclude(undecided).id)
+
+
 def test_every_download_is_there(client: TestClient, done: Job) -> None:
     """No link leads nowhere."""
-    found = re.findall(r'href="([^"]+)" download', client.get(f"/tunings/{done.id}").text)
-    assert len(found) == 5
+    page = client.get(f"/tunings/{done.id}").text
+    found = re.findall(rf'href="(/v1/tunings/{done.id}/[^"]+)"', page)
+    assert len(found) == 6
     for each in found:
         assert client.get(each).status_code == 200
+
+
+def test_what_starts_a_gang_is_shown_and_to_be_had(
+    client: TestClient, conclude: Callable[[Recommendation], Job], gang: Recommendation
+) -> None:
+    """On one machine, under Slurm and under Kubernetes: what is shown is what is fetched."""
+    page = client.get(f"/tunings/{conclude(gang).id}").text
+    files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml")
+    links = dict(re.findall(r'<a href="([^"]+)" download[^>]*>([^<]+)</a>', page))
+    for number, name in enumerate(files, 1):
+        address = next(each for each, told in links.items() if told == name)
+        code = re.search(rf'<code id="code-{number}">(.*?)</code>', page, re.DOTALL)
+        assert code
+        assert unescape(re.sub("<[^>]+>", "", code[1])) == client.get(address).text
 
 
 @pytest.mark.parametrize(
@@ -196,6 +224,8 @@ def test_a_failed_job_tells_why(show: Show, database: Database, grip: Grip) -> N
     attempts.finish(database, grip, Outcome(state=State.FAILED, reason="No digits are left."))
     page = show(grip.job_id)
     assert "No digits are left." in page
+    assert "No trial was run." in page
+    assert "<progress" not in page
     assert 'class="badge failed"' in page
 
 

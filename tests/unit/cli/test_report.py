@@ -1,0 +1,101 @@
+"""`autotune report`, and the files that it reads."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autotune import autotune
+from autotune.cli import app
+from autotune.config import Configuration
+from autotune.errors import ConfigurationError
+from autotune.recommendation.kept import load_recommendation
+from autotune.report.html.page import page
+from autotune.report.saving import NAME
+from autotune.report.shown import Shown
+from autotune.run.engine import Outcome
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Ending
+
+WRITTEN = datetime(2026, 3, 2, tzinfo=UTC)
+DIGITS = Path(__file__).parents[3] / "examples" / "digits.py"
+
+
+def speed(configuration: Configuration) -> float | Ending:
+    if configuration.per_replica_batch >= 512:
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason="it needs \u00e4 lot")
+    gain = 1.9 if configuration.strategy == "multi_worker_mirrored" else 1.0
+    return 1000.0 * configuration.per_replica_batch**0.5 * gain
+
+
+@pytest.fixture(scope="module")
+def result() -> Shown:
+    """A gang that wins, with a certificate, a diagnosis and a failure."""
+    engine = FakeEngine(speed, between=0.02)
+    factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
+    found = autotune(*factories, space="cpu", budget=None, max_trials=16, engine=engine)
+    assert found.certificate
+    assert found.diagnosis
+    assert found.launch
+    return found
+
+
+def test_what_was_saved_is_read_back_without_loss(result: Shown, tmp_path: Path) -> None:
+    """Every field, and with it the page to the last letter."""
+    read = load_recommendation(result.save(tmp_path))
+    assert read.model_dump() == result.model_dump()
+    assert page(read, WRITTEN) == page(result, WRITTEN)
+
+
+def test_a_factory_that_was_shipped_by_value_is_left_out(tmp_path: Path) -> None:
+    """Nothing in the file is ever unpickled; its text is there."""
+    found = autotune(
+        lambda: None, lambda: None, space="cpu", budget=None, max_trials=4, engine=FakeEngine(speed)
+    )
+    assert found.workload.model.pickled
+    read = load_recommendation(found.save(tmp_path))
+    assert not read.workload.model.pickled
+    assert read.workload.model.source == found.workload.model.source
+    assert page(read, WRITTEN) == page(found, WRITTEN)
+
+
+def test_the_page_is_written_again(result: Shown, tmp_path: Path) -> None:
+    """Where the other files are; the command says so."""
+    result.save(tmp_path)
+    (tmp_path / NAME).unlink()
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert NAME in done.stderr
+    assert result.summary in (tmp_path / NAME).read_text("utf-8")
+
+
+def test_a_folder_without_a_result_is_told(tmp_path: Path) -> None:
+    """As a mistake of the call."""
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "holds no result" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("{", "is damaged"), ("[]", "is damaged"), ('{"seed": 1}', "is no saved result: config")],
+)
+def test_a_damaged_result_is_told(result: Shown, tmp_path: Path, text: str, told: str) -> None:
+    """With the place and the way out."""
+    result.save(tmp_path)
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=told):
+        load_recommendation(tmp_path)
+
+
+def test_a_trial_that_is_damaged_is_told(result: Shown, tmp_path: Path) -> None:
+    """It stands in the other file."""
+    result.save(tmp_path)
+    with (tmp_path / "trials.jsonl").open("a") as file:
+        file.write(json.dumps({"number": "?"}) + "\n")
+    with pytest.raises(ConfigurationError, match="trials"):
+        load_recommendation(tmp_path)
