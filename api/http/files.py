@@ -37,7 +37,7 @@ class Program(StrEnum):
     TRAIN = "train"
     """It trains."""
     LAUNCH = "launch"
-    """It starts the workers of a gang on one machine."""
+    """Starts all workers on one machine."""
 
 
 class ConfigQuery(Value):
@@ -67,7 +67,7 @@ _CONFIG["content"] |= {f"application/{each}": {"schema": {}} for each in (Format
 def config(
     job_id: JobId, query: Annotated[ConfigQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
-    """Get config.yaml, from which `autotune script` renders the program again."""
+    """Get config.yaml, for `autotune script` and `autotune verify`."""
     result = jobs.recommendation(job_id, key.owner)
     text = configuration_text(result.saved(), f".{query.format}")
     return _file(f"config.{query.format}", text, f"application/{query.format}")
@@ -82,7 +82,7 @@ def config(
 def script(
     job_id: JobId, query: Annotated[ScriptQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
-    """Get train.py, byte for byte the program that was timed; or launch.py for a gang."""
+    """Get train.py, exactly as timed, or launch.py, which starts all workers."""
     text = _program(jobs.recommendation(job_id, key.owner), query.part)
     return _file(f"{query.part}.py", text, "text/x-python")
 
@@ -103,7 +103,9 @@ def _program(result: Recommendation, part: Program) -> str:
     if part is Program.TRAIN:
         return result.script
     if result.launch is None:
-        raise NotFound("This program needs no launcher.", "Run train.py by itself.")
+        raise NotFound(
+            "This program runs in one process and needs no launcher.", "Run train.py directly."
+        )
     return result.launch
 
 
