@@ -89,8 +89,8 @@ def budget_seconds(budget: str | float, quotas: Quotas) -> float:
         raise InvalidBudget(exc.cause, exc.next_step) from exc
     if not quotas.shortest_budget <= seconds <= quotas.longest_budget:
         raise InvalidBudget(
-            f"A budget of {seconds:.0f} s is not allowed here.",
-            f"Take {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
+            f"A budget of {seconds:.0f} s is not allowed.",
+            f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
         )
     return seconds
 
@@ -99,8 +99,8 @@ def _check_space(space: str | Space) -> None:
     # Elsewhere a text may be the path of a file; from a request it must not be.
     if isinstance(space, str) and space not in (AUTO, *ready_made()):
         raise InvalidSpace(
-            "There is no ready-made space of that name.",
-            f"Take one of {', '.join([AUTO, *ready_made()])}, or send a whole space.",
+            "Unknown search space.",
+            f"Use one of {', '.join([AUTO, *ready_made()])}, or send a space definition.",
         )
     if isinstance(space, Space) and (len(space.axes) > MOST_AXES or _odd(space)):
         raise InvalidSpace(
@@ -123,11 +123,11 @@ def _odd(space: Space) -> bool:
 def _check_constraints(constraints: Constraints) -> None:
     unknown = sorted(set(constraints.strategies or ()) - set(strategies()))
     if unknown:
-        raise InvalidConstraints(
-            "There is no strategy of that name.", f"Take from {', '.join(strategies())}."
-        )
+        raise InvalidConstraints("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
     if len(constraints.workers or ()) > 64:
         raise InvalidConstraints("There are more than 64 worker counts.", "Name fewer.")
     counts = (constraints.global_batch, constraints.max_global_batch, *(constraints.workers or ()))
     if max((each for each in counts if each is not None), default=0) > MOST_EXAMPLES:
-        raise InvalidConstraints(f"A bound is above {MOST_EXAMPLES:,}.", "Take a smaller one.")
+        raise InvalidConstraints(
+            f"A global batch size exceeds {MOST_EXAMPLES:,}.", "Use a smaller one."
+        )

@@ -176,4 +176,4 @@ class DiskFull(DatabaseUnavailable):
 
 def no_such_job() -> NotFound:
     """Return the error of a job that is not there for whoever asks."""
-    return NotFound("There is no such job.", "Check its id.")
+    return NotFound("Job not found.", "Check the id.")

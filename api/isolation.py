@@ -29,5 +29,8 @@ class Network:
     def __str__(self) -> str:
         """Return it in a sentence, for whoever follows the job."""
         if self.own:
-            return "The search has a network of its own; nothing outside reaches its workers."
-        return f"The search shares the machine's network ({self.why})."
+            return (
+                "The search runs in its own network namespace; its workers are not reachable "
+                "from outside."
+            )
+        return f"The search uses the machine's network ({self.why})."

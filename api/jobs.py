@@ -193,7 +193,7 @@ class Jobs:
         """
         if not is_current(self._database):
             raise DatabaseUnavailable(
-                "The database has the schema of another version.", "Restart the service."
+                "The database schema is from another version.", "Restart the service."
             )
 
 
@@ -213,6 +213,6 @@ def open_database(settings: Settings) -> Database:
 def _none_yet(state: State) -> NoRecommendation:
     if state in FINAL:
         return NoRecommendation(
-            f"The job is {state} and has no recommendation.", "Look at its reason."
+            f"The job is {state} and has no recommendation.", "See the job's reason."
         )
-    return NoRecommendation(f"The job is {state}.", "Wait until it is done.")
+    return NoRecommendation(f"The job is {state}.", "Wait until the job is done.")

@@ -102,4 +102,4 @@ def digest(secret: str) -> str:
 
 def refused() -> KeyRefused:
     """Return the error of a key that is not valid, which does not say why."""
-    return KeyRefused("The API key is not valid.", "Check it, or ask the operator for a new one.")
+    return KeyRefused("Invalid API key.", "Check it, or ask the operator for a new one.")

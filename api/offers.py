@@ -70,10 +70,12 @@ class Offers:
             return self._machine
         if self._failed:
             raise MachineUnknown(
-                "The engine could not look at the machine; it is tried again each minute.",
-                "Tell the operator.",
+                "The engine could not inspect the machine; it retries every minute.",
+                "Contact the operator.",
             )
-        raise MachineUnknown("The machine was not looked at yet.", "Try again in some seconds.")
+        raise MachineUnknown(
+            "The machine has not been inspected yet.", "Try again in a few seconds."
+        )
 
     def machine_if_known(self) -> Machine | None:
         """Return what jobs are measured on, or None while it is not known."""
@@ -101,7 +103,7 @@ class Offers:
             except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
                 self._failed = True
                 kind = type(exc).__name__
-                say("The look at the machine failed.", logging.ERROR, error=kind, text=str(exc))
+                say("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
                 self._closed.wait(again)
 
     def close(self) -> None:
@@ -109,7 +111,7 @@ class Offers:
         self._closed.set()
 
     def _looked(self) -> Machine | None:
-        with self._alone("a look at the machine", _tell):
+        with self._alone("inspecting the machine", _tell):
             if self._closed.is_set():
                 return None
             module, _, name = self._settings.engine.partition(":")
@@ -119,4 +121,4 @@ class Offers:
 
 
 def _tell(text: str) -> None:
-    say("The look at the machine is not done at once.", why=text)
+    say("Inspecting the machine is delayed.", why=text)

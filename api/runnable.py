@@ -44,7 +44,7 @@ def check_runnable(space: str | Space, constraints: Constraints, machine: Machin
         rules += [each for each in broken if each]
     raise SpaceNotRunnable(
         f"This space cannot run on this machine: {rules[0] if rules else 'it is empty'}.",
-        "Look at what the machine offers, and ask for something else.",
+        "Use another space.",
     )
 
 
@@ -53,8 +53,8 @@ def _strategies(space: Space, constraints: Constraints) -> tuple[str, ...]:
     missing = sorted(set(asked) - {*space.strategies, ONE_DEVICE})
     if missing:
         raise InvalidSpace(
-            f"The space {space.name} does not hold the strategy {missing[0]}.",
-            f"It holds {', '.join(space.strategies)}.",
+            f"Space {space.name!r} has no strategy {missing[0]!r}.",
+            f"It has {', '.join(space.strategies)}.",
         )
     return asked
 
@@ -64,7 +64,7 @@ def _check_size(space: Space, constraints: Constraints) -> None:
     workers = constraints.workers or space.values("workers")
     if math.prod(sizes) * len(workers) > MOST_STRUCTURES:
         raise InvalidSpace(
-            f"The space has more than {MOST_STRUCTURES:,} ways of distributing.",
+            f"The space has more than {MOST_STRUCTURES:,} ways to distribute.",
             f"Shorten {', '.join(STRUCTURE)}.",
         )
 

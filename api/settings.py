@@ -171,7 +171,7 @@ class Settings(BaseSettings):
             SettingsError: One is registered wrongly.
         """
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
-        with _told("What an installed package offers"):
+        with _told("An installed package's workload"):
             found = installed()
         for name, each in declared.items():
             with _told(f"The workload {name!r}"):
@@ -192,7 +192,7 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     named = os.environ.get(FILE)
     path = file or (Path(named) if named else None)
     if path is not None and not path.is_file():
-        raise SettingsError(f"There is no settings file {path}.", "Check the path.")
+        raise SettingsError(f"Settings file {path} not found.", "Check the path.")
 
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)

@@ -56,6 +56,6 @@ def transition(before: State, after: State) -> State:
     if after not in NEXT[before]:
         raise IllegalTransition(
             f"A job that is {before} cannot become {after}.",
-            "Look at its state again; it may have changed meanwhile.",
+            "Fetch the job again; its state may have changed.",
         )
     return after

@@ -189,13 +189,11 @@ class Registry:
         found = self._workloads.get(name)
         if found is None:
             known = ", ".join(sorted(self._workloads)) or "none"
-            raise UnknownWorkload(
-                "There is no workload of that name.", f"Take one that is registered: {known}."
-            )
+            raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
         return found
 
 
-_LOOK = "Look at the workload's parameters."
+_LOOK = "See the workload's parameters."
 _FORBID = ConfigDict(extra="forbid", allow_inf_nan=False)
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
@@ -204,9 +202,8 @@ def _field(name: str, declared: Parameter) -> tuple[object, object]:
     kind: object = _TYPES[declared.type]
     if declared.type == "str" and not declared.choices:
         raise SettingsError(
-            f"The parameter {name!r} is a text without choices, so a request could put any path "
-            "or address there.",
-            "List its choices.",
+            f"Parameter {name!r} is a free string, so a request could pass any path or URL.",
+            "Restrict it to a list of choices.",
         )
     if declared.choices:
         kind = Annotated[kind, Field(json_schema_extra={"enum": list(declared.choices)})]
@@ -230,6 +227,6 @@ def _check_types(found: Iterable[tuple[str, object]]) -> None:
     for name, each in found:
         if not isinstance(each, Registered):
             raise SettingsError(
-                f"The entry point {name!r} of the group {GROUP} is no registered workload.",
-                "Let it name an autotune.api.workloads.Registered.",
+                f"Entry point {name!r} of group {GROUP} is not a Registered workload.",
+                "It must refer to an autotune.api.workloads.Registered.",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from autotune.owner import Owner
@@ -10,6 +11,11 @@ from autotune.value import Value
 Unit = Literal["parallel calls", "batches", "elements"]
 
 
+_SINGULAR: Mapping[Unit, str] = {
+    "parallel calls": "parallel call",
+    "batches": "batch",
+    "elements": "element",
+}
 AXES = (Owner.PREFETCH, Owner.NUM_PARALLEL_CALLS)
 """What a program can write as a number instead."""
 
@@ -34,6 +40,11 @@ class Choice(Value):
     def moving(self) -> bool:
         """Whether it was another number when it was read the last time before."""
         return len(set(self.readings[-2:])) > 1
+
+    @property
+    def amount(self) -> str:
+        """The value with its unit: `1 batch`, `4 parallel calls`."""
+        return f"{self.value} {_SINGULAR[self.unit] if self.value == 1 else self.unit}"
 
     @property
     def title(self) -> str:

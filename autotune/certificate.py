@@ -50,7 +50,7 @@ class Certificate(Value):
         """All of it in one line."""
         passed = ", ".join(c.name for c in self.checks if c.finding is Finding.PASSED)
         open_ = ", ".join(c.name for c in self.checks if c.finding is Finding.UNDECIDED)
-        rest = f" Not decided: {open_}." if open_ else ""
+        rest = f" Inconclusive: {open_}." if open_ else ""
         return f"Certified: {passed or 'nothing'}.{rest}"
 
     def _sentences(self, finding: Finding) -> tuple[str, ...]:

@@ -48,85 +48,93 @@ class Configuration(Value):
 
     strategy: Annotated[
         str,
-        Field(description="The tf.distribute strategy, by the name of its file."),
+        Field(description="The tf.distribute strategy."),
         Axis(lands_in="make_strategy"),
     ] = "one_device"
     workers: Annotated[
         int,
-        Field(ge=1, description="Worker processes that train together, each with its own input."),
+        Field(ge=1, description="Number of worker processes, each with its own input pipeline."),
         Axis(lands_in="launch.py"),
     ] = 1
     replicas_per_worker: Annotated[
         int,
-        Field(ge=1, description="Copies of the model in one process, one per device."),
+        Field(ge=1, description="Replicas of the model in one process, one per device."),
         Axis(lands_in="make_strategy"),
     ] = 1
     servers: Annotated[
         int,
-        Field(ge=0, description="Processes that hold the variables, beside those that train."),
+        Field(ge=0, description="Number of parameter servers, which hold the variables."),
         Axis(lands_in="launch.py"),
     ] = 0
     per_replica_batch: Annotated[
         int,
-        Field(ge=1, description="Examples that one replica takes in one step."),
+        Field(ge=1, description="Batch size of each replica."),
         Axis(lands_in="PER_REPLICA_BATCH"),
     ] = 32
     shard_policy: Annotated[
         ShardPolicy,
         Field(
-            description="How the examples are divided between workers: by tf.data's auto-sharding "
-            "(auto, data, file, off), or by the factory itself at the source (source)."
+            description="How examples are sharded between workers: by tf.data auto-sharding "
+            "(auto, data, file, off), or by the dataset factory itself (source)."
         ),
         Axis(lands_in="make_dataset", matters=lambda c: c.workers > 1),
     ] = "auto"
     reduction: Annotated[
         Reduction,
-        Field(description="The algorithm that adds up the gradients of all replicas."),
+        Field(description="All-reduce algorithm for the gradients."),
         Axis(lands_in="make_strategy", matters=lambda c: c.replicas > 1),
     ] = "default"
     steps_per_execution: Annotated[
         int,
-        Field(ge=1, description="Training steps that one call of the compiled function runs."),
+        Field(
+            ge=1,
+            description="Training steps per call of the compiled function, as in Model.compile.",
+        ),
         Axis(lands_in="STEPS_PER_EXECUTION"),
     ] = 1
     prefetch: Annotated[
         CountOrAuto,
-        Field(description="Batches prepared ahead while a step runs; auto lets tf.data choose."),
+        Field(description="Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."),
         Axis(lands_in="make_dataset"),
     ] = "auto"
     num_parallel_calls: Annotated[
         Annotated[int, Field(ge=1)] | Auto,
-        Field(description="Parallel calls of the dataset factory's own map and interleave."),
+        Field(
+            description="Value of num_parallel_calls in the dataset factory's map and interleave."
+        ),
         Axis(lands_in="make_dataset", needs_parameter="num_parallel_calls"),
     ] = "auto"
     private_threads: Annotated[
         int,
-        Field(ge=0, description="Threads of tf.data's own pool; 0 shares TensorFlow's."),
+        Field(
+            ge=0,
+            description="Size of tf.data's private thread pool; 0 uses TensorFlow's shared pool.",
+        ),
         Axis(lands_in="make_dataset"),
     ] = 0
     cache: Annotated[
         Literal["off", "memory"],
-        Field(description="Whether the examples are kept in memory after the first epoch."),
+        Field(description="Whether examples are cached in memory after the first epoch."),
         Axis(lands_in="make_dataset"),
     ] = "off"
     threads_per_process: Annotated[
         int,
-        Field(ge=0, description="Threads of one operation in each process; 0 takes all cores."),
+        Field(ge=0, description="Intra-op threads of each process; 0 uses all cores."),
         Axis(lands_in="main"),
     ] = 0
     xla: Annotated[
         bool,
-        Field(description="Whether the step is compiled with XLA (jit_compile)."),
+        Field(description="Whether the training step is compiled with XLA (jit_compile)."),
         Axis(lands_in="main"),
     ] = False
     precision: Annotated[
         Precision,
-        Field(description="The Keras dtype policy; anything but float32 changes the numbers."),
+        Field(description="The Keras dtype policy; any other than float32 changes the results."),
         Axis(lands_in="main", changes_numbers=True),
     ] = "float32"
     arguments: Annotated[
         tuple[tuple[str, Scalar], ...],
-        Field(description="Values of the user's own axes, for the factory that declares them."),
+        Field(description="Values of user-defined axes, passed to the factory that declares them."),
     ] = ()
 
     @property

@@ -23,10 +23,15 @@ def parse_seconds(text: str | float) -> float:
         whole = "".join(f"{number}{unit}" for number, unit in parts)
         known = all(unit in _UNITS for unit in units)
         if not parts or not known or whole != re.sub(r"\s", "", text.lower()):
-            raise UsageError(f"{text!r} is not a length of time.", "Write 90s, 3min or 1h30min.")
+            raise UsageError(
+                f"{text!r} is not a valid duration.", "Use a format such as 90s, 3min or 1h30min."
+            )
         seconds = sum(
             float(number) * _UNITS[unit] for (number, _), unit in zip(parts, units, strict=True)
         )
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"A budget of {text} leaves no time.", "Write 90s, 3min or 1h30min.")
+        raise UsageError(
+            f"The budget must be positive, not {text}.",
+            "Use a format such as 90s, 3min or 1h30min.",
+        )
     return seconds

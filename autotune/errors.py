@@ -47,7 +47,7 @@ def in_words(error: Exception) -> str:
 
 
 class UsageError(AutotuneError):
-    """The call was wrong; nothing was run."""
+    """An argument, factory, space or file is invalid; no trial was run."""
 
     exit_code = 2
 
@@ -61,7 +61,7 @@ class SpaceError(UsageError):
 
 
 class WorkloadError(UsageError):
-    """The user's factories do not fulfil their contract."""
+    """A factory (model_fn, dataset_fn or callbacks_fn) is invalid."""
 
 
 class FactoryNotFound(WorkloadError):
@@ -69,15 +69,15 @@ class FactoryNotFound(WorkloadError):
 
 
 class FactoryFailed(WorkloadError):
-    """A factory raised, blocked, or returned the wrong thing."""
+    """A factory raised an exception, hung, or returned the wrong type."""
 
 
 class DatasetTooSmall(WorkloadError):
-    """The dataset is empty, or holds fewer examples than one global batch."""
+    """The dataset is empty, or has fewer examples than one global batch."""
 
 
 class CodeError(UsageError):
-    """A file of code cannot be read or parsed."""
+    """A source file cannot be read or parsed."""
 
 
 class OutputError(UsageError):
@@ -89,11 +89,11 @@ class StudyMismatch(UsageError):
 
 
 class MissingPackage(UsageError):
-    """An optional package is needed and not installed."""
+    """An optional dependency is not installed."""
 
 
 class NothingMeasured(AutotuneError):
-    """Not one configuration could be measured."""
+    """No configuration could be measured."""
 
     exit_code = 3
 

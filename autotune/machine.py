@@ -36,9 +36,9 @@ class Machine(Value):
 
     def __str__(self) -> str:
         """Return it in a few words."""
-        devices = [f"{self.cpus} CPU cores", *self.gpus]
+        devices = [f"{self.cpus} CPU core{'s' * (self.cpus != 1)}", *self.gpus]
         if self.tpus:
-            devices.append(f"{self.tpus} TPU cores")
+            devices.append(f"{self.tpus} TPU core{'s' * (self.tpus != 1)}")
         return f"{', '.join(devices)}, {self.memory / 2**30:.0f} GiB"
 
 

@@ -14,15 +14,15 @@ class Stage(StrEnum):
     """Why a trial was made."""
 
     YARDSTICK = "one device"
-    """To find the best single-device configuration, with which all others are compared."""
+    """To find the best single-device configuration, the baseline for all others."""
     EXPLORE = "distributed"
     """To find a distributed configuration that may beat it."""
     FINAL = "final"
-    """To measure a finalist again, in turns with the others; only these runs decide."""
+    """To measure a finalist again, alternating with the others; only these runs decide."""
 
 
 class Trial(Value):
-    """One run of one configuration, and what became of it."""
+    """One run of one configuration and its outcome."""
 
     number: int
     stage: Stage
@@ -32,7 +32,7 @@ class Trial(Value):
     round: int | None = None
     """The turn within the finals."""
     examples_per_second: float | None = None
-    """Throughput of the steady state; of a pruned trial, what it had shown when it was stopped."""
+    """Steady-state throughput; of a pruned trial, the throughput when it was stopped."""
     sustained: float | None = None
     """Examples per second over all of the steady state, stalls included, where
     `examples_per_second` is a median over its windows."""
@@ -42,14 +42,13 @@ class Trial(Value):
     steady_from: int | None = None
     """Index of the first window of the steady state."""
     lost_updates: float | None = None
-    """Share that the optimizer's counter of updates lost because workers did not wait for each
-    other; None where they do."""
+    """Share of updates lost from `optimizer.iterations` in asynchronous training; else None."""
     start_seconds: float | None = None
     first_step_seconds: float | None = None
     wall_seconds: float = 0.0
     peak_memory: int = 0
     work_seconds: tuple[float, ...] = ()
-    """Core seconds that each worker used for a step, in the order of the workers."""
+    """CPU seconds per step of each worker."""
     detail: str = ""
 
     @property

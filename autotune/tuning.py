@@ -62,49 +62,58 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     observer: Observer | None = None,
     engine: Engine | None = None,
 ) -> Shown:
-    """Find out whether to distribute a training, how, and with which settings.
+    """Find out whether and how to distribute a Keras training on this machine.
 
-    Times real, short training runs on this machine in fresh processes. TensorFlow is not imported
-    into the calling process. While another search is timing on this machine it waits, and tells
-    the observer. Ctrl-C ends the search early and returns what was found, with `interrupted` set.
+    Times short runs of the real training in fresh processes, across `tf.distribute` strategies,
+    batch sizes and input settings, and recommends a distributed configuration only if it is
+    significantly faster than the best single-device one. TensorFlow is not imported into the
+    calling process. Ctrl-C stops the search and returns the results so far, with `interrupted` set.
+
+        result = autotune(model_fn, dataset_fn, budget="3min")
+        print(result.summary)
+        result.save("autotune-out")
 
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
             or its name as `package.module:function` or `path/to/file.py:function`.
         dataset_fn: Returns a `tf.data.Dataset` of single examples `(features, labels)` or
-            `(features, labels, weights)`, neither batched nor repeated. It may declare
-            `input_context`, `batch_size` or `num_parallel_calls` to be given them.
-        space: `auto`, the name of a ready-made space, the path of a YAML file, or a space.
-        budget: Wall time of the whole search: `90s`, `3min`, or seconds. None leaves the end to
+            `(features, labels, sample_weights)`, not batched or repeated. Its parameters
+            `input_context`, `batch_size` and `num_parallel_calls`, if declared, are passed in.
+        space: Search space: `"auto"`, the name of a built-in space, the path of a YAML file, a
+            `Space`, or a mapping with the same keys.
+        budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds. None requires
             `max_trials`.
-        max_trials: Trials before the finals.
-        global_batch: Examples per step of all replicas together, held fixed.
-        max_global_batch: Bound on it.
-        strategies: Names of strategies, instead of all that the space holds.
-        workers: Worker counts, instead of the space's.
-        allow_asynchronous: Let strategies take part whose workers do not wait for each other,
-            which changes the training.
-        model_args: Fixed keyword arguments of the model factory.
-        dataset_args: Fixed keyword arguments of the dataset factory.
-        callbacks_fn: Returns a list of Keras callbacks that take part in every trial.
-        margin: A gain below this share is not worth the trouble of distribution.
-        diagnose: Whether to keep a tenth of the budget to find out where the time of a step goes.
-        seed: Of the search. Training inside the trials has a seed of its own.
-        out: Folder for the files and the study; None keeps the study in a temporary folder, and
-            `Recommendation.save` writes the files.
+        max_trials: Maximum number of trials before the finals.
+        global_batch: Fixed global batch size: examples per step over all replicas.
+        max_global_batch: Maximum global batch size.
+        strategies: Names of the strategies to try; None tries all in the space.
+        workers: Worker counts to try; None tries those in the space.
+        allow_asynchronous: Whether to include asynchronous strategies, which change convergence.
+        model_args: Keyword arguments for `model_fn`.
+        dataset_args: Keyword arguments for `dataset_fn`.
+        callbacks_fn: Returns a list of Keras callbacks to use in every trial.
+        margin: Minimum relative gain for which distribution is recommended.
+        diagnose: Whether to reserve 10% of the budget to profile where the step time goes.
+        seed: Random seed of the search; training inside the trials has its own.
+        out: Output folder. None writes no files; call `Recommendation.save` for them.
         study: Name of the Optuna study.
-        storage: SQLAlchemy URL of its database, or an Optuna storage; None puts a file into `out`.
-        resume: Go on with a study that was interrupted.
-        progress: Whether to show how far the search is; None does so in a notebook and in a
-            terminal, unless there is an observer.
-        tensorboard: Folder to write the trials to for TensorBoard's HParams and scalars.
-        observer: Is told of each trial as it starts and ends.
-        engine: Runs the trials; None takes this machine, and only then are past measurements used
-            and kept, and other searches waited for.
+        storage: SQLAlchemy URL of an Optuna storage, or the storage itself; None uses `study.db`
+            in `out`.
+        resume: Whether to continue an interrupted study.
+        progress: Whether to show progress; None shows it in notebooks and terminals, unless there
+            is an observer.
+        tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
+        observer: Called with each event of the search, such as the start and end of a trial.
+        engine: Runs the trials; None uses this machine, after waiting for other searches on it,
+            and reuses past measurements.
+
+    Returns:
+        The recommendation: configuration, verdict, speed-up with its 95% interval, reasons,
+        training program and all trials.
 
     Raises:
-        UsageError: The call, a factory or the space is wrong; nothing was run.
-        MissingPackage: `tensorboard` is asked for and not installed; nothing was run.
+        UsageError: An argument, a factory or the space is invalid; no trial was run.
+        MissingPackage: `tensorboard` is set but not installed; no trial was run.
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """

@@ -65,7 +65,7 @@ def _rows(name: str, asked: Namespace, folder: Path) -> list[float]:
     )
     promised = result.examples_per_second
     if promised is None:
-        print(f"{name:<14}the finals did not take place: give a larger --budget", flush=True)
+        print(f"{name:<14}there were no finals: increase --budget", flush=True)
         return []
     command = _command(result, folder, asked.seconds)
     rates = [_delivered(command, asked.seconds) for _ in range(asked.repeats)]

@@ -20,7 +20,7 @@ from autotune import Recommendation, Verdict, autotune
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRATEGIES = ("one_device", "multi_worker_mirrored")
-MILLISECONDS = re.compile(r"input is the limit, at about ([\d.]+) ms")
+MILLISECONDS = re.compile(r"input-bound, at about ([\d.]+) ms")
 """How long an example takes that is waited for."""
 
 
@@ -74,7 +74,7 @@ PROGRAMS = {
         question="(c) The program of (a), fed by a generator that takes 10 ms for each example",
         example="slow_generator",
         batch=32,
-        must="the input is the limit, at about 10 ms for an example",
+        must="the input is named as the limit, at about 10 ms per example",
         right=_input,
     ),
 }

@@ -2,7 +2,7 @@
 
 With at least as many files as workers, TensorFlow can shard by FILE: each worker opens only its
 own files, so that reading and parsing shrink with more workers. The parsing map leaves its
-`num_parallel_calls` to the tuner. The digits stand in for large data; they are written once.
+`num_parallel_calls` to autotune. The digits stand in for large data; they are written once.
 
     autotune tune examples/tfrecords.py:model_fn examples/tfrecords.py:dataset_fn
 """

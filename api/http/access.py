@@ -73,7 +73,7 @@ class Guard:
             return EVERYTHING
         if not secret:
             raise KeyMissing(
-                "This call needs an API key.", "Send it as `Authorization: Bearer autotune_...`."
+                "An API key is required.", "Send it as `Authorization: Bearer autotune_...`."
             )
         known = self._trusted.get(digest(secret))
         if known and self._clock() < known[1]:
@@ -124,7 +124,7 @@ def check_origin(connection: HTTPConnection, *, proven: bool = False) -> None:
     unsaid = proven and origin is None and site != "same-origin"
     if foreign or unsaid or site not in {"same-origin", "none"}:
         raise CrossOrigin(
-            "This call comes from a page of another site.", "Call from a page of this service."
+            "The request comes from a page of another site.", "Call it from a page of this service."
         )
 
 
@@ -175,7 +175,7 @@ class Access:
 _header = HTTPBearer(
     scheme_name="key",
     bearerFormat="autotune_...",
-    description="An API key, as `autotune keys create` prints it.",
+    description="An API key created with `autotune keys create`.",
     auto_error=False,
 )
 

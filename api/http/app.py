@@ -34,8 +34,8 @@ from autotune.api.settings import Settings
 from autotune.version import VERSION
 
 DESCRIPTION = (
-    "Ask for a tuning job of a registered workload, follow it, and fetch the best configuration "
-    "with its training program. Every error is answered with problem details (RFC 9457)."
+    "Create a tuning job for a registered workload, follow it, and fetch the best configuration "
+    "and its training program. Errors are problem details (RFC 9457)."
 )
 
 PARTS = (tunings, files, offered, operating, routes, entering, assets)

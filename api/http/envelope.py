@@ -96,7 +96,7 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
     metrics: Metrics = scope["app"].state.service.metrics
     metrics.count(method, route, status, seconds)
     say(
-        "A request was answered.",
+        "Request answered.",
         method=method if method.isalpha() else "?",
         route=route,
         status=status,

@@ -43,13 +43,13 @@ def _breakdown(
 GAIN = _interval(1.31, 1.42, 1.54)
 CERTIFICATE = Certificate(
     checks=(
-        passed("disjoint examples", "Its 2 replicas read 2,048 examples, none of them in common."),
-        passed("equal batches", "Every replica got 128 examples in each of 8 steps."),
+        passed("disjoint examples", "Its 2 replicas read 2,048 examples without overlap."),
+        passed("equal batch sizes", "Every replica got 128 examples in each of 8 steps."),
         passed("equal replicas", "All 2 replicas hold the same weights after 8 steps."),
         undecided(
-            "the course of one device",
-            "Whether it learns what one device learns cannot be seen in 8 steps: roundings or "
-            "random numbers of its own may change 40% of it.",
+            "same result as one device",
+            "Cannot tell within 8 steps whether it trains like one device: rounding or random "
+            "numbers may account for 40% of the change in weights.",
         ),
     ),
     seconds=6.3,

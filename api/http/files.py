@@ -92,7 +92,7 @@ _SCRIPT = text_answer(
 def config(
     job_id: JobId, query: Annotated[ConfigQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
-    """Get config.yaml, from which `autotune script` renders the program again."""
+    """Get config.yaml, for `autotune script` and `autotune verify`."""
     result = jobs.recommendation(job_id, key.owner)
     text = configuration_text(result.saved(), f".{query.format}")
     return _file(f"config.{query.format}", text, f"application/{query.format}")
@@ -107,7 +107,7 @@ def config(
 def script(
     job_id: JobId, query: Annotated[ScriptQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
-    """Get train.py, byte for byte the program that was timed; or what starts a gang of it."""
+    """Get train.py, exactly as timed, or a file that starts all its workers."""
     text = _program(jobs.recommendation(job_id, key.owner), query.part)
     return _file(query.part.file, text, query.part.media_type)
 
@@ -131,7 +131,9 @@ def report(
 def _program(result: Recommendation, part: Part) -> str:
     found = result.programs()[part.file]
     if found is None:
-        raise NotFound("This program needs no launcher.", "Run train.py by itself.")
+        raise NotFound(
+            "This program runs in one process and needs no launcher.", "Run train.py directly."
+        )
     return found
 
 

@@ -25,19 +25,19 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "autotune_http_requests",
-            "Requests that were answered.",
+            "Requests answered.",
             ("method", "route", "status"),
             registry=self._registry,
         )
         self._latency = Histogram(
             "autotune_http_request_seconds",
-            "Time until the answer was complete; of an event stream, how long it lasted.",
+            "Time to the complete response; for event streams, their duration.",
             ("method", "route"),
             buckets=BUCKETS,
             registry=self._registry,
         )
         self.streams = Gauge(
-            "autotune_http_event_streams", "Event streams that are open.", registry=self._registry
+            "autotune_http_event_streams", "Open event streams.", registry=self._registry
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -66,9 +66,9 @@ class _OfJobs(Collector):
         try:
             found = [self._states(), self._spent()]
         except DatabaseUnavailable:
-            say("The metrics lack the jobs.", logging.WARNING)
+            say("The metrics do not include jobs.", logging.WARNING)
             found = []
-        what = "Whether the database answers."
+        what = "Whether the database responds."
         yield GaugeMetricFamily("autotune_database_up", what, 1 if found else 0)
         yield from found
 

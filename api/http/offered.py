@@ -20,7 +20,7 @@ router = APIRouter(tags=["offers"])
     responses={200: json_answer(examples.WORKLOADS, "By name."), **documented(*CLOSED)},
 )
 async def workloads(here: Here, _: Reader) -> WorkloadsAnswer:
-    """List the workloads that the operator has registered, with their parameters."""
+    """List the registered workloads and their parameters."""
     found = sorted(here.offers.workloads.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
 
@@ -29,24 +29,24 @@ async def workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     "/v1/spaces",
     summary="List the search spaces",
     responses={
-        200: json_answer(examples.SPACES, "The ready-made ones."),
+        200: json_answer(examples.SPACES, "The built-in search spaces."),
         **documented(*CLOSED, "machine-unknown"),
     },
 )
 def spaces(here: Here, _: Reader) -> SpacesAnswer:
-    """List the ready-made search spaces, and which of them `auto` stands for here."""
+    """List the built-in search spaces, and which one `auto` uses on this machine."""
     offers = here.offers
     return SpacesAnswer(auto=offers.space().name, spaces=tuple(offers.spaces.values()))
 
 
 @router.get(
     "/v1/machine",
-    summary="Look at the machine",
+    summary="Get the machine",
     responses={
         200: json_answer(examples.MACHINE, "Its devices, memory and software."),
         **documented(*CLOSED, "machine-unknown"),
     },
 )
 def machine(here: Here, _: Reader) -> MachineAnswer:
-    """Tell what jobs are measured on."""
+    """Get the machine that jobs run on."""
     return MachineAnswer(devices=here.offers.devices, machine=here.offers.machine())

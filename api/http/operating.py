@@ -17,21 +17,21 @@ router = APIRouter(tags=["operating"])
 
 @router.get(
     "/healthz",
-    summary="Is the process alive?",
+    summary="Liveness",
     responses={200: json_answer({"status": "alive"}, "It is."), **documented()},
 )
 async def healthz() -> HealthAnswer:
-    """Answer, whatever the database does."""
+    """Check that the process is alive, whatever the state of the database."""
     return HealthAnswer(status="alive")
 
 
 @router.get(
     "/readyz",
-    summary="Can it take calls?",
+    summary="Readiness",
     responses={200: json_answer({"status": "ready"}, "It can."), **documented()},
 )
 def readyz(jobs: TheJobs) -> HealthAnswer:
-    """Tell whether the database answers and has the schema of this version."""
+    """Check that the database responds and has the schema of this version."""
     jobs.check()
     return HealthAnswer(status="ready")
 
@@ -41,10 +41,10 @@ def readyz(jobs: TheJobs) -> HealthAnswer:
     summary="Get the metrics",
     response_class=Response,
     responses={
-        200: text_answer({"text/plain": examples.METRICS}, "In Prometheus' text format."),
+        200: text_answer({"text/plain": examples.METRICS}, "In the Prometheus text format."),
         **documented(*CLOSED),
     },
 )
 def read_metrics(here: Here, _: Admin) -> Response:
-    """Get the counts and latencies of this process' calls, and the states of all jobs."""
+    """Get request counts and latencies of this process, and jobs by state."""
     return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)

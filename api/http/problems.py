@@ -33,39 +33,39 @@ class Kind(NamedTuple):
 
 KINDS: Mapping[str, Kind] = {
     # Of the service's core, by the `kind` of its errors.
-    "service-error": Kind(500, "The service failed"),
+    "service-error": Kind(500, "Internal error"),
     "not-found": Kind(404, "Not found"),
-    "invalid-tuning": Kind(422, "The request for a job is wrong"),
+    "invalid-tuning": Kind(422, "Invalid job request"),
     "unknown-workload": Kind(422, "Unknown workload"),
-    "invalid-parameter": Kind(422, "A parameter of the workload is wrong"),
-    "invalid-space": Kind(422, "The search space is wrong"),
+    "invalid-parameter": Kind(422, "Invalid workload parameter"),
+    "invalid-space": Kind(422, "Invalid search space"),
     "space-not-runnable": Kind(422, "The search space cannot run on this machine"),
-    "invalid-budget": Kind(422, "The budget is wrong"),
-    "invalid-constraints": Kind(422, "The constraints are wrong"),
-    "conflict": Kind(409, "The job's state does not allow this"),
-    "illegal-transition": Kind(409, "The job's state does not allow this"),
-    "idempotency-mismatch": Kind(422, "The idempotency key was used for another request"),
-    "no-recommendation": Kind(409, "There is no recommendation"),
-    "quota-exceeded": Kind(429, "The quota is used up", retry_after=60),
+    "invalid-budget": Kind(422, "Invalid budget"),
+    "invalid-constraints": Kind(422, "Invalid constraints"),
+    "conflict": Kind(409, "Conflict with the job's state"),
+    "illegal-transition": Kind(409, "Conflict with the job's state"),
+    "idempotency-mismatch": Kind(422, "Idempotency key reused with another request"),
+    "no-recommendation": Kind(409, "No recommendation"),
+    "quota-exceeded": Kind(429, "Quota exceeded", retry_after=60),
     "too-many-streams": Kind(429, "Too many event streams", retry_after=10),
-    "key-missing": Kind(401, "An API key is needed"),
-    "key-refused": Kind(401, "The API key is not valid"),
-    "scope-missing": Kind(403, "The API key may not do this"),
-    "cross-origin": Kind(403, "The call comes from another site"),
+    "key-missing": Kind(401, "API key required"),
+    "key-refused": Kind(401, "Invalid API key"),
+    "scope-missing": Kind(403, "Missing scope"),
+    "cross-origin": Kind(403, "Cross-origin request refused"),
     "superseded": Kind(409, "The attempt was superseded"),
-    "machine-unknown": Kind(503, "The machine is not known", retry_after=10),
-    "database-unavailable": Kind(503, "The database does not answer", retry_after=5),
-    "disk-full": Kind(503, "The disk is full", retry_after=60),
+    "machine-unknown": Kind(503, "Machine unknown", retry_after=10),
+    "database-unavailable": Kind(503, "Database unavailable", retry_after=5),
+    "disk-full": Kind(503, "Disk full", retry_after=60),
     # Of HTTP itself.
-    "bad-request": Kind(400, "The request is wrong"),
-    "malformed-body": Kind(400, "The body is malformed"),
-    "no-such-route": Kind(404, "There is no such address"),
-    "method-not-allowed": Kind(405, "The method is not allowed"),
-    "body-too-large": Kind(413, "The body is too large"),
-    "unsupported-media-type": Kind(415, "The media type is not supported"),
-    "invalid-request": Kind(422, "The request does not fit the schema"),
-    "http-error": Kind(400, "The request was refused"),
-    "internal-error": Kind(500, "The service failed"),
+    "bad-request": Kind(400, "Bad request"),
+    "malformed-body": Kind(400, "Malformed body"),
+    "no-such-route": Kind(404, "No such route"),
+    "method-not-allowed": Kind(405, "Method not allowed"),
+    "body-too-large": Kind(413, "Body too large"),
+    "unsupported-media-type": Kind(415, "Unsupported media type"),
+    "invalid-request": Kind(422, "Invalid request"),
+    "http-error": Kind(400, "Request refused"),
+    "internal-error": Kind(500, "Internal error"),
 }
 """The table: every kind of error, with its status."""
 _OF_STATUS: Mapping[int, str] = {
@@ -173,10 +173,10 @@ CLOSED = ("key-missing", "key-refused", "scope-missing")
 CHANGING = (*CLOSED, "cross-origin")
 """What every route that changes something may answer with."""
 _DETAILS: Mapping[str, str] = {
-    "not-found": "There is no such job.",
+    "not-found": "Job not found.",
     "no-recommendation": "The job is running.",
     "illegal-transition": "A job that is done cannot become cancelling.",
-    "key-refused": "The API key is not valid.",
+    "key-refused": "Invalid API key.",
 }
 """Sentences for examples where the title is not one."""
 
@@ -190,18 +190,18 @@ def _problem_of(error: Exception) -> Problem:
         case HTTPException():
             return _framework(error)
         case OSError(errno=errno.ENOSPC):
-            return problem(DiskFull.kind, "The disk is full.", "Tell the operator.")
+            return problem(DiskFull.kind, "The disk is full.", "Contact the operator.")
     return problem(
         "internal-error",
-        "The service failed with an error of its own.",
-        "Try again; if it stays so, tell the operator the time of this call.",
+        "The service failed with an internal error.",
+        "Try again; if it recurs, tell the operator the time of this request.",
     )
 
 
 def _unfit(error: RequestValidationError) -> Problem:
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
-        return problem("malformed-body", "The body is not valid JSON.", "Mend it and try again.")
+        return problem("malformed-body", "The body is not valid JSON.", "Fix it and try again.")
     mistakes = [
         Mistake(location=_place(each["loc"]), message=_printable(each["msg"]))
         for each in found[:MOST_MISTAKES]
@@ -210,7 +210,7 @@ def _unfit(error: RequestValidationError) -> Problem:
     return problem(
         "invalid-request",
         f"{first.location}: {first.message}.",
-        "Look at the schema of this call in /openapi.json.",
+        "See the schema of this request in /openapi.json.",
         errors=mistakes,
     )
 
@@ -226,18 +226,18 @@ def _framework(error: HTTPException) -> Problem:
 
 _SENTENCES: Mapping[str, tuple[str, str]] = {
     "bad-request": (
-        "The request is malformed, or names a host that is not served here.",
-        "Call the service by a name that the operator has listed in web.hosts.",
+        "The request is malformed, or its Host header is not allowed.",
+        "Use a host name that the operator has listed in web.hosts.",
     ),
     "malformed-body": ("The body cannot be read.", "Send JSON in UTF-8."),
-    "no-such-route": ("There is nothing at this address.", "Look at /openapi.json."),
+    "no-such-route": ("There is no route at this URL.", "See /openapi.json."),
     "method-not-allowed": (
-        "This address does not take this method.",
-        "The header Allow lists those that it takes.",
+        "This route does not support this method.",
+        "The Allow header lists those it supports.",
     ),
-    "body-too-large": ("The body is larger than this service accepts.", "Send less."),
+    "body-too-large": ("The body is larger than this service accepts.", "Send a smaller body."),
     "unsupported-media-type": (
-        "The body is not declared as JSON.",
+        "The body must be JSON.",
         "Send it with Content-Type: application/json.",
     ),
 }

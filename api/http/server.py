@@ -85,8 +85,8 @@ class _Server(uvicorn.Server):
 def _check_loopback(host: str) -> None:
     if not is_loopback(host):
         raise SettingsError(
-            "A service without keys may only listen on loopback.",
-            "Leave out --no-keys, or take --host 127.0.0.1.",
+            "--no-keys is only allowed with a loopback host.",
+            "Remove --no-keys, or use --host 127.0.0.1.",
         )
 
 
@@ -106,7 +106,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as exc:
         why = getattr(exc, "strerror", None) or str(exc)
         raise SettingsError(
-            f"Nobody can listen on {host}:{port}: {why}.", "Take another --host or --port."
+            f"Cannot listen on {host}:{port}: {why}.", "Choose another --host or --port."
         ) from exc
     return listener
 
@@ -116,15 +116,15 @@ def _opened(settings: Settings, *, keys: bool) -> Service:
         return open_service(settings, keys=keys)
     except OSError as exc:
         raise SettingsError(
-            f"The data folder {settings.data.absolute()} cannot be made: {exc.strerror}.",
-            "Name another one in the settings, as `data`.",
+            f"The data folder {settings.data.absolute()} cannot be created: {exc.strerror}.",
+            "Set another `data` folder in the settings.",
         ) from exc
 
 
 def _announce(listener: socket.socket, service: Service, tell: Tell) -> None:
     host, port = listener.getsockname()[:2]
-    tell(f"autotune listens on http://{in_address(host)}:{port}")
+    tell(f"autotune is listening on http://{in_address(host)}:{port}")
     # Made no sooner: it would be lost if the service could not start.
     first = service.keyholders and service.keyholders.first()
     if first:
-        tell(f"First key, shown this once, good for everything: {first.secret}")
+        tell(f"First API key (all scopes), shown only once: {first.secret}")

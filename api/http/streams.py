@@ -71,7 +71,7 @@ class Feed:
         except Exception as exc:  # noqa: BLE001 - followers must not wait for nothing
             self.broken = True
             kind = type(exc).__name__
-            say("A job cannot be followed.", logging.ERROR, job=self._job_id, error=kind)
+            say("A job's events cannot be streamed.", logging.ERROR, job=self._job_id, error=kind)
             self._end()
 
     async def _follow(self) -> None:
@@ -130,7 +130,7 @@ class Admission:
         except KeyRefused:
             return False
         except ServiceError:
-            say("A follower's key cannot be looked up.", logging.WARNING)
+            say("The API key of an event stream cannot be checked.", logging.WARNING)
         return True
 
 
@@ -200,12 +200,12 @@ class Streams:
         total, own = self._open.total(), self._open[key_id]
         if total >= self._web.streams:
             raise TooManyStreams(
-                f"This service has {counted(total, 'event stream')} open, and takes no more.",
+                f"This service has {counted(total, 'event stream')} open, the maximum.",
                 "Try again later.",
             )
         if own >= self._web.streams_per_key:
             raise TooManyStreams(
-                f"This key has {counted(own, 'event stream')} open, and may have no more.",
+                f"This key has {counted(own, 'event stream')} open, the maximum.",
                 "Close one and try again.",
             )
 

@@ -91,7 +91,7 @@ async def stream_of(
             alias="Last-Event-ID",
             ge=0,
             lt=2**31,
-            description="The id of the last event that was seen; the stream goes on after it.",
+            description="Id of the last event received; the stream resumes after it.",
         ),
     ] = 0,
 ) -> AsyncIterator[Stream | None]:
@@ -111,9 +111,9 @@ async def stream_of(
 @router.post(
     "/v1/tunings",
     status_code=202,
-    summary="Ask for a tuning job",
+    summary="Create a tuning job",
     responses={
-        202: json_answer(examples.TUNING, "The job is kept, whatever crashes from now on.")
+        202: json_answer(examples.TUNING, "The job is stored durably.")
         | {"headers": {"Location": {"schema": {"type": "string"}}}},
         **documented(*_FOR_SUBMIT),
     },
@@ -128,11 +128,11 @@ def submit(
         str | None,
         Header(
             pattern="^[!-~]{1,200}$",
-            description="The same key with the same request makes no second job, for a week.",
+            description="Repeating a request with its key within a week creates no second job.",
         ),
     ] = None,
 ) -> TuningAnswer:
-    """Take in a job. It runs when its turn comes; one at a time is measured on the devices."""
+    """Queue a job. Jobs run one at a time on the devices."""
     job = jobs.submit(asked, key.id, idempotency_key)
     response.headers["Location"] = address(job.id)
     return TuningAnswer.of(job)
@@ -143,24 +143,24 @@ def submit(
     summary="List jobs",
     response_model=TuningsAnswer,
     responses={
-        200: json_answer(examples.TUNINGS, "Some jobs, newest first."),
+        200: json_answer(examples.TUNINGS, "Jobs, newest first."),
         **documented(*FOR_ONE),
     },
 )
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
-    """List your jobs, newest first; with the scope admin, everybody's."""
+    """List your jobs, newest first; with the scope admin, all jobs."""
     page = partial(jobs.page, key.owner, states=query.state, before=query.before, limit=query.limit)
     return await swiftly(lambda: TuningsAnswer.of(page()))
 
 
 @router.get(
     "/v1/tunings/{job_id}",
-    summary="Look at a job",
+    summary="Get a job",
     response_model=TuningAnswer,
     responses={200: json_answer(examples.DONE, "The job."), **documented(*FOR_ONE)},
 )
 async def one(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Tell a job's state, its progress, and its verdict so far."""
+    """Get a job's state, progress and verdict."""
     return await swiftly(lambda: TuningAnswer.of(jobs.get(job_id, key.owner)))
 
 
@@ -183,13 +183,13 @@ async def trials(
     summary="Follow a job",
     response_class=Response,  # The other class would make this function a generator.
     responses={
-        200: event_stream("The events, as they come."),
-        204: {"description": "The job has ended, and its last event was seen."},
+        200: event_stream("The events as they happen."),
+        204: {"description": "The job has ended and there are no further events."},
         **documented(*FOR_ONE, "too-many-streams"),
     },
 )
 async def events(stream: Annotated[Stream | None, Depends(stream_of)]) -> Response:
-    """Follow a job by server-sent events; the stream ends after the event `ended`."""
+    """Stream a job's server-sent events; the stream ends after the event `ended`."""
     if stream is None:
         # A browser would otherwise come again and again.
         return Response(status_code=204)
@@ -203,7 +203,7 @@ async def events(stream: Annotated[Stream | None, Depends(stream_of)]) -> Respon
     summary="Get the recommendation of a job",
     response_model=RecommendationAnswer,
     responses={
-        200: json_answer(examples.RECOMMENDATION, "All in one."),
+        200: json_answer(examples.RECOMMENDATION, "The whole recommendation."),
         **documented(*FOR_ONE, "no-recommendation"),
     },
 )
@@ -219,10 +219,10 @@ async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     status_code=202,
     summary="Cancel a job",
     responses={
-        202: json_answer(examples.CANCELLED, "Nothing of it is left within ten seconds."),
+        202: json_answer(examples.CANCELLED, "Its processes end within 10 s."),
         **documented(*FOR_ONE, "cross-origin", "illegal-transition", "body-too-large"),
     },
 )
 def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> TuningAnswer:
-    """Cancel a job; one that was cancelled before stays as it is."""
+    """Cancel a job; cancelling it again has no effect."""
     return TuningAnswer.of(jobs.cancel(job_id, key.owner))

@@ -73,10 +73,10 @@ def _translated() -> Iterator[None]:
         raise
     except (DBAPIError, TimeoutError) as exc:
         if _is_full(exc):
-            raise DiskFull("The database has no room left.", "Tell the operator.") from exc
+            raise DiskFull("The database has no space left.", "Contact the operator.") from exc
         # The text may hold the address or the statement: it goes to the log, through the cause.
         raise DatabaseUnavailable(
-            "The database does not answer.", "Try again; if it stays so, look at its log."
+            "The database is unavailable.", "Try again; if it recurs, check its log."
         ) from exc
 
 
@@ -100,8 +100,8 @@ def _engine(url: str) -> Engine:
 
 def _unusable() -> SettingsError:
     return SettingsError(
-        "The database's address is neither SQLite's nor PostgreSQL's.",
-        "Write sqlite:///path/to/file or postgresql://user@host/name.",
+        "The database URL must be SQLite or PostgreSQL.",
+        "Use sqlite:///path/to/file or postgresql://user@host/name.",
     )
 
 

@@ -69,7 +69,7 @@ def revoke_key(database: Database, key_id: str) -> None:
     mine = (keys.c.id == key_id, keys.c.revoked_at.is_(None))
     with database.writing() as connection:
         if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
-            raise NotFound("There is no such key.", "Check its id.")
+            raise NotFound("API key not found.", "Check the id.")
 
 
 def _valid_key(*conditions: ColumnElement[bool]) -> Select[Any]:

@@ -94,8 +94,8 @@ def _claim_key(
     earlier = connection.execute(query).one()
     if earlier.fingerprint != repeatable.fingerprint:
         raise IdempotencyMismatch(
-            "This idempotency key came with another request before.",
-            "Take a new key for a new request.",
+            "This idempotency key was already used with another request.",
+            "Use a new key for a new request.",
         )
     found: str = earlier.job_id
     return found
@@ -105,16 +105,16 @@ def _check(connection: Connection, owner: str, limits: Limits, wanted: float) ->
     queued = select(func.count()).where(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
     if connection.execute(queued).scalar_one() >= limits.queued:
         raise QuotaExceeded(
-            f"This key may have {counted(limits.queued, 'job')} waiting, and no more.",
-            "Wait until one has begun, or cancel one.",
+            f"This API key may have at most {counted(limits.queued, 'job')} queued.",
+            "Wait until one has started, or cancel one.",
         )
     if connection.execute(_device_seconds(owner, limits)).scalar_one() + wanted > (
         limits.device_seconds
     ):
         raise QuotaExceeded(
-            f"This key may use the devices for {limits.device_seconds:.0f} s within "
-            f"{limits.window_seconds:.0f} s, and this job would pass that.",
-            "Ask for a smaller budget, or later.",
+            f"This API key may use the devices for {limits.device_seconds:.0f} s within "
+            f"{limits.window_seconds:.0f} s; this job would exceed that.",
+            "Use a smaller budget, or try later.",
         )
 
 

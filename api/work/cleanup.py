@@ -25,7 +25,7 @@ def sweep(database: Database, host: str) -> bool:
         else:
             clean = False
             say(
-                "Processes of an earlier attempt cannot be ended.",
+                "Processes of an earlier attempt cannot be killed.",
                 logging.ERROR,
                 job=each.job_id,
                 attempt=each.attempt,

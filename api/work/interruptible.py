@@ -24,7 +24,7 @@ from autotune.workload import Workload, WorkloadFacts
 
 _ASIDE = RunResult(
     outcome=Outcome.CRASHED,
-    reason="It is set aside, because the whole search died twice while it ran.",
+    reason="Not run again: the search process died twice while running it.",
 )
 
 

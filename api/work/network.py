@@ -31,7 +31,7 @@ def enter(wanted: str) -> Network:
     What it starts from now on shares it. The process must have one thread.
     """
     if wanted == Isolation.OFF:
-        return Network(own=False, why="as the operator wants it")
+        return Network(own=False, why="as configured by the operator")
     refused = refusal()
     if refused is None:
         _separate()
@@ -47,7 +47,7 @@ def check() -> None:
     refused = refusal()
     if refused is not None:
         raise SettingsError(
-            f"The system gives a search no network of its own: {refused}.",
+            f"The system does not allow a separate network namespace: {refused}.",
             'Allow user namespaces to the service\'s user, or set isolation = "auto" and close '
             "the machine's ports.",
         )

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from autotune.api.work.messages import GaveUp, Stuck
 from autotune.errors import AutotuneError, EngineError, OutputError
 
-UNUSABLE = "The service's disk or database could not be used; tell the operator."
-NO_ENGINE = "The service's engine could not run the search; tell the operator."
+UNUSABLE = "The service's disk or database is unavailable; contact the operator."
+NO_ENGINE = "The service's engine could not run the search; contact the operator."
 LONGEST_DETAIL = 2000
 _OF_THE_DISK = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO}

@@ -97,7 +97,7 @@ class Worker:
         try:
             return self.run_one()
         except DatabaseUnavailable as exc:
-            say("The database does not answer.", logging.WARNING, error=_root(exc))
+            say("The database is unavailable.", logging.WARNING, error=_root(exc))
             return False
 
     def run_one(self) -> bool:
@@ -112,10 +112,10 @@ class Worker:
             return False
         reach(FailPoint.CLAIMED)
         job, attempt = claimed.job.id, claimed.grip.attempt
-        say("A job was claimed.", job=job, attempt=attempt)
+        say("Job claimed.", job=job, attempt=attempt)
         try:
             state = self._attempt(claimed)
-            say("The attempt is over.", job=job, attempt=attempt, state=state)
+            say("Attempt ended.", job=job, attempt=attempt, state=state)
         except Superseded:
             say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
         return True
@@ -140,7 +140,7 @@ class Worker:
         if claimed.job.state is State.CANCELLING:
             return Outcome(state=State.CANCELLED)
         if claimed.deaths >= self._settings.deaths:
-            return _failed(f"Its search or its worker died {counted(claimed.deaths, 'time')}.")
+            return _failed(f"Its search or worker crashed {counted(claimed.deaths, 'time')}.")
         return None
 
     def _tune(self, lease: Lease, claimed: Claimed, what: Order) -> State:
@@ -198,7 +198,7 @@ class Worker:
         finally:
             while not tuner.end():
                 # The devices are not free, so the lease is kept.
-                say("A process cannot be ended.", logging.ERROR, job=claimed.job.id)
+                say("A process cannot be killed.", logging.ERROR, job=claimed.job.id)
                 lease.insist(lease.renew)
             tuner.close()
 
@@ -216,7 +216,7 @@ class Worker:
             reason = f"The search's process {_death(code)}."
             return self._let_go(lease, claimed, leases.DIED, reason)
         if cause is Cause.STOPPED:
-            reason = "The worker was asked to stop."
+            reason = "The worker was shut down."
             return self._let_go(lease, claimed, attempts.RELEASED, reason)
         _log_detail(claimed, answer)
         return self._finish(lease, claimed, _outcome(cause, answer))
@@ -279,7 +279,7 @@ def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
             return _failed(reason)
     if cause is Cause.CANCELLED:
         return Outcome(state=State.CANCELLED)
-    return _failed("The search did not end within its budget, and was ended.")
+    return _failed("The search exceeded its budget and was stopped.")
 
 
 def _failed(reason: str) -> Outcome:
@@ -289,7 +289,7 @@ def _failed(reason: str) -> Outcome:
 def _death(code: int | None) -> str:
     if code is None:
         return "was ended"
-    return f"was ended by signal {-code}" if code < 0 else f"left with exit code {code}"
+    return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 if __name__ == "__main__":

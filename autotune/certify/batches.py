@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from autotune.certificate import Check, failed, passed, undecided
 from autotune.run.observation import Reader
 
-SIZES = "equal batches"
-ELEMENTS = "equal elements"
+SIZES = "equal batch sizes"
+ELEMENTS = "equal element specs"
 
 
 def check_sizes(readers: Sequence[Reader], batch: int) -> Check:
@@ -19,7 +19,7 @@ def check_sizes(readers: Sequence[Reader], batch: int) -> Check:
         batch: The size that was asked for.
     """
     if not all(reader.sizes for reader in readers):
-        return undecided(SIZES, "The size of ragged or sparse batches was not looked at.")
+        return undecided(SIZES, "The size of ragged or sparse batches was not checked.")
     for number, reader in enumerate(readers):
         for step, size in enumerate(reader.sizes):
             if size != batch:
@@ -39,12 +39,12 @@ def check_elements(readers: Sequence[Reader]) -> Check:
         if steady and reader.elements != first:
             return failed(
                 ELEMENTS,
-                f"Replica {number} got {reader.elements[0]} where replica 0 got {first[0]}: the "
+                f"Replica {number} got {reader.elements[0]}, replica 0 got {first[0]}: the "
                 "preprocessing differs.",
             )
-    return passed(ELEMENTS, "All replicas got the same structure, types and shapes.")
+    return passed(ELEMENTS, "All replicas got the same structure, dtypes and shapes.")
 
 
 def _of(number: int, step: int, size: int, batch: int) -> str:
     got = f"a batch of {size}" if size else "an empty batch"
-    return f"Replica {number} got {got} in step {step + 1}, where {batch} examples were due."
+    return f"Replica {number} got {got} in step {step + 1} instead of {batch} examples."

@@ -16,7 +16,7 @@ from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
 from autotune.strategies import strategy
 
-RUN = "a run of its own"
+RUN = "certification run"
 _EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
 """Relative size of a rounding in the types in which gradients are computed, if not in float32."""
 
@@ -35,7 +35,7 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
     run = candidate_run(candidate, folder / "candidate")
     seen = engine.observe(run)
     if seen.failure is not None:
-        check = failed(RUN, f"It could not be certified: {seen.failure}")
+        check = failed(RUN, f"The certification run failed: {seen.failure}")
         return Certificate(checks=(check,), seconds=seen.seconds)
     count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
     alone = engine.observe(reference_run(candidate, run, folder / "reference", count=count))
@@ -80,7 +80,7 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
 
 def _course(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if alone.failure is not None:
-        text = f"One device could not take the same steps to compare with: {alone.failure}"
+        text = f"The single-device run for comparison failed: {alone.failure}"
         return undecided(course.NAME, text)
     configuration = candidate.configuration
     taken = Steps(
@@ -97,6 +97,6 @@ def _readers(seen: Observation) -> Sequence[Reader]:
 
 
 _ASYNCHRONOUS = (
-    "{title} applies each worker's gradients by themselves, so its copies are never equal and it "
-    "does not follow one device; nothing of that can be certified."
+    "{title} applies each worker's gradients separately, so it does not train like one device; "
+    "this cannot be certified."
 )

@@ -8,10 +8,10 @@ from autotune.certificate import Check, failed, passed
 from autotune.certify.distances import distance, norm
 from autotune.run.observation import Copy, Numbers, Variable, Witness
 
-START = "equal start"
-RANDOM = "own random numbers"
+START = "equal initial weights"
+RANDOM = "independent random numbers"
 EQUAL = "equal replicas"
-PLACES = "variables everywhere"
+PLACES = "variables on all replicas"
 PROCESSORS = 8.0
 """Roundings, in a step, by which machines of different kinds may differ: they add up in another
 order. Copies on machines of one kind are equal to the last bit."""
@@ -23,8 +23,8 @@ def check_start(witnesses: Sequence[Witness]) -> Check:
     copies = [copy.start for copy in _copies(witnesses)]
     for index, variable in enumerate(variables):
         if variable.kind != "random" and not _equal(variable, _column(copies, index), 0):
-            return failed(START, f"Its replicas start from different weights in {variable.name}.")
-    return passed(START, f"All {len(copies)} replicas start from the same weights.")
+            return failed(START, f"Its replicas start with different values of {variable.name}.")
+    return passed(START, f"All {len(copies)} replicas start with the same weights.")
 
 
 def check_random(witnesses: Sequence[Witness]) -> Check:
@@ -37,8 +37,8 @@ def check_random(witnesses: Sequence[Witness]) -> Check:
                 text = f"Its replicas draw the same random numbers from {variable.name}."
                 return failed(RANDOM, text)
     if not found:
-        return passed(RANDOM, "None of its layers draws random numbers.")
-    return passed(RANDOM, "Every replica draws random numbers of its own.")
+        return passed(RANDOM, "No layer uses random numbers.")
+    return passed(RANDOM, "Every replica draws different random numbers.")
 
 
 def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
@@ -63,19 +63,19 @@ def check_places(witnesses: Sequence[Witness]) -> Check:
             if variable.copies < most or variable.mirrored is not mirrored:
                 return failed(
                     PLACES,
-                    f"{variable.name} sits on one device only: it was made outside the "
-                    "strategy's scope.",
+                    f"{variable.name} is on one device only: it was created outside "
+                    "strategy.scope().",
                 )
-    return passed(PLACES, "Every variable is where the strategy wants it.")
+    return passed(PLACES, "Every variable has a copy on each replica that needs one.")
 
 
 def _drift(variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int) -> str:
     apart = max(distance(column[0], each) for each in column)
     moved = distance(column[0], begun) if begun else norm(column[0])
-    share = f"by {apart / moved:.0%} of the way that it went" if moved else "and should not"
+    share = f"by {apart / moved:.0%} of its change" if moved else "although it never changed"
     return (
-        f"Its replicas drift apart: after {steps} steps {variable.name} differs {share}, so "
-        "gradients or updates are not added up over the replicas."
+        f"Its replicas diverge: after {steps} steps {variable.name} differs {share}, so gradients "
+        "or updates are not reduced across replicas."
     )
 
 

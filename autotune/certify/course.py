@@ -16,7 +16,7 @@ from autotune.certificate import Check, failed, passed, undecided
 from autotune.certify.distances import distance, norm, together
 from autotune.run.observation import Numbers, Variable, Witness
 
-NAME = "the course of one device"
+NAME = "same result as one device"
 SAFETY = 32.0
 """Times what other roundings have changed. Two runs are a small sample of that, and a sketch of it
 is right within a fifth; mistakes are larger than roundings by four orders of magnitude."""
@@ -87,7 +87,7 @@ def check_course(witness: Witness, references: Sequence[Witness], taken: Steps) 
     parts = deviations(witness, references, taken)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
-        return undecided(NAME, f"After {steps} steps the weights are no numbers any more.")
+        return undecided(NAME, f"After {steps} steps the weights are not finite.")
     wrong = [each for each, _ in [(whole, ""), *parts] if each.plain_mistake]
     if wrong:
         return failed(NAME, _astray(wrong[0], taken))
@@ -152,45 +152,46 @@ def _sum(parts: Sequence[Deviation]) -> Deviation:
 def _unlike(witness: Witness, references: Sequence[Witness]) -> str:
     """Return why the runs cannot be compared, or nothing."""
     if not references:
-        return "One device could not be given the same batches, because they are ragged or sparse."
+        return "Ragged or sparse batches cannot be replayed on one device for comparison."
     kinds = [v.kind for v in witness.variables]
     if any([v.kind for v in each.variables] != kinds for each in references):
-        return "The model has other variables on one device, so that nothing can be compared."
+        return "The model has different variables on one device, so weights cannot be compared."
     if any(len(each.losses) != len(witness.losses) for each in references):
-        return "A callback ended the training at another step than on one device."
+        return "A callback stopped training at a different step than on one device."
     return ""
 
 
 def _astray(part: Deviation, taken: Steps) -> str:
     explained = _tiny(part.tolerance / part.moved)
     return (
-        f"After {taken.count} steps {part.name} is {part.share:.0%} of its way off from where one "
-        f"device comes with the same batches, and roundings explain {explained}: its "
+        f"After {taken.count} steps on the same batches, {part.name} differs from single-device "
+        f"training by {part.share:.0%} of its change; rounding explains {explained}. Its "
         f"{taken.replicas} replicas do not average loss or gradients over the global batch."
     )
 
 
 def _cannot_see(part: Deviation, steps: int) -> str:
     if not part.moved:
-        return f"Within {steps} steps no weight moved, so that nothing can be compared."
+        return f"No weight changed within {steps} steps, so training cannot be compared."
     return (
-        f"Whether it learns what one device learns cannot be seen in {steps} steps: roundings or "
-        f"random numbers of its own may change {part.tolerance / part.moved:.0%} of it."
+        f"Cannot tell within {steps} steps whether it trains like one device: rounding or random "
+        f"numbers may account for {part.tolerance / part.moved:.0%} of the change in weights."
     )
 
 
 def _a_little(part: Deviation, steps: int) -> str:
     return (
-        f"After {steps} steps its weights are {_tiny(part.share)} of their way off from where one "
-        f"device comes, and roundings explain only {_tiny(part.tolerance / part.moved)}: masks, "
-        "sample weights or normalization may be averaged per replica."
+        f"After {steps} steps its weights differ from single-device training by "
+        f"{_tiny(part.share)} of their change; rounding explains only "
+        f"{_tiny(part.tolerance / part.moved)}. Masks, sample weights or normalization may be "
+        "averaged per replica."
     )
 
 
 def _equal(part: Deviation, steps: int) -> str:
     return (
-        f"After {steps} steps its weights are where one device brings them with the same batches, "
-        f"up to {_tiny(part.share)} of their way (roundings explain "
+        f"After {steps} steps on the same batches its weights match single-device training to "
+        f"within {_tiny(part.share)} of their change (rounding explains "
         f"{_tiny(part.tolerance / part.moved)})."
     )
 
@@ -202,7 +203,9 @@ def _logged(witness: Witness, references: Sequence[Witness]) -> str:
         return ""
     ratio = mine / theirs
     return (
-        "" if abs(ratio - 1) < FIGURE else f" The loss that it logs is {ratio:.2f} times as high."
+        ""
+        if abs(ratio - 1) < FIGURE
+        else f" The loss it logs is {ratio:.2f} times that of one device."
     )
 
 
@@ -210,10 +213,10 @@ def _aside(witness: Witness) -> str:
     if not any("BatchNormalization" in kind for kind in witness.silenced):
         return ""
     return (
-        " BatchNormalization was set aside: each replica normalizes by its own part of the batch, "
-        "which one device does not; synchronized=True would change that."
+        " BatchNormalization was left out of the comparison: each replica normalizes by its own "
+        "part of the batch; synchronized=True would change that."
     )
 
 
 def _tiny(share: float) -> str:
-    return f"{share:.2g}" if share < 0.001 else f"{share:.1%}"
+    return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"

@@ -43,11 +43,11 @@ def check_examples(
     """
     counts = _counts(readers)
     if counts is None:
-        return undecided(NAME, "Ragged or sparse examples cannot be told apart here.")
+        return undecided(NAME, "Ragged or sparse examples cannot be compared.")
     total = sum(each.total() for each in counts)
     if not _shared(counts):
         if repeatable or _is_stable(counts, whole):
-            text = f"Its {len(counts)} {who} read {total:,} examples, none of them in common."
+            text = f"Its {len(counts)} {who} read {total:,} examples without overlap."
             return passed(NAME, text)
         return undecided(NAME, _CHANGING.format(who=who))
     return _judge_shared(counts, whole, who)
@@ -63,11 +63,14 @@ def _judge_shared(counts: Sequence[Counter[str]], whole: Whole | None, who: str)
     if twice > FEW * total:
         return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
     if twice:
-        text = f"Its {who} read {twice:,} of {total:,} examples in common, too few to be sure."
+        text = (
+            f"Its {who} have {twice:,} of the {total:,} examples they read in common, too few to "
+            "be sure."
+        )
         return undecided(NAME, text)
     text = (
-        f"Its {len(counts)} {who} read {total:,} examples, and none more often than it stands "
-        "in the dataset."
+        f"Its {len(counts)} {who} read {total:,} examples, none more often than it occurs in the "
+        "dataset."
     )
     return passed(NAME, text)
 
@@ -95,8 +98,8 @@ def _guess(counts: Sequence[Counter[str]], who: str) -> Check:
     if twice >= MANY * total / len(counts) and repeats <= FEW * total:
         return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
     text = (
-        f"Its {who} read {twice:,} of {total:,} examples in common, which may be duplicates: the "
-        "dataset is too large to be counted."
+        f"Its {who} have {twice:,} of the {total:,} examples they read in common; these may be "
+        "duplicates in the dataset, which is too large to count."
     )
     return undecided(NAME, text)
 
@@ -122,10 +125,9 @@ def _counts(readers: Sequence[Reader]) -> list[Counter[str]] | None:
 
 
 _ROUND = (
-    "Whether its {who} read the same examples cannot be seen, because together they read more than "
-    "there are."
+    "Cannot tell whether its {who} read the same examples: together they read more than one epoch."
 )
 _CHANGING = (
-    "Whether its {who} read the same examples cannot be seen, because the dataset gives others in "
-    "every pass, by augmentation perhaps."
+    "Cannot tell whether its {who} read the same examples: the dataset differs in every pass, "
+    "for example by augmentation."
 )

@@ -36,7 +36,7 @@ class CodeCheck:
         from autotune.lint.choice import choose
 
         if self.as_json and self.as_sarif:
-            raise UsageError("--json and --sarif exclude each other.", "Give one of them.")
+            raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")
         report = check_paths(self.paths, choose(names(self.select), names(self.ignore)))
         self._print(report)
         for each in report.troubles:

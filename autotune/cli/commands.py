@@ -23,8 +23,12 @@ from autotune.cli.verify import EXIT_CODES as VERIFY_CODES
 from autotune.cli.verify import verify
 
 EXIT_CODES = (
-    "Exit codes: 0 a recommendation was made, 2 the call was wrong, 3 nothing could be measured, "
-    "130 interrupted (what was found is saved)."
+    "Exit codes: 0 success, 1 findings (doctor), refuted (verify) or internal error, 2 usage "
+    "error, 3 nothing could be measured, 130 interrupted."
+)
+TUNE_CODES = (
+    "Exit codes: 0 a recommendation was made, 2 usage error, 3 nothing could be measured, "
+    "130 interrupted (results so far are saved)."
 )
 
 app = typer.Typer(
@@ -35,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=DescribedCommand, epilog=EXIT_CODES)(guarded(tune))
+app.command(cls=DescribedCommand, epilog=TUNE_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 for command in (script, report, spaces, machine):

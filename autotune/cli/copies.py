@@ -29,8 +29,8 @@ class Copies:
         """
         if self.config and self.config.suffix not in FORMATS:
             raise OutputError(
-                f"--config {self.config} has no suffix that names a format.",
-                f"End it in {', '.join(FORMATS)}.",
+                f"--config {self.config} has no known file extension.",
+                f"Use {', '.join(FORMATS)}.",
             )
         for path in (self.config, self.script):
             if path:
@@ -51,7 +51,7 @@ class Copies:
 def _check_writable(path: Path) -> None:
     folder = path.parent
     if not folder.is_dir():
-        raise OutputError(f"There is no folder {folder} for {path.name}.", "Make it first.")
+        raise OutputError(f"Folder {folder} does not exist.", "Create it first.")
     target = path if path.exists() else folder
     if path.is_dir() or not os.access(target, os.W_OK):
-        raise OutputError(f"{path} cannot be written.", "Choose another place.")
+        raise OutputError(f"{path} cannot be written.", "Choose another path.")

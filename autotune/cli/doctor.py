@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from autotune.workload import Workload
 
 EXIT_CODES = (
-    "Exit codes: 0 it was measured, or nothing was found in the code, 1 something was found, "
-    "2 the call was wrong or a file cannot be read, 3 nothing could be measured, 130 interrupted."
+    "Exit codes: 0 machine measured, or no findings in the code, 1 findings, 2 usage error or "
+    "unreadable file, 3 nothing could be measured, 130 interrupted."
 )
 NAME = "autotune doctor"
-_CODE = "Check of code"
+_CODE = "Code check"
 _OF_THE_CODE = ("sarif", "select", "ignore")
 _OF_THE_MACHINE = ("model", "dataset", "model_arg", "data_arg", "seconds", "seed")
 
@@ -35,60 +35,70 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         list[Path] | None,
         typer.Argument(
             metavar="FILE|FOLDER",
-            help="Code to check for mistakes of distributed TensorFlow, instead of the machine.",
+            help="Code to check for distributed TensorFlow mistakes; default: check the machine.",
             show_default=False,
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="FACTORY", help="Model to train, instead of a small built-in one."),
+        typer.Option(
+            metavar="FACTORY",
+            help="Function that returns the model to train; default: a small built-in one.",
+        ),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(metavar="FACTORY", help="Dataset to train it on.")
+        str | None,
+        typer.Option(metavar="FACTORY", help="Function that returns the dataset to train on."),
     ] = None,
     model_arg: take.ModelArg = None,
     data_arg: take.DataArg = None,
-    seconds: Annotated[float, typer.Option(min=1.0, help="Time for all of it.")] = 45.0,
-    seed: Annotated[int, typer.Option(help="Seed of the order within each pair.")] = 0,
+    seconds: Annotated[float, typer.Option(min=1.0, help="Time limit.")] = 45.0,
+    seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
+        bool, typer.Option("--json", help="Print the result to stdout as JSON.")
     ] = False,
     sarif: Annotated[
         bool, typer.Option("--sarif", help="Print findings as SARIF 2.1.0.", rich_help_panel=_CODE)
     ] = False,
     select: Annotated[
         str | None,
-        typer.Option(metavar="RULE,...", help="Check these rules only.", rich_help_panel=_CODE),
+        typer.Option(
+            metavar="RULE,...",
+            help="Comma-separated rules to enable; default: all.",
+            rich_help_panel=_CODE,
+        ),
     ] = None,
     ignore: Annotated[
         str | None,
-        typer.Option(metavar="RULE,...", help="Leave these rules out.", rich_help_panel=_CODE),
+        typer.Option(
+            metavar="RULE,...", help="Comma-separated rules to disable.", rich_help_panel=_CODE
+        ),
     ] = None,
     rules: Annotated[
-        bool, typer.Option("--rules", help="List the rules, and end.", rich_help_panel=_CODE)
+        bool, typer.Option("--rules", help="List all rules and exit.", rich_help_panel=_CODE)
     ] = False,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="RULE", help="Explain a rule, and end.", rich_help_panel=_CODE),
+        typer.Option(metavar="RULE", help="Explain a rule and exit.", rich_help_panel=_CODE),
     ] = None,
 ) -> None:
-    """Say how much timings scatter on this machine, or what is wrong with code.
+    """Measure the timing noise of this machine, or check code for mistakes.
 
-    Without files it runs one configuration against itself, in fresh processes that take turns: an
-    A/A test, which tells the gains that can be told apart. With files or folders it looks for the
-    mistakes of distributed TensorFlow in them, and runs nothing.
+    Without files, it compares a configuration with itself in alternating fresh processes
+    (an A/A test) to show how small a gain can be detected. With files or folders, it checks
+    them for distributed TensorFlow mistakes without running them.
     """
     if rules:
         return show_rules()
     if explain is not None:
         return explain_rule(explain)
     if files:
-        _refuse(context, _OF_THE_MACHINE, "has no effect on a check of code.", "Leave it out.")
+        _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
         check = CodeCheck(
             paths=tuple(files), select=select, ignore=ignore, as_json=json, as_sarif=sarif
         )
         return check.run()
-    _refuse(context, _OF_THE_CODE, "needs code to check.", "Name files or folders.")
+    _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
     _check_machine(_workload(model, dataset, model_arg, data_arg), seconds, seed, as_json=json)
     return None
 
@@ -135,9 +145,7 @@ def _workload(
     if model is None and dataset is None and not model_arg and not data_arg:
         return None
     if model is None or dataset is None:
-        raise UsageError(
-            "A model and a dataset belong together.", "Give both --model and --dataset, or neither."
-        )
+        raise UsageError("--model and --dataset must be used together.", "Pass both or neither.")
     return Workload(
         model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
         dataset=factory_from_text(dataset, pairs(data_arg or (), "--data-arg")),

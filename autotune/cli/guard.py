@@ -55,6 +55,7 @@ def _say_bug(error: Exception) -> None:
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     say_error(
-        f"autotune failed with an error of its own: {type(error).__name__}: {error}",
-        f"Please report it, with what the same command prints under {DEBUG}=1.",
+        f"Internal error: {type(error).__name__}: {error}",
+        "This is a bug in autotune. Please report it with the output of the same command with "
+        f"{DEBUG}=1.",
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from autotune.api.store.database import Database
 
 app = typer.Typer(
-    help="Make, list and revoke the service's API keys.",
+    help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,32 +35,34 @@ DAY_SECONDS = 86400.0
 @guarded
 def create(
     *,
-    name: Annotated[str, typer.Argument(help="For people: whose it is.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Name of the key, such as its owner.", show_default=False)
+    ],
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="What it allows: tunings:read, tunings:write, admin; may be repeated. "
-            "[default: tunings:read and tunings:write]",
+            help="tunings:read, tunings:write or admin; repeatable. [default: tunings:read and "
+            "tunings:write]",
             show_default=False,
         ),
     ] = None,
     days: Annotated[
         float | None,
-        typer.Option(min=0.001, help="How long it is valid.", show_default="for good"),
+        typer.Option(min=0.001, help="Days until it expires.", show_default="for good"),
     ] = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Make a key and print it; it is shown this once."""
+    """Create a key and print it; it is shown only once."""
     scopes = _scopes(scope)
     with _keyholders(settings) as keyholders:
         made = keyholders.hand_out(_name(name), scopes, days and days * DAY_SECONDS)
-    say(f"Key {made.key.id} for {made.key.name}, shown this once:")
+    say(f"Key {made.key.id} for {made.key.name}, shown only once:")
     put(f"{made.secret}\n")
 
 
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
-    """List all keys, revoked and expired ones too."""
+    """List all keys, including revoked and expired ones."""
     with _keyholders(settings) as keyholders:
         found = keyholders.all()
     show(_table(found))
@@ -69,10 +71,10 @@ def listing(*, settings: SettingsFile = None) -> None:
 @guarded
 def revoke(
     *,
-    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id.", show_default=False)],
+    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)],
     settings: SettingsFile = None,
 ) -> None:
-    """Make a key invalid, within two seconds everywhere."""
+    """Revoke a key; takes effect within 2 s."""
     with _keyholders(settings) as keyholders:
         keyholders.revoke(key)
     say(f"Key {key} is revoked.")
@@ -104,13 +106,14 @@ def _existing(settings: Settings) -> Database:
     database = Database(settings.database_url)
     if not _is_there(settings.database_url):
         raise SettingsError(
-            f"There is no service in {settings.data.absolute()} yet.",
-            "Start `autotune serve` once, or come to its folder, or name its --settings.",
+            f"There is no service in {settings.data.absolute()}.",
+            "Start `autotune serve` once, run this in the service's folder, or pass its "
+            "--settings.",
         )
     if not is_current(database):
         raise SettingsError(
-            "The service's database has not the tables of this version.",
-            "Start `autotune serve` once.",
+            "The service's database is from another version.",
+            "Start `autotune serve` once to migrate it.",
         )
     return database
 
@@ -129,13 +132,13 @@ def _scopes(given: list[str] | None) -> list[Scope]:
         return [Scope.READ, Scope.WRITE]
     for each in given:
         if each not in list(Scope):
-            raise UsageError(f"There is no scope {each!r}.", f"Take from {', '.join(Scope)}.")
+            raise UsageError(f"Unknown scope {each!r}.", f"Choose from {', '.join(Scope)}.")
     return [Scope(each) for each in given]
 
 
 def _name(name: str) -> str:
     if not name.isprintable() or not 0 < len(name) <= 100:
-        raise UsageError("A name has 1 to 100 printable characters.", "Take another one.")
+        raise UsageError("The name must have 1 to 100 printable characters.", "Choose another one.")
     return name
 
 

@@ -13,11 +13,11 @@ from autotune.cli.engine import start_engine
 def machine(
     *,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
+        bool, typer.Option("--json", help="Print the result to stdout as JSON.")
     ] = False,
 ) -> None:
-    """Show what this machine offers to a training, as TensorFlow sees it."""
-    notices().print("Looking at the machine")
+    """Show the devices, memory and software that TensorFlow sees on this machine."""
+    notices().print("Inspecting the machine")
     with start_engine() as engine:
         found = engine.machine()
     if json:

@@ -17,14 +17,17 @@ _SEARCH, _BOUNDS, _WORKLOAD, _OUTPUT = "Search", "Bounds", "Workload", "Results"
 Model = Annotated[
     str,
     typer.Argument(
-        help="Factory of the compiled model: package.module:function or path/to/file.py:function.",
+        help=(
+            "Function that returns the compiled model: package.module:function or "
+            "path/to/file.py:function."
+        ),
         show_default=False,
     ),
 ]
 Dataset = Annotated[
     str,
     typer.Argument(
-        help="Factory of the tf.data.Dataset of single examples, neither batched nor repeated.",
+        help="Function that returns a tf.data.Dataset of single examples, not batched or repeated.",
         show_default=False,
     ),
 ]
@@ -33,27 +36,29 @@ Space = Annotated[
     typer.Option(
         autocompletion=space_names,
         metavar="NAME|FILE",
-        help="Ready-made search space (see `autotune spaces`), or a YAML file.",
+        help="Search space: a name from `autotune spaces`, or a YAML file.",
         rich_help_panel=_SEARCH,
     ),
 ]
 Budget = Annotated[
     str,
     typer.Option(
-        help="Time for the whole search: 90s, 3min, 1h30min; or none, with --max-trials.",
+        help="Time limit of the whole search: 90s, 3min, 1h30min; none requires --max-trials.",
         rich_help_panel=_SEARCH,
     ),
 ]
 MaxTrials = Annotated[
     int | None,
-    typer.Option(min=1, help="Trials before the finals.", rich_help_panel=_SEARCH),
+    typer.Option(
+        min=1, help="Maximum number of trials before the finals.", rich_help_panel=_SEARCH
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the search.", rich_help_panel=_SEARCH)]
+Seed = Annotated[int, typer.Option(help="Random seed of the search.", rich_help_panel=_SEARCH)]
 Margin = Annotated[
     float,
     typer.Option(
         min=0.0,
-        help="A gain below this share is not worth the trouble of distribution.",
+        help="Minimum relative gain for which distribution is recommended.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -61,19 +66,19 @@ Diagnose = Annotated[
     bool,
     typer.Option(
         "--diagnose/--no-diagnose",
-        help="Keep a tenth of the budget to find out where the time of a step goes.",
+        help="Reserve 10% of the budget to profile where the step time goes.",
         rich_help_panel=_SEARCH,
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with an interrupted study.", rich_help_panel=_SEARCH),
+    typer.Option("--resume", help="Continue an interrupted study.", rich_help_panel=_SEARCH),
 ]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Show what would be searched, and why not more; run nothing.",
+        help="Show what would be searched and what is excluded; run no trials.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -81,20 +86,20 @@ GlobalBatch = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Hold the examples per step of all replicas together at this.",
+        help="Fixed global batch size.",
         rich_help_panel=_BOUNDS,
     ),
 ]
 MaxGlobalBatch = Annotated[
     int | None,
-    typer.Option(min=1, help="Let the examples per step not pass this.", rich_help_panel=_BOUNDS),
+    typer.Option(min=1, help="Maximum global batch size.", rich_help_panel=_BOUNDS),
 ]
 Strategies = Annotated[
     str | None,
     typer.Option(
         autocompletion=strategy_names,
         metavar="A,B",
-        help="{strategy} Comma-separated; default: all of the space.",
+        help="{strategy} Comma-separated; default: all in the space.",
         rich_help_panel=_BOUNDS,
     ),
 ]
@@ -102,7 +107,7 @@ Workers = Annotated[
     str | None,
     typer.Option(
         metavar="1,2,4",
-        help="{workers} Comma-separated; default: those of the space.",
+        help="{workers} Comma-separated; default: those in the space.",
         rich_help_panel=_BOUNDS,
     ),
 ]
@@ -110,8 +115,7 @@ AllowAsynchronous = Annotated[
     bool,
     typer.Option(
         "--allow-asynchronous",
-        help="Let strategies take part whose workers do not wait for each other, which changes "
-        "the training.",
+        help="Include asynchronous strategies, which change convergence.",
         rich_help_panel=_BOUNDS,
     ),
 ]
@@ -119,7 +123,7 @@ ModelArg = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Fixed argument of the model factory; may be repeated.",
+        help="Argument of the model function; repeatable.",
         rich_help_panel=_WORKLOAD,
     ),
 ]
@@ -127,7 +131,7 @@ DataArg = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Fixed argument of the dataset factory; may be repeated.",
+        help="Argument of the dataset function; repeatable.",
         rich_help_panel=_WORKLOAD,
     ),
 ]
@@ -135,22 +139,20 @@ Callbacks = Annotated[
     str | None,
     typer.Option(
         metavar="FACTORY",
-        help="Factory of a list of Keras callbacks that take part in every trial.",
+        help="Function that returns a list of Keras callbacks to use in every trial.",
         rich_help_panel=_WORKLOAD,
     ),
 ]
 Out = Annotated[
     Path,
-    typer.Option(
-        metavar="DIR", help="Folder for all files and the study.", rich_help_panel=_OUTPUT
-    ),
+    typer.Option(metavar="DIR", help="Output folder.", rich_help_panel=_OUTPUT),
 ]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Write the configuration here too, as .yaml, .json or .toml.",
+        help="Also write the configuration to this .yaml, .json or .toml file.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -159,7 +161,7 @@ ScriptFile = Annotated[
     typer.Option(
         "--script",
         metavar="FILE",
-        help="Write the training program here too.",
+        help="Also write the training program to this file.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -173,7 +175,7 @@ Storage = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="SQLAlchemy URL of the study's database; default: study.db in the folder.",
+        help="SQLAlchemy URL of the Optuna storage; default: study.db in the output folder.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -182,13 +184,11 @@ TensorBoard = Annotated[
     typer.Option(
         "--tensorboard",
         metavar="DIR",
-        help="Write the trials for TensorBoard too: its HParams and scalars.",
+        help="Log trials for TensorBoard (HParams and scalars) to this folder.",
         rich_help_panel=_OUTPUT,
     ),
 ]
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json", help="Print one JSON document to stdout instead.", rich_help_panel=_OUTPUT
-    ),
+    typer.Option("--json", help="Print the result to stdout as JSON.", rich_help_panel=_OUTPUT),
 ]

@@ -20,23 +20,23 @@ def script(
         Path,
         typer.Argument(
             metavar="CONFIG",
-            help="A configuration that `autotune tune` has saved.",
+            help="Configuration saved by `autotune tune`.",
             show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the program here instead of to stdout."),
+        typer.Option(metavar="FILE", help="Write the program to this file instead of stdout."),
     ] = None,
     freeze_autotune: Annotated[
         bool,
         typer.Option(
             "--freeze-autotune",
-            help="Write the numbers that tf.data's AUTOTUNE settled on in place of AUTOTUNE.",
+            help="Replace tf.data.AUTOTUNE with the values it chose.",
         ),
     ] = False,
 ) -> None:
-    """Render the training program of a saved configuration again."""
+    """Print the training program of a saved configuration."""
     # Rendering needs most of autotune, which would make every other command start slower.
     from autotune.recommendation import load_configuration
     from autotune.script import freeze, render
@@ -54,12 +54,12 @@ def script(
     if program.launch:
         processes = saved.configuration.processes
         notices().print(
-            f"It trains as one of {processes} processes. The launch.py that `autotune tune` wrote "
-            "starts them, if this program is saved as train.py beside it."
+            f"This program is one of {processes} processes. To start them all, save it as "
+            "train.py next to the launch.py written by `autotune tune`."
         )
 
 
 def _told(frozen: Frozen) -> str:
     numbers = ", ".join(f"{name} {number}" for name, number in frozen.numbers.items())
-    what = f"Frozen: {numbers}." if numbers else "It leaves nothing to AUTOTUNE that is known."
+    what = f"Frozen: {numbers}." if numbers else "There is no known AUTOTUNE value to replace."
     return f"{what} {frozen.left}".strip()

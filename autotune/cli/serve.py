@@ -13,15 +13,15 @@ from autotune.cli.settings_file import SettingsFile
 from autotune.errors import UsageError
 
 app = typer.Typer(
-    help="Take tuning jobs over HTTP and run them: everything on one machine, or a part alone.",
+    help="Run the tuning service: API and worker together, or one of them.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Host = Annotated[str, typer.Option(help="Name or address to listen on.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")]
+Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
 NoKeys = Annotated[
     bool,
-    typer.Option("--no-keys", help="Let everybody on this machine do everything; loopback only."),
+    typer.Option("--no-keys", help="Disable API keys; only with a loopback host."),
 ]
 LOCAL_HOST, USUAL_PORT = "127.0.0.1", 8321
 _OF_THE_API = {"host": "--host", "port": "--port", "no_keys": "--no-keys"}
@@ -36,7 +36,7 @@ def everything(
     no_keys: NoKeys = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Serve the API and run a worker, until Ctrl-C or SIGTERM."""
+    """Run the API and a worker until Ctrl-C or SIGTERM."""
     context.obj = settings  # For a part that is named, and has no file of its own.
     if context.invoked_subcommand is not None:
         return _refuse_lost(context)
@@ -59,7 +59,7 @@ def api(
     no_keys: NoKeys = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Serve the API alone."""
+    """Run only the API."""
     from autotune.api.http.server import serve
     from autotune.api.settings import load_settings
 
@@ -70,7 +70,7 @@ def api(
 
 @guarded
 def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
-    """Run a worker alone: it takes one job after the other."""
+    """Run only a worker, which processes one job at a time."""
     from autotune.api.work.worker import main
 
     file = settings or context.obj
@@ -88,8 +88,8 @@ def _refuse_lost(context: typer.Context) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                f"{option} before {context.invoked_subcommand} would have no effect.",
-                f"Write it last: autotune serve api {option} ...",
+                f"{option} has no effect before {context.invoked_subcommand}.",
+                f"Put it last: autotune serve api {option} ...",
             )
 
 

@@ -17,13 +17,13 @@ def spaces(
         str | None,
         typer.Argument(
             metavar="NAME|FILE",
-            help="One space, with what of it applies on this machine, as a file to copy.",
+            help="Space to show as a YAML file, with notes on what applies to this machine.",
             show_default=False,
             autocompletion=space_names,
         ),
     ] = None,
 ) -> None:
-    """List the ready-made search spaces, or show one with what applies on this machine."""
+    """List the built-in search spaces, or show one as YAML."""
     # The tables need scipy by way of the measurements, which takes a second.
     from autotune.report import space_list, space_text
     from autotune.space import AUTO, load_space, ready_made, space_for
@@ -32,7 +32,7 @@ def spaces(
         show(space_list(ready_made()))
         return
     space = None if name == AUTO else load_space(name)
-    notices().print("Looking at the machine")
+    notices().print("Inspecting the machine")
     with start_engine() as engine:
         machine = engine.machine()
     put(space_text(space or space_for(machine), machine))

@@ -64,7 +64,7 @@ class Kept:
             return None
         if code > 0 and not self._settled:
             return code
-        self._say(f"The {self._part.name} {_death(code)}; it is started again.")
+        self._say(f"The {self._part.name} {_death(code)}; restarting.")
         self._again = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         return None
@@ -130,4 +130,4 @@ def _end(kept: Sequence[Kept]) -> None:
 
 
 def _death(code: int) -> str:
-    return f"was ended by signal {-code}" if code < 0 else f"left with exit code {code}"
+    return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"

@@ -17,5 +17,5 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
     except OSError as exc:
         raise OutputError(
-            f"{path} cannot be written: {in_words(exc)}.", "Choose another place."
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
         ) from exc

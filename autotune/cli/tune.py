@@ -38,10 +38,10 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     tensorboard: take.TensorBoard = None,
     json: take.Json = False,
 ) -> None:
-    """Find out whether to distribute a training, how, and with which settings.
+    """Find out whether and how to distribute a training.
 
-    Runs the real training for seconds at a time, in fresh processes on this machine.
-    Ctrl-C once ends the search and keeps what was found; --resume goes on with it.
+    Times short runs of the real training in fresh processes on this machine.
+    Press Ctrl-C once to stop early and keep the results; --resume continues.
     """
     # Here, so that the help answers before all of this is imported.
     from autotune.cli.copies import Copies
@@ -87,5 +87,5 @@ def _seconds(budget: str, max_trials: int | None) -> float | None:
     if budget != "none":
         return parse_seconds(budget)
     if max_trials is None:
-        raise UsageError("The search would have no end.", "Give a --budget or --max-trials.")
+        raise UsageError("The search needs a limit.", "Set --budget or --max-trials.")
     return None

@@ -26,11 +26,11 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError(
-                f"{option} {text!r} is not of the form NAME=VALUE.",
-                f"Write for example {option} units=512.",
+                f"{option} {text!r} is not NAME=VALUE.",
+                f"For example: {option} units=512.",
             )
         if name in found:
-            raise UsageError(f"{option} gives {name!r} twice.", "Leave one of them out.")
+            raise UsageError(f"{option} sets {name!r} twice.", "Remove one of them.")
         found[name] = scalar(value, option)
     return found
 
@@ -51,7 +51,7 @@ def scalar(text: str, option: str) -> Scalar:
         return text
     if isinstance(value, list | dict) or (value is None and text):
         raise UsageError(
-            f"{option} cannot hold {text!r}.", "Give a number, true, false, or a text."
+            f"{option} does not accept {text!r}.", "Use a number, true, false or a string."
         )
     # A date, say, is meant as it is written.
     return value if isinstance(value, bool | int | float | str) else text
@@ -75,7 +75,7 @@ def counts(text: str | None, option: str) -> tuple[int, ...] | None:
         return None
     if not parts or not all(part.isdecimal() and int(part) for part in parts):
         raise UsageError(
-            f"{option} {text!r} is not a list of whole numbers.",
-            f"Write for example {option} 1,2,4.",
+            f"{option} {text!r} is not a list of integers.",
+            f"For example: {option} 1,2,4.",
         )
     return tuple(map(int, parts))

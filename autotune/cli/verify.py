@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 FAILED = 1
 EXIT_CODES = (
-    "Exit codes: 0 it holds, or is not refuted; 1 it fails, or with --strict is not confirmed; "
-    "2 the call was wrong; 130 interrupted."
+    "Exit codes: 0 confirmed or inconclusive, 1 refuted (with --strict also inconclusive), 2 "
+    "usage error, 130 interrupted."
 )
 
 
@@ -26,25 +26,25 @@ def verify(
         Path,
         typer.Argument(
             metavar="CONFIG",
-            help="A configuration that `autotune tune` has saved.",
+            help="Configuration saved by `autotune tune`.",
             show_default=False,
         ),
     ],
     seconds: Annotated[
-        float, typer.Option(min=1.0, help="Time for all of it; it ends sooner if it is clear.")
+        float, typer.Option(min=1.0, help="Time limit; stops earlier once the answer is clear.")
     ] = 50.0,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail also if it is not confirmed.")
+        bool, typer.Option("--strict", help="Also fail if the answer is inconclusive.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the order within each pair.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document to stdout instead.")
+        bool, typer.Option("--json", help="Print the result to stdout as JSON.")
     ] = False,
 ) -> None:
-    """Say whether a saved recommendation still holds on this machine and with today's code.
+    """Check whether a saved recommendation still holds on this machine with the current code.
 
-    Runs what is recommended and its rival in turns, in fresh processes. Call it in the folder
-    where `autotune tune` ran, because the factories are looked up from there.
+    Alternates fresh runs of the recommended configuration and of its best alternative. Run it in
+    the folder where `autotune tune` ran, because the functions are imported from there.
     """
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.recommendation import load_configuration

@@ -17,7 +17,7 @@ def input_limit(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
         facts: Of the workload.
     """
     each = found.milliseconds / read_by_one(found.configuration, facts)
-    limit = f"Its input is the limit, at about {each:.2g} ms for each example"
+    limit = f"It is input-bound, at about {each:.2g} ms per example"
     if read_whole(found.configuration, facts):
         yield f"{limit}. {_thrown_away(found.configuration, facts)}"
     else:
@@ -47,31 +47,31 @@ def read_by_one(configuration: Configuration, facts: WorkloadFacts) -> int:
 def _help(facts: WorkloadFacts) -> str:
     if facts.python_input:
         return (
-            "Python code makes the examples, one after the other in each process. Read several "
-            f"sources at once with `interleave`, or {_at_the_source(facts)}."
+            "Python code produces the examples one at a time in each process. Read several "
+            f"sources in parallel with `interleave`, or {_at_the_source(facts)}."
         )
     if "num_parallel_calls" in facts.dataset_takes:
-        return "try more parallel calls, a cache, or reading at the source by each worker."
+        return "try more parallel calls, a cache, or sharding at the source."
     return (
-        "let the dataset factory declare `num_parallel_calls` and give it to its `map`, cache what "
-        "does not change, or declare `input_context` and read only a worker's share."
+        "declare `num_parallel_calls` in the dataset factory and pass it to `map`, cache what "
+        "does not change, or declare `input_context` and read only a worker's shard."
     )
 
 
 def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
     workers = configuration.workers
     if facts.file_shards >= workers:
-        instead = "the shard policy file gives each its own files"
+        instead = "with shard policy file each reads its own files"
     else:
-        instead = f"{_at_the_source(facts)}, or write the input as {workers} files or more"
+        instead = f"{_at_the_source(facts)}, or split the input into at least {workers} files"
     return (
-        f"With the shard policy {configuration.shard_policy} each of the {workers} workers runs "
-        f"the whole input and throws all but its share of the examples away, so more workers do "
+        f"With shard policy {configuration.shard_policy} each of the {workers} workers runs the "
+        "whole input pipeline and discards all but its share of the examples, so more workers do "
         f"not make it faster; {instead}."
     )
 
 
 def _at_the_source(facts: WorkloadFacts) -> str:
     if "input_context" in facts.dataset_takes:
-        return "let each worker make only its share (the shard policy source)"
-    return "declare `input_context` in the dataset factory and make only a worker's share there"
+        return "let each worker read only its shard (shard policy source)"
+    return "declare `input_context` in the dataset factory and read only a worker's shard there"

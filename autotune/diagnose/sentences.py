@@ -43,16 +43,16 @@ def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
         yield from input_limit(found, facts)
     if found.is_limit(Part.CALL):
         yield (
-            f"Calling the step takes {_ms(found.spent(Part.CALL))} each time, whatever the batch: "
-            "more steps for each call (steps_per_execution), a larger batch or a larger model "
-            "would use the device better."
+            f"Calling the step function takes {_ms(found.spent(Part.CALL))} whatever the batch: "
+            "more steps per call (steps_per_execution), a larger batch or a larger model would "
+            "use the device better."
         )
     if found.is_limit(Part.EXCHANGE):
         yield _exchange(found, facts)
     if found.is_limit(Part.SHARING):
         yield (
-            "The replicas slow each other down: they share the cores and the memory of one "
-            "machine, which one device alone uses well already."
+            "The replicas slow each other down: they share the cores and memory of one machine, "
+            "which a single device already uses well."
         )
     if found.straggler is not None:
         yield _waiting(found.straggler)
@@ -69,22 +69,23 @@ def where_it_pays(found: BreakEven, name: str, *, waits: bool = False) -> Iterat
         waits: Whether its real steps do.
     """
     if waits:
-        name = f"{name}, if its input kept up"
+        name = f"{name} with faster input"
     if found.batch is None:
         yield (
-            f"No break-even for {name} within what was measured: up to {found.farthest} examples "
-            "for each replica one device takes the same examples in less time."
+            f"No break-even for {name} up to a per-replica batch of {found.farthest}: one device "
+            "processes the same examples in less time."
         )
     else:
         yield (
-            f"Break-even for {name}: it pays from about {found.batch.value:.0f} examples for each "
-            f"replica ({found.batch.low:.0f} to {_up_to(found.batch)})."
+            f"Break-even for {name}: it pays from a per-replica batch of about "
+            f"{found.batch.value:.0f} ({found.batch.low:.0f} to {_up_to(found.batch)})."
         )
     if found.bandwidth is not None:
         low, value = found.bandwidth.low / MEGABIT, found.bandwidth.value / MEGABIT
         yield (
-            f"Between machines like this one, with a worker on each, {name} would pay from a "
-            f"network of about {value:.3g} Mbit/s ({low:.3g} to {_megabits(found.bandwidth)})."
+            f"Across machines like this one, with one worker each, {name} would pay with a "
+            f"network of at least about {value:.3g} Mbit/s ({low:.3g} to "
+            f"{_megabits(found.bandwidth)})."
         )
 
 
@@ -102,20 +103,20 @@ def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
     saved = (found.configuration.replicas - 1) * computing
     more = ", more than the other replicas save" if exchange > saved else ""
     size = facts.dense_gradient_bytes / 1e6
-    what = f" ({size:.3g} MB from each replica)" if size else ""
+    what = f" ({size:.3g} MB per replica)" if size else ""
     return (
         f"Exchanging the gradients{what} takes {_ms(exchange)}, computing them "
-        f"{_ms(computing)}{more}: a larger batch for each replica would need it more rarely."
+        f"{_ms(computing)}{more}: a larger per-replica batch would exchange them less often."
     )
 
 
 def _waiting(found: Straggler) -> str:
     each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
-    figures = f" ({each} ms of a core, worker by worker)" if each else ""
+    figures = f" ({each} ms of CPU time by worker)" if each else ""
     return (
-        f"The others wait for worker {found.worker}, which works {found.factor:.1f} times as long "
-        f"on a step{figures}: for about {found.waiting:.0%} of its work they have nothing to do. "
-        "Look at what it reads, and at what else runs beside it."
+        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per "
+        f"step{figures}, and the others are idle for about {found.waiting:.0%} of that. Check its "
+        "input and what else runs on its machine."
     )
 
 
@@ -123,9 +124,7 @@ def _sequential(found: Breakdown, fixed: Interval) -> str:
     # Where it is not known what a call takes by itself, that may be the cause as well.
     model = found.told_apart(Part.CALL) and found.share(Part.CALL) < LIMITS
     chain = (
-        "the model is a chain of small operations"
-        if model
-        else "the work on the examples is small beside what every step takes anyway"
+        "the model is a sequence of small operations" if model else "most of a step is fixed cost"
     )
     return (
         f"Half the batch would take {_percent(_half(fixed))} of the time: {chain}, so more "

@@ -71,7 +71,7 @@ def check_text(text: Text, chosen: Mapping[str, Rule]) -> Report:
     try:
         findings = sorted(_findings(text, text.parse(), applicable), key=_order)
     except RecursionError as exc:
-        raise CodeError(f"{text.file} is nested too deeply to be checked.") from exc
+        raise CodeError(f"{text.file} is nested too deeply to check.") from exc
     told = [
         finding for line, last, finding in findings if not silent.silence(finding.rule, line, last)
     ]

@@ -19,7 +19,7 @@ def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[s
     wanted = {find(name).name for name in select} if select is not None else set(rules())
     wanted -= {find(name).name for name in ignore or ()}
     if not wanted:
-        raise UsageError("No rule is left to check.", "Ignore fewer of them, or select one.")
+        raise UsageError("No rules selected.", "Ignore fewer rules, or select one.")
     return {name: rule for name, rule in rules().items() if name in wanted}
 
 
@@ -32,5 +32,5 @@ def find(name: str) -> Rule:
     if name in rules():
         return rules()[name]
     close = get_close_matches(name, rules())
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(rules())}."
-    raise UsageError(f"There is no rule {name!r}.", hint)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(rules())}."
+    raise UsageError(f"Unknown rule {name!r}.", hint)

@@ -57,7 +57,6 @@ def _names(listed: str | None) -> set[str]:
 def _unknown(where: str, names: list[str]) -> Trouble:
     listed = ", ".join(names)
     return Trouble(
-        text=f"{where}: the comment names no rule of autotune: {listed}. "
-        "`autotune doctor --rules` lists them.",
+        text=f"{where}: unknown rule in comment: {listed}. See `autotune doctor --rules`.",
         unread=False,
     )

@@ -54,7 +54,8 @@ class Text:
         except SyntaxError as exc:
             where = self._at(exc.lineno or 1, (exc.offset or 1) - 1)
             raise CodeError(
-                f"{where} {exc.msg}.", "Only files that this Python can parse are checked."
+                f"{where} {exc.msg}.",
+                "Only files that this version of Python can parse are checked.",
             ) from exc
         except (ValueError, RecursionError, MemoryError) as exc:
             raise CodeError(f"{self.file} cannot be parsed: {exc}.") from exc
@@ -108,14 +109,14 @@ def read_text(path: Path) -> Text:
     except OSError as exc:
         raise CodeError(f"{path} cannot be read: {exc.strerror or exc}.") from exc
     except (SyntaxError, ValueError, LookupError) as exc:
-        raise CodeError(f"{path} is no text that can be read: {exc}.") from exc
+        raise CodeError(f"{path} is not a readable text file: {exc}.") from exc
 
 
 def _notebook(path: Path) -> Text:
     """Return the code cells of a notebook as one text."""
     document = json.loads(path.read_text("utf-8"))
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
-        raise CodeError(f"{path} is no notebook of format 4.", "Save it again in Jupyter.")
+        raise CodeError(f"{path} is not a notebook in nbformat 4.", "Save it again in Jupyter.")
     lines: list[str] = []
     cells: list[int] = []
     for cell in document["cells"]:

@@ -12,7 +12,7 @@ from autotune.value import Value
 
 
 class Interval(Value):
-    """A positive figure and the 95 % interval in which the true one lies."""
+    """A positive estimate with its 95% confidence interval."""
 
     low: float
     value: float

@@ -91,8 +91,9 @@ class Past:
         if not self._told:
             self._told = True
             self._tell(
-                f"Past measurements cannot be used: {file}: {_root(error)}. The search goes on "
-                f"without them; if this stays so, delete the file or set {CACHE} to another folder."
+                f"Past measurements in {file} cannot be used: {_root(error)}. The search "
+                f"continues without them; if this recurs, delete the file or set {CACHE} to "
+                "another folder."
             )
 
 

@@ -24,37 +24,41 @@ from autotune.workload import Workload, WorkloadFacts
 
 
 class Recommendation(Value):
-    """The best configuration, how sure it is, why, and the program for it."""
+    """The result of a search: the configuration to train with, why, and the program for it."""
 
     config: Configuration
+    """The recommended configuration."""
     verdict: Verdict
+    """Whether to distribute."""
     summary: str
-    """The verdict in a sentence."""
+    """The verdict as a sentence."""
     reasons: tuple[str, ...]
+    """Why, one sentence each, the most important first."""
     examples_per_second: Interval | None
-    """Throughput of the recommended configuration; None if the finals did not take place."""
+    """Throughput of the recommended configuration; None if there were no finals."""
     speedup: Interval
-    """Throughput of the recommended configuration as a multiple of the best single device's:
-    exactly one if that is what is recommended."""
+    """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
     one_device: Configuration | None = None
-    """The best single-device configuration of the finals."""
+    """The best single-device configuration in the finals."""
     best_distributed: Configuration | None
-    """The best distributed finalist, recommended or not."""
+    """The best distributed configuration in the finals, recommended or not."""
     distributed_speedup: Interval | None
-    """Its throughput as a multiple of the best single device's."""
+    """Speed-up of `best_distributed` over the best single-device configuration."""
     margin: float = USUAL_MARGIN
-    """A gain below this share is not worth the trouble of distribution."""
+    """Minimum relative gain for which distribution is recommended."""
     over_default: Interval | None
-    """Throughput of the recommended configuration as a multiple of what Keras does by itself."""
+    """Speed-up of the recommended configuration over the Keras defaults on one device."""
     script: str
-    """The training program, `train.py`: byte for byte the one that was timed."""
+    """The training program, `train.py`, exactly as timed."""
     launch: str | None
-    """`launch.py`, which starts a gang of workers on this machine; None for one process."""
+    """`launch.py`, which starts all workers on this machine; None for one process."""
     unchanged_batch: Alternative | None = None
-    """The fastest at the global batch of the defaults, where the recommended one has another."""
+    """The fastest configuration with the default global batch size, if the recommended one has
+    another."""
     trials: tuple[Trial, ...]
+    """All trials, in the order in which they ran."""
     diagnosis: Diagnosis | None = None
-    """Where the time of a step goes; None if there was no time to find out."""
+    """Where the step time goes; None if there was no time to profile it."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine
@@ -64,17 +68,18 @@ class Recommendation(Value):
     seconds: float
     """Wall time of the search."""
     prepared_seconds: float = 0.0
-    """Of these, what passed before the first trial: TensorFlow's import and the preflight."""
+    """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
     interrupted: bool = False
+    """Whether the search was stopped early."""
     certificate: Certificate | None = None
-    """What was checked of a distributed configuration before it could win."""
+    """The correctness checks of the recommended distributed configuration."""
     automatic: Automatic | None = None
-    """What tf.data's AUTOTUNE settled on in a run of its own; None without the time for it."""
+    """Values chosen by `tf.data.AUTOTUNE`; None if there was no time to read them."""
     asked: Asked | None = None
-    """What the search was asked for; None in a recommendation of before."""
+    """The arguments of the search; None in results of older versions."""
 
     def saved(self) -> SavedConfiguration:
-        """Return what `config.yaml` holds."""
+        """Return the content of `config.yaml`, as `autotune.verify` accepts it."""
         return SavedConfiguration(
             autotune=VERSION,
             verdict=self.verdict,
@@ -103,18 +108,19 @@ class Recommendation(Value):
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.yaml, result.json, train.py, trials.csv and trials.jsonl.
+        """Write `config.yaml`, `result.json`, `train.py` and the trials to a folder.
 
-        A gang gets launch.py for this machine, launch.slurm and jobset.yaml for several.
+        For several workers also `launch.py` (this machine), `launch.slurm` and `jobset.yaml`
+        (several machines).
 
         Args:
-            folder: Made if it does not exist; files of these names are replaced.
+            folder: Created if missing; existing files of these names are overwritten.
 
         Returns:
             The folder.
 
         Raises:
-            OutputError: It cannot be written.
+            OutputError: The folder or a file is not writable.
         """
         whole = self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n"
         texts = {RESULT: whole, **self.programs()}

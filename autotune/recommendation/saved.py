@@ -65,7 +65,7 @@ def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
     """
     dump = _dumpers().get(suffix)
     if dump is None:
-        raise OutputError(f"The suffix {suffix!r} names no format.", "Take .yaml, .json or .toml.")
+        raise OutputError(f"Unknown format {suffix!r}.", "Use .yaml, .json or .toml.")
     return dump(saved.model_dump(mode="json", exclude_none=True, exclude=PICKLES))
 
 
@@ -76,28 +76,27 @@ def save_configuration(saved: SavedConfiguration, path: Path) -> None:
         OutputError: The suffix is none of these, or the file cannot be written.
     """
     if path.suffix not in _dumpers():
-        raise OutputError(
-            f"{path} has no suffix that names a format.", "End it in .yaml, .json or .toml."
-        )
+        raise OutputError(f"{path} has no known file extension.", "Use .yaml, .json or .toml.")
     text = configuration_text(saved, path.suffix)
     try:
         path.write_text(text, "utf-8")
     except OSError as exc:
         raise OutputError(
-            f"{path} cannot be written: {in_words(exc)}.", "Choose another place."
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
         ) from exc
 
 
-def load_configuration(path: Path) -> SavedConfiguration:
-    """Read a configuration that was saved as YAML, JSON or TOML.
+def load_configuration(path: str | Path) -> SavedConfiguration:
+    """Load a saved `config.yaml`, or the same as JSON or TOML.
 
     Raises:
         ConfigurationError: The file cannot be read, or is not a saved configuration.
     """
+    path = Path(path)
     loads = _LOADERS.get(path.suffix)
     if loads is None:
         raise ConfigurationError(
-            f"{path} has no suffix that names a format.", "It should end in .yaml, .json or .toml."
+            f"{path} has no known file extension.", "Use .yaml, .json or .toml."
         )
     try:
         return SavedConfiguration.model_validate(loads(path.read_text("utf-8")))
@@ -110,12 +109,12 @@ def load_configuration(path: Path) -> SavedConfiguration:
         place = ".".join(map(str, first["loc"]))
         raise ConfigurationError(
             f"{path} is not a saved configuration: {place}: {first['msg']}.",
-            "`autotune tune` writes one.",
+            "Create one with `autotune tune`.",
         ) from exc
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
         raise ConfigurationError(
-            f"{path} is damaged: {text}.", "Correct the line that it names, or write it again."
+            f"{path} cannot be parsed: {text}.", "Fix this line, or save the configuration again."
         ) from exc
 
 

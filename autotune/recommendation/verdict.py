@@ -9,8 +9,8 @@ class Verdict(StrEnum):
     """What to do."""
 
     DISTRIBUTE = "distribute"
-    """A distributed configuration is faster, beyond doubt and by more than the margin."""
+    """A distributed configuration is faster: significantly, and by more than the margin."""
     ONE_DEVICE = "one device"
     """No distributed configuration is faster by more than the margin."""
     UNDECIDED = "undecided"
-    """The budget did not suffice to tell; one device is recommended meanwhile."""
+    """The budget was too small to tell; one device is recommended meanwhile."""

@@ -31,7 +31,9 @@ def _head(plan: Plan) -> Text:
 def _facts(facts: WorkloadFacts) -> str:
     each = size(facts.example_bytes)
     many = facts.examples
-    examples = f"{counted(many, 'example')} of {each}" if many else f"uncounted examples of {each}"
+    examples = (
+        f"{counted(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
+    )
     parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
     return "; ".join(filter(None, parts))
 
@@ -40,7 +42,7 @@ def _strategy(plan: StrategyPlan) -> list[RenderableType]:
     """How many configurations it has, and below how many were left out and why."""
     lines: list[RenderableType] = [Text(f"{plan.configurations:>6,}  {plan.title}")]
     for limit in sorted(plan.limits, key=lambda limit: -limit.configurations):
-        out = f"{limit.configurations:,} left out: {sentence(limit.rule)}"
+        out = f"{limit.configurations:,} excluded: {sentence(limit.rule)}"
         lines.append(hanging(out, indent=8, hang=HANG, style="dim"))
     return lines
 
@@ -58,10 +60,10 @@ def _axes(plan: Plan) -> Table:
 
 def _time(plan: Plan) -> Text:
     whole = roughly(plan.exhaustive_seconds)
-    text = Text(f"{counted(plan.configurations, 'configuration')}. To run each of them once would ")
+    text = Text(f"{counted(plan.configurations, 'configuration')}. Running each once would ")
     text.append(f"take about {whole}; ")
     if plan.budget_seconds is None:
-        return text.append("this search ends after its number of trials.")
+        return text.append("this search ends after --max-trials.")
     return (
         text.append("this search takes at most ")
         .append(roughly(plan.budget_seconds), style="bold")

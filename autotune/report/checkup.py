@@ -34,7 +34,7 @@ def checkup_document(found: Checkup) -> str:
 def _head(found: Checkup) -> str:
     runs = counted(found.runs, "run")
     return (
-        f"Fresh runs of one configuration scatter by {found.between.value:.1%} here ({runs} in "
+        f"Run-to-run variation on this machine: {found.between.value:.1%} ({runs} in "
         f"{roughly(found.seconds)})."
     )
 
@@ -43,7 +43,7 @@ def _rows(found: Checkup) -> Iterator[tuple[str, str]]:
     yield "trained", f"{found.workload}, {in_short(found.configuration)}"
     yield "examples/s", rate_with_error(found.examples_per_second)
     yield "between runs", _percent(found.between)
-    yield "within a run", f"{found.within:.1%} from window to window"
+    yield "within a run", f"{found.within:.1%} between windows"
     yield "A/A ratio", f"{share(found.ratio)}, {_judged(found)}"
     if found.other_load:
         yield "other programs", _load(found.other_load)
@@ -54,31 +54,31 @@ def _percent(sd: Interval) -> str:
 
 
 def _judged(found: Checkup) -> str:
+    pairs = counted(found.pairs, "pair")
     if found.sound:
-        return f"over {found.pairs} pairs: contains 1, as it should"
+        return f"over {pairs}: contains 1, as expected"
     return (
-        f"over {found.pairs} pairs: does not contain 1, which happens by chance in one check out "
-        "of twenty; if it does so again, the machine's speed depends on more than chance"
+        f"over {pairs}: does not contain 1, which happens by chance in 1 check of 20; if it "
+        "recurs, the timings on this machine are biased"
     )
 
 
 def _load(load: OtherLoad) -> str:
-    parts = [f"{load.busy:.1f} of {load.cores} cores"]
+    parts = [f"{load.busy:.1f} of {counted(load.cores, 'core')}"]
     if load.busiest:
-        parts.append(f"{load.busiest} most")
+        parts.append(f"mostly {load.busiest}")
     if load.stolen >= 0.05:
         parts.append(f"and the hypervisor withheld {load.stolen:.1f}")
-    return ", ".join(parts) + ("; enough to disturb timings" if load.noticeable else "")
+    return ", ".join(parts) + ("; enough to affect timings" if load.noticeable else "")
 
 
 _QUESTION = (
-    f"The smallest gain that is found {POWER:.0%} of the time, with at most {FALSE_RATE:.0%} of "
-    "false alarms:"
+    f"Smallest detectable gain ({POWER:.0%} power, at most {FALSE_RATE:.0%} false positives):"
 )
 
 
 def _resolutions(found: Checkup) -> Table:
-    table = columns("  in paired runs of", ">pairs", ">gain")
+    table = columns("  time for paired runs", ">pairs", ">gain")
     for each in found.resolutions:
         gain = "too few pairs" if each.gain is None else f"{each.gain:.1%}"
         table.add_row(f"  {roughly(each.seconds)}", str(each.pairs), gain)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _MEANING: Mapping[str, str] = {
-    "config.yaml": "the configuration; `autotune script` renders its program again",
-    "train.py": "the training program, byte for byte the one that was timed",
-    "launch.py": "starts its workers on this machine",
-    "launch.slurm": "starts them on several machines, under Slurm",
-    "jobset.yaml": "starts them on several machines, as a JobSet of Kubernetes",
-    "report.html": "all of it as a page for people, in one file",
-    "result.json": "all of it but the trials; `autotune report` writes report.html from it",
-    "trials.csv": "every trial, a row each",
-    "trials.jsonl": "every trial with its timed windows",
+    "config.yaml": "the configuration, for `autotune script` and `autotune verify`",
+    "train.py": "the training program, exactly as timed",
+    "launch.py": "starts all workers on this machine",
+    "launch.slurm": "starts them on several machines with Slurm",
+    "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
+    "report.html": "the report, a self-contained page",
+    "result.json": "the result without its trials, for `autotune report`",
+    "trials.csv": "all trials, one row each",
+    "trials.jsonl": "all trials with their timings",
     "study.db": "the Optuna study",
 }
 

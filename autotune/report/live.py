@@ -69,7 +69,7 @@ class LiveReport:
         if isinstance(event, Planned):
             self._console.print(card(event.plan), Text(), sep="\n")
             if event.kept:
-                self._say(f"Going on after {counted(len(event.kept), 'trial')}.")
+                self._say(f"Resuming after {counted(len(event.kept), 'trial')}.")
         elif isinstance(event, Notice):
             self._say(event.text)
 

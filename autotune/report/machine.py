@@ -23,8 +23,8 @@ def _rows(machine: Machine) -> list[tuple[str, str]]:
     return [
         ("CPU", f"{machine.cpus} cores of {machine.processor}"),
         ("memory", size(machine.memory)),
-        ("GPUs", "\n".join(machine.gpus) or "none that TensorFlow sees"),
-        ("TPU cores", str(machine.tpus or "none that TensorFlow sees")),
+        ("GPUs", "\n".join(machine.gpus) or "none visible to TensorFlow"),
+        ("TPU cores", str(machine.tpus or "none visible to TensorFlow")),
         ("Python", machine.python),
         ("TensorFlow", machine.tensorflow),
         ("Keras", machine.keras),

@@ -17,7 +17,7 @@ OWNERS = {
     Owner.NUM_PARALLEL_CALLS: "the program (num_parallel_calls)",
     Owner.FACTORY: "dataset_fn",
     Owner.TENSORFLOW: "TensorFlow itself",
-    Owner.UNKNOWN: "cannot be told",
+    Owner.UNKNOWN: "unknown",
 }
 """Who left a number to AUTOTUNE."""
 _SPECIAL = "\\`*_{}[]<>()#+!|~"
@@ -35,7 +35,7 @@ def _lines(result: Recommendation) -> Iterator[str]:
     yield from ("", "## Configurations", "")
     yield from _configurations(result)
     if result.automatic and result.automatic.choices:
-        yield from ("", "## What AUTOTUNE settled on", "")
+        yield from ("", "## Values chosen by AUTOTUNE", "")
         yield from _automatic(result.automatic)
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     if failed:
@@ -73,7 +73,7 @@ def _automatic(automatic: Automatic) -> Iterator[str]:
         )
         for each in automatic.choices
     )
-    head = ("stage", "parameter", "value", "unit", "left to it by", "readings", "worker")
+    head = ("stage", "parameter", "value", "unit", "set to AUTOTUNE by", "readings", "worker")
     yield from _table(head, rows)
 
 

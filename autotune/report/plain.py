@@ -63,7 +63,7 @@ class PlainReport:
     def _plan(self, event: Planned) -> None:
         self._console.print(Text(), card(event.plan), Text(), sep="\n")
         if event.kept:
-            self._say(f"Going on after {counted(len(event.kept), 'trial')}")
+            self._say(f"Resuming after {counted(len(event.kept), 'trial')}")
 
     def _trial(self, trial: Trial) -> None:
         if trial.stage is not self._stage:

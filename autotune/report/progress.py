@@ -11,9 +11,9 @@ from autotune.search.plan import Plan
 from autotune.trial import Stage
 
 PHASES: Mapping[Stage, str] = {
-    Stage.YARDSTICK: "Finding the best settings on one device",
-    Stage.EXPLORE: "Looking for a way to distribute that beats one device",
-    Stage.FINAL: "Finals: the best few again, in fresh runs that take turns",
+    Stage.YARDSTICK: "Searching for the best settings on one device",
+    Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
+    Stage.FINAL: "Finals: measuring the best again, alternating in fresh processes",
 }
 
 

@@ -139,11 +139,11 @@ def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
 
 
 def _next(result: Recommendation, files: dict[str, Path]) -> Iterator[RenderableType]:
-    yield _command("Train with it:", _training(files))
+    yield _command("Train:", _training(files))
     if "study.db" in files:
-        yield _command("See the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
+        yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:
-        yield _command("Go on with it:", "the same command with --resume")
+        yield _command("Continue:", "run the same command with --resume")
 
 
 def _training(files: dict[str, Path]) -> str:

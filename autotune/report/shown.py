@@ -18,29 +18,36 @@ if TYPE_CHECKING:
 
 
 class Shown(Recommendation):
-    """What `autotune()` returns."""
+    """A recommendation with plots, tables and files, as `autotune()` returns it."""
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.yaml, train.py, what starts a gang, the trials, and report.html.
+        """Write the configuration, program, trials and report to a folder.
+
+        The files are `config.yaml`, `train.py`, `trials.csv`, `trials.jsonl` and `report.html`;
+        for several workers also `launch.py` (this machine), `launch.slurm` and `jobset.yaml`
+        (several machines).
 
         Args:
-            folder: Made if it does not exist; files of these names are replaced.
+            folder: Created if missing; existing files of these names are overwritten.
 
         Returns:
             The folder.
 
         Raises:
-            OutputError: It cannot be written.
+            OutputError: The folder or a file is not writable.
         """
         super().save(folder)
         return write_report(self, Path(folder))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `autotune tune --json` prints, as plain dictionaries, lists and numbers."""
+        """Return the result as JSON-serializable data, the same as `autotune tune --json`."""
         return document(self, None).plain()
 
     def trials_frame(self) -> DataFrame:
-        """Return the trials as a pandas DataFrame, a row each, indexed by their number.
+        """Return all trials as a pandas DataFrame, one row per trial, indexed by number.
+
+        The columns are those of `trials.csv`, the axes of the configuration, and `vs_one_device`,
+        the throughput relative to the best single-device configuration.
 
         Raises:
             MissingPackage: pandas is not installed.
@@ -48,10 +55,13 @@ class Shown(Recommendation):
         return trials_frame(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the throughput of the best configurations against one device, with intervals.
+        """Plot the throughput of the best configurations against one device, with 95% intervals.
 
         Args:
-            ax: Where to draw; None makes a figure.
+            ax: Axes to plot into; None creates a new figure.
+
+        Returns:
+            The axes.
 
         Raises:
             MissingPackage: matplotlib is not installed.

@@ -30,7 +30,7 @@ _KINDS = {
 
 def space_list(spaces: Mapping[str, Space]) -> RenderableType:
     """Return all spaces, a row each."""
-    table = columns("space", "for", "auto takes it on")
+    table = columns("space", "for", "auto uses it on")
     for name, space in spaces.items():
         kind = _KINDS.get(space.chosen_for or "", "")
         table.add_row(name, space.description, Text(kind, style="dim"))
@@ -48,7 +48,7 @@ def space_text(space: Space, machine: Machine) -> str:
         *_strategies(space, found),
         f"strategies: {_flow(list(space.strategies))}",
         "",
-        *_comment("Some settings depend on the workload too; `autotune tune ... --dry-run` tells."),
+        *_comment("Some settings also depend on the workload; see `autotune tune ... --dry-run`."),
         "axes:",
     ]
     for name in space.axes:
@@ -77,7 +77,7 @@ def _strategies(space: Space, found: Candidates) -> Iterator[str]:
 
 def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Iterator[str]:
     values = space.values(name)
-    meaning = describe(name) if name in axes() else "An axis of your own."
+    meaning = describe(name) if name in axes() else "User-defined axis."
     yield from _comment(meaning, indent="  ")
     for value in values if name in axes() else ():
         if not any(getattr(c, name) == value for c in found.configurations):
@@ -98,7 +98,7 @@ def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machi
         why = why_illegal(runs.model_copy(update={name: value}), machine, facts)
         if why:
             return sentence(why)
-    return "No strategy of this space takes it."
+    return "No strategy of this space uses it."
 
 
 def _first_rule(name: str, found: Candidates) -> str:

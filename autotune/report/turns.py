@@ -38,7 +38,7 @@ class TurnsReport:
     def _trial(self, trial: Trial) -> None:
         if not self._headed:
             self._headed = True
-            self._say("Fresh runs that take turns")
+            self._say("Alternating runs in fresh processes")
             self._print(HEADINGS)
         self._print(f"{clock(self._progress.elapsed):>7}  {_row(trial)}")
 

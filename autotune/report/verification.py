@@ -36,7 +36,7 @@ def _rows(found: Verification) -> list[tuple[str, str]]:
         rows.append(("examples/s", rate_with_error(found.examples_per_second)))
     if found.share_of_promise and found.promised:
         promised = rate_with_error(found.promised)
-        rows.append(("of the promise", f"{share(found.share_of_promise)}, which was {promised}"))
+        rows.append(("vs saved", f"{share(found.share_of_promise)} of {promised}"))
     return rows
 
 

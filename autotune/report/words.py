@@ -21,6 +21,7 @@ _SHORT: Mapping[str, str] = {
     "shard_policy": "shard {}",
 }
 """Axes whose values read better with other words; the rest is shown as `name value`."""
+_COUNTED = ("num_parallel_calls", "private_threads")
 _IN_THE_HEAD = ("strategy", "workers", "replicas_per_worker", "per_replica_batch")
 _AT_THE_END = ("reduction", "shard_policy")
 """Where a narrow column is cut off, so that what differs most often stays in sight."""
@@ -116,7 +117,8 @@ def one_line(text: str) -> str:
 
 
 def _axis(name: str, value: Scalar) -> str:
-    return _SHORT.get(name, f"{name} {{}}").format(value)
+    text = _SHORT.get(name, f"{name} {{}}").format(value)
+    return text.removesuffix("s") if value == 1 and name in _COUNTED else text
 
 
 def _batch(configuration: Configuration) -> str:

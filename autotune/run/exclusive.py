@@ -73,14 +73,15 @@ def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterato
     """
     if getattr(_mine, "held", False):
         raise UsageError(
-            "A search was started inside another one.", "Start it when the first one has ended."
+            "A search is already running in this process.",
+            "Start it after the first one has finished.",
         )
     with ExitStack() as held:
         file = next((each for each in map(_opened, places) if each is not None), None)
         if file is None:
             tell(
-                "Another search on this machine would go unnoticed, because no file can be locked "
-                f"in {' or '.join(map(str, places))}: run one at a time."
+                "Concurrent searches on this machine cannot be detected, because no file can be "
+                f"locked in {' or '.join(map(str, places))}: run one at a time."
             )
         else:
             held.callback(os.close, file)
@@ -124,7 +125,7 @@ def _wait(file: int, tell: Tell) -> None:
                 due += REMIND_SECONDS
             time.sleep(POLL_SECONDS)
     except KeyboardInterrupt as exc:
-        raise Interrupted("Stopped while waiting for another search.") from exc
+        raise Interrupted("Interrupted while waiting for another search.") from exc
 
 
 def _locked(file: int) -> bool:
@@ -139,8 +140,8 @@ def _notice(file: int, waited: float) -> str:
     holder = _holder(file)
     who = f"Another search ({holder})" if holder else "Another search"
     minutes = int(waited // 60)
-    wait = f"waiting for it, {minutes} min so far" if minutes else "waiting for it"
-    return f"{who} is timing on this machine; {wait}. Ctrl-C ends."
+    wait = f"waiting for {minutes} min" if minutes else "waiting for it to finish"
+    return f"{who} is running on this machine; {wait}. Press Ctrl-C to stop."
 
 
 def _holder(file: int) -> Holder | None:

@@ -98,7 +98,7 @@ class ForkClient:
         except ForkServerDied as exc:
             if self._process.wait(_GO_SECONDS) == -signal.SIGKILL:
                 raise
-            raise _unusable(self._last_words() or "its process died") from exc
+            raise _unusable(self._last_words() or "the process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:
         """Start a child and return its process id.
@@ -129,8 +129,8 @@ class ForkClient:
             self._live = [pid for pid in self._live if not _is_gone(pid)]
         if self._live:
             raise EngineError(
-                f"Process {self._live[0]} of a trial cannot be ended.",
-                "It waits for a device or a file system; see to that first.",
+                f"Process {self._live[0]} of a trial cannot be killed.",
+                "It is blocked on a device or a file system; resolve that first.",
             )
 
     def _wait_for_answers(self) -> None:
@@ -189,8 +189,8 @@ class ForkClient:
         else:
             self._unanswered -= 1
             raise EngineError(
-                f"The system refuses another process: {message['refused']}.",
-                "End other programs, or raise the limit of processes (ulimit -u).",
+                f"The system cannot start another process: {message['refused']}.",
+                "Stop other programs, or raise the process limit (ulimit -u).",
             )
 
     def _send(self, message: Mapping[str, Any]) -> None:

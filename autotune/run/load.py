@@ -112,7 +112,7 @@ def warning(load: Load) -> str | None:
     if not load.noticeable:
         return None
     taken = _taken(load, "use", "withholds")
-    return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and the search less sure."
+    return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and results less certain."
 
 
 def remark(load: Load) -> str | None:
@@ -120,16 +120,17 @@ def remark(load: Load) -> str | None:
     if not load.noticeable:
         return None
     taken = _taken(load, "used", "withheld")
-    return f"During the search, on average, {taken}: the timings are noisier for it."
+    return f"During the search, on average, {taken}; this made timings noisier."
 
 
 def _taken(load: Load, use: str, withhold: str) -> str:
     parts = []
+    cores = f"{load.cores} core{'s' * (load.cores != 1)}"
     if load.busy >= _NAMEABLE:
-        most = f", {load.busiest} most" if load.busiest else ""
-        parts.append(f"other programs {use} {load.busy:.1f} of {load.cores} cores{most}")
+        most = f", mostly {load.busiest}" if load.busiest else ""
+        parts.append(f"other programs {use} {load.busy:.1f} of {cores}{most}")
     if load.stolen >= _NAMEABLE:
-        parts.append(f"the hypervisor {withhold} {load.stolen:.1f} of {load.cores} cores")
+        parts.append(f"the hypervisor {withhold} {load.stolen:.1f} of {cores}")
     return ", and ".join(parts)
 
 

@@ -113,7 +113,7 @@ class LocalEngine(Engine):
                 return self._server
         raise EngineError(
             f"The process that imports TensorFlow was killed {_STARTS} times.",
-            "See in the system's log (dmesg) whether the memory did not suffice.",
+            "Check the system log (dmesg) for out-of-memory kills.",
         )
 
     def _temporary(self) -> str:

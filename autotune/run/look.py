@@ -79,14 +79,14 @@ class Look:
                 self._hear(self._gang.listen(POLL))
                 self._check()
         except ForkServerDied as exc:
-            raise Killed("was killed together with the process that starts all others") from exc
+            raise Killed("was killed together with its parent process") from exc
         self._hear(self._gang.read())
         return self._read()
 
     def _hear(self, reports: Sequence[Report]) -> None:
         for _, event in reports:
             if event["event"] == events.ERROR:
-                raise NoAnswer(f"ended with {reasons.explain(event)}", event["detail"])
+                raise NoAnswer(f"failed with {reasons.explain(event)}", event["detail"])
             if event["event"] == events.DOING:
                 self._step, self._since = event["what"], event["at"]
 
@@ -95,7 +95,7 @@ class Look:
         if time.monotonic() - self._since > limit:
             raise Blocked(f"took longer than {limit:g} s", self._gang.stack(0))
         if self._gauge.exceeded():
-            raise NoAnswer("needed more memory than is free")
+            raise NoAnswer("ran out of memory")
 
     def _read(self) -> Any:
         status = self._gang.exits()[0]

@@ -107,11 +107,11 @@ def _failure(exc: NoAnswer, seconds: float) -> FactoryFailed:
     if isinstance(exc, Blocked):
         return FactoryFailed(
             f"{steps.TOO_LONG[exc.step]} {seconds:g} s.",
-            "See what it waits for; the last lines tell where it stands.",
+            "Check what it waits for; the traceback below shows where it is.",
         )
     return FactoryFailed(
-        f"The process that looked at the factories {exc.why} while {exc.step}.",
-        "Call the factories in a Python session of their own to see why.",
+        f"The process that inspects the factories {exc.why} while {exc.step}.",
+        "Call the factories in a separate Python session to see why.",
     )
 
 

@@ -10,8 +10,8 @@ from autotune.owner import Owner
 from autotune.run.events import Event
 from autotune.run.gang import Report
 
-NOTHING_TOLD = "The run ended before anything was read."
-NOTHING_CHOSEN = "Nothing in the input is left to AUTOTUNE."
+NOTHING_TOLD = "The run ended before any value was read."
+NOTHING_CHOSEN = "The input pipeline does not use AUTOTUNE."
 _PARALLELISM = "parallelism"
 _SOURCE_FIRST = ("Interleave", "FlatMap")
 """Stages whose further inputs are the datasets that they read from, which come and go."""

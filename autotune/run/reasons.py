@@ -12,45 +12,43 @@ _LONGEST = 300
 
 _KNOWN: Mapping[str, str] = {
     r"No OpKernel was registered to support Op 'Nccl": (
-        "NCCL adds up gradients only between GPUs, and this trial has none: take another reduction."
+        "NCCL needs GPUs and this trial has none: use another reduction."
     ),
     r"Could not apply FILE based sharding|the dataset only has \d+ file": (
-        "The input has fewer files than there are workers, so it cannot be divided by file: "
-        "take the shard policy data, or write the input as more files."
+        "The input has fewer files than workers, so it cannot be sharded by file: use shard "
+        "policy data, or split the input into more files."
     ),
     r"[Uu]nshardable source dataset": (
-        "The input is not read from files, so it cannot be divided by file: take the shard "
-        "policy data, or shard inside the dataset factory by declaring input_context."
+        "The input does not come from files, so it cannot be sharded by file: use shard policy "
+        "data, or declare input_context and shard in dataset_fn."
     ),
     r"Collectives are not yet implemented for CPU devices when compiling with XLA": (
-        "XLA cannot compile the exchange between CPU workers: leave xla off."
+        "XLA cannot compile collectives between CPU workers: turn xla off."
     ),
     r"known_issues#tfvariable_on_a_different_device|resource .* located in device .* from device": (
-        "XLA cannot compile one step for variables on several CPU devices: leave xla off."
+        "XLA cannot compile a step with variables on several CPU devices: turn xla off."
     ),
     r"convert a value \(PerReplica": (
-        "Keras's fit does not support several workers in this version: train them with a loop "
-        "of your own."
+        "Model.fit does not support several workers in this version of Keras: use a custom "
+        "training loop."
     ),
     r"You must feed a value for placeholder tensor 'while/body": (
-        "Keras's fit cannot run several steps per call with this reduction: set "
-        "steps_per_execution to 1 or take another reduction."
+        "Model.fit cannot run several steps per execution with this reduction: set "
+        "steps_per_execution to 1 or use another reduction."
     ),
     r"pass this dataset to ClusterCoordinator.create_per_worker_dataset": (
-        "Keras's fit does not support parameter servers in this version: train with a "
+        "Model.fit does not support parameter servers in this version of Keras: use a "
         "ClusterCoordinator."
     ),
     r"Could not start gRPC server": (
-        "The port chosen for a worker was taken by another program: run the trial again."
+        "Another program took the port chosen for a worker: run the trial again."
     ),
-    r"Please provide a TPU Name": (
-        "There is no TPU here: take another strategy, or set TPU_NAME where there is one."
-    ),
+    r"Please provide a TPU Name": ("No TPU found: use another strategy, or set TPU_NAME."),
     r"is not divisible by `num_replicas_in_sync`": (
-        "The global batch cannot be divided between the replicas: take a multiple of them."
+        "The global batch size is not a multiple of the number of replicas: choose a multiple."
     ),
     r"Collective has timed out during execution|stopped sending heartbeats": (
-        "A worker stopped answering the others: see whether its machine is overloaded."
+        "A worker stopped responding to the others: check whether its machine is overloaded."
     ),
 }
 _CONSEQUENCES = re.compile(
@@ -94,7 +92,7 @@ def is_taken_port(reason: str) -> bool:
 def death(status: int) -> str:
     """Return the predicate of a sentence on how a process ended, from its wait status."""
     if (code := _signal(status)) is None:
-        return f"left with exit code {status >> 8} and without a result"
+        return f"exited with code {status >> 8} without a result"
     try:
         return f"was killed by {signal.Signals(code).name}"
     except ValueError:

@@ -9,16 +9,16 @@ IMPORTING = "importing the factories"
 CALLING_DATASET = "calling dataset_fn"
 FIRST_EXAMPLE = "reading the first example"
 CALLING_MODEL = "calling model_fn"
-TRYING = "trying the model on a few examples"
-LOOKING = "looking through the dataset"
+TRYING = "running one training step"
+LOOKING = "iterating over the dataset"
 
 TOO_LONG: Mapping[str, str] = {
-    STARTING: "The process that looks at the factories did not start within",
+    STARTING: "The process that inspects the factories did not start within",
     IMPORTING: "Importing the factories took longer than",
     CALLING_DATASET: "dataset_fn did not return within",
-    FIRST_EXAMPLE: "dataset_fn gave no example within",
+    FIRST_EXAMPLE: "dataset_fn's dataset yielded no example within",
     CALLING_MODEL: "model_fn did not return within",
-    TRYING: "One step of the model on a few examples took longer than",
-    LOOKING: "The dataset stopped giving examples for more than",
+    TRYING: "One training step on a few examples took longer than",
+    LOOKING: "The dataset yielded no example for more than",
 }
 """The beginning of a sentence that ends with a number of seconds."""

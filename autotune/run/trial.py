@@ -106,7 +106,7 @@ class Trial:
         who = self._name(member)
         detail = self._gang.last_words(member)
         if reasons.is_kill(status) and memory.kernel_kills() > self._kills:
-            ending = Ending(Outcome.OUT_OF_MEMORY, f"The system ended {who} for want of memory.")
+            ending = Ending(Outcome.OUT_OF_MEMORY, f"The kernel killed {who}: out of memory.")
         else:
             who = who[0].upper() + who[1:]
             ending = Ending(Outcome.CRASHED, f"{who} {reasons.death(status)}.", detail)
@@ -133,9 +133,7 @@ class Trial:
         if not self._gauge.exceeded():
             return None
         held, most = (f"{size / 2**30:.1f} GiB" for size in (self._gauge.peak, self._gauge.most))
-        return Ending(
-            Outcome.OUT_OF_MEMORY, f"It held {held} of memory, and {most} is the most it may."
-        )
+        return Ending(Outcome.OUT_OF_MEMORY, f"It used {held} of memory; the limit is {most}.")
 
     def _result(self, ending: Ending) -> RunResult:
         return RunResult(
@@ -163,10 +161,8 @@ class Trial:
 
 _MOST_STACKS = 4
 _ORPHANED = (
-    "It was killed together with the process that starts all trials; "
-    "perhaps the system ran out of memory."
+    "It was killed together with the parent process of all trials; the system may have run out "
+    "of memory."
 )
-_FINISHED = (
-    "The training ended by itself before its speed was known: leave out callbacks that end it."
-)
-_NAN = "lower the learning rate, or look for such values in the data."
+_FINISHED = "Training ended before its throughput was measured: remove callbacks that stop it."
+_NAN = "lower the learning rate, or check the data for NaN and infinite values."

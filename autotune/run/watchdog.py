@@ -45,7 +45,7 @@ class Watchdog:
 
 
 _SENTENCES = {
-    Phase.START: "It hung at its start: training had not begun after {seconds}.",
-    Phase.FIRST_STEP: "It hung in its first step, which was not done after {seconds}.",
-    Phase.STEADY: "It hung while training: no step ended for {seconds}.",
+    Phase.START: "It hung at startup: training had not begun after {seconds}.",
+    Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds}.",
+    Phase.STEADY: "It hung during training: no step finished for {seconds}.",
 }

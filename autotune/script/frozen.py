@@ -31,8 +31,8 @@ class Frozen(Value):
         if owner not in self.numbers:
             return ()
         found = self.automatic.of(owner)
-        which = "; the largest stands here" if len({each.value for each in found}) > 1 else ""
-        return _lines(f"Was tf.data.AUTOTUNE, which settled on {told(found)}{which}.")
+        which = "; this is the largest" if len({each.value for each in found}) > 1 else ""
+        return _lines(f"Was tf.data.AUTOTUNE, which chose {told(found)}{which}.")
 
     def comment_on_the_rest(self) -> tuple[str, ...]:
         """Return the comment on what the program cannot set."""
@@ -46,10 +46,10 @@ def freeze(configuration: Configuration, automatic: Automatic | None) -> Frozen:
         ConfigurationError: No numbers are known.
     """
     if automatic is None or automatic.why_not:
-        why = automatic.why_not if automatic else "They were not read out."
+        why = automatic.why_not if automatic else "They were not read."
         raise ConfigurationError(
-            f"The configuration holds no numbers that AUTOTUNE settled on. {why}",
-            "Tune again with a larger --budget and without --no-diagnose, or leave out "
+            f"The configuration holds no values chosen by AUTOTUNE. {why}",
+            "Tune again with a larger --budget and without --no-diagnose, or omit "
             "--freeze-autotune.",
         )
     numbers = {
@@ -67,7 +67,7 @@ def freeze(configuration: Configuration, automatic: Automatic | None) -> Frozen:
 
 def told(choices: tuple[Choice, ...]) -> str:
     """Return choices for people: `4 parallel calls (ParallelMapV2) and 2 batches (Prefetch)`."""
-    each = dict.fromkeys(f"{each.value} {each.unit} ({each.stage})" for each in choices)
+    each = dict.fromkeys(f"{each.amount} ({each.stage})" for each in choices)
     return listing([*each])
 
 
@@ -77,7 +77,7 @@ def _left(automatic: Automatic) -> str:
         for owner, where in _WHERE.items()
         if (found := automatic.of(owner))
     ]
-    return f"Still left to tf.data.AUTOTUNE: {'; '.join(parts)}." if parts else ""
+    return f"Still tf.data.AUTOTUNE: {'; '.join(parts)}." if parts else ""
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 _WHERE = {
-    Owner.FACTORY: "inside of dataset_fn, where this program cannot set it",
-    Owner.UNKNOWN: "in stages within others or rewritten by TensorFlow",
+    Owner.FACTORY: "inside dataset_fn, where this program cannot set it",
+    Owner.UNKNOWN: "in nested stages or stages rewritten by TensorFlow",
     Owner.TENSORFLOW: "by TensorFlow itself",
 }

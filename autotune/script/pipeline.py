@@ -13,18 +13,18 @@ from autotune.value import Value
 from autotune.workload import Factory, WorkloadFacts
 
 _SHARDING = {
-    "auto": "tf.data divides the examples between the workers, by file where it can.",
-    "data": "Every worker runs this whole pipeline, and tf.data keeps its share of the examples.",
-    "file": "tf.data divides the files between the workers, so each reads only its own.",
+    "auto": "tf.data shards the examples between the workers, by file where it can.",
+    "data": "Every worker runs this whole pipeline, and tf.data keeps its shard of the examples.",
+    "file": "tf.data shards the files between the workers, so each reads only its own.",
     "off": "Every worker reads all examples.",
 }
 
 _WHOLE = {
-    False: "because a batch of another size would be compiled anew",
-    True: "so that all replicas always have equal shares",
+    False: "because a batch of another size would be retraced",
+    True: "so that all replicas have equal batches",
 }
 
-_DIVIDED = {False: "and tf.data divides them", True: "of which this worker takes its share"}
+_DIVIDED = {False: "and tf.data shards them", True: "of which this worker keeps its shard"}
 
 
 class Pipeline(Value):
@@ -92,10 +92,10 @@ def _parameter(configuration: Configuration, *, apart: bool) -> str:
 
 def _summary(configuration: Configuration, *, apart: bool) -> str:
     if not configuration.distributed:
-        return "Return batches without end."
+        return "Return an infinite dataset of batches."
     if at_source(configuration) or apart:
-        return "Return batches for one replica without end, from this worker's share."
-    return "Return batches for all replicas together, without end."
+        return "Return an infinite dataset of per-replica batches from this worker's shard."
+    return "Return an infinite dataset of global batches."
 
 
 def _batch(configuration: Configuration, *, apart: bool) -> str:
@@ -137,7 +137,7 @@ def _first(
 
 def _share(configuration: Configuration, *, apart: bool) -> Iterator[str]:
     if apart and not at_source(configuration):
-        yield "# Every worker runs this whole pipeline and keeps its share of the examples."
+        yield "# Every worker runs this whole pipeline and keeps its shard of the examples."
         yield "dataset = dataset.shard(workers, worker)"
 
 
@@ -152,7 +152,7 @@ def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
         kind = f"tf.data.experimental.AutoShardPolicy.{policy.upper()}"
         yield f"options.experimental_distribute.auto_shard_policy = {kind}"
     if configuration.private_threads:
-        yield "# A pool of its own, so that input and training do not take each other's threads."
+        yield "# A private pool, so that input and training do not compete for threads."
         yield f"options.threading.private_threadpool_size = {configuration.private_threads}"
     yield "dataset = dataset.with_options(options)"
 
@@ -167,7 +167,7 @@ def _batches(
         yield f"# Without the remainder, {_WHOLE[configuration.distributed and not apart]}."
         steps.append(f"batch({_batch(configuration, apart=apart)}, drop_remainder=True)")
     if held:
-        yield "# The same batch again and again: what is timed is the step without its input."
+        yield "# The same batch in every step: this times the step without its input."
         steps += ["take(1)", "cache()", "repeat()"]
     chain = ".".join(steps)
     yield f"dataset = {chain}" if configuration.prefetch else f"return {chain}"

@@ -26,43 +26,43 @@ def _distribution(configuration: Configuration) -> Iterator[str]:
     yield f"{title}, {place}"
     if strategy(configuration.strategy).asynchronous:
         yield f"variables on {count(configuration.servers, 'parameter server')}"
-        yield f"{batch} per step of a worker, which waits for no other"
+        yield f"{batch} per step of a worker, asynchronous"
     else:
         yield f"{batch} per replica, so {configuration.global_batch:,} per step"
     if configuration.reduction != "default":
-        yield f"gradients added up by the algorithm {literal(configuration.reduction)}"
+        yield f"gradients reduced by {literal(configuration.reduction)}"
 
 
 def _steps(configuration: Configuration) -> Iterator[str]:
     if configuration.steps_per_execution > 1:
-        yield f"{configuration.steps_per_execution} steps per call of the compiled function"
+        yield f"{configuration.steps_per_execution} steps per execution"
     if configuration.xla:
         yield "compiled with XLA"
     if configuration.precision != "float32":
-        yield f"computes with the dtype policy {configuration.precision}"
+        yield f"dtype policy {configuration.precision}"
     if configuration.threads_per_process:
-        yield f"at most {count(configuration.threads_per_process, 'thread')} per operation"
+        yield f"at most {count(configuration.threads_per_process, 'intra-op thread')}"
 
 
 def _input(configuration: Configuration) -> Iterator[str]:
     if configuration.workers > 1:
         yield _SHARDS[configuration.shard_policy]
     if configuration.cache == "memory":
-        yield "examples kept in memory after the first epoch"
+        yield "examples cached in memory"
     if configuration.prefetch != "auto":
         yield f"{count(configuration.prefetch, 'batch', 'batches')} prefetched"
     if configuration.num_parallel_calls != "auto":
-        yield f"{configuration.num_parallel_calls} parallel calls of the input's own maps"
+        yield f"{configuration.num_parallel_calls} parallel calls in dataset_fn"
     if configuration.private_threads:
-        yield f"{count(configuration.private_threads, 'thread')} for the input alone"
+        yield f"{count(configuration.private_threads, 'private thread')} for tf.data"
     for name, value in configuration.arguments:
         yield f"{name} = {literal(value)}"
 
 
 _SHARDS = {
-    "auto": "examples divided between the workers as tf.data sees fit",
-    "data": "every worker reads all examples and keeps its share",
-    "file": "the input's files divided between the workers",
+    "auto": "examples sharded by tf.data (auto)",
+    "data": "every worker reads all examples and keeps its shard",
+    "file": "input files sharded between the workers",
     "off": "every worker reads all examples",
-    "source": "each worker reads only its own share of the examples",
+    "source": "each worker reads only its own shard",
 }

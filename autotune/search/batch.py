@@ -48,7 +48,7 @@ def learning_rate(optimizer: str, times: float) -> str:
     name = optimizer or "the optimizer"
     if factor >= 1:
         return (
-            f"usually the learning rate of {name} is multiplied by about {factor:.2g} and warmed "
-            "up over the first epochs"
+            f"usually the learning rate of {name} is multiplied by about {factor:.2g}, with a "
+            "warm-up over the first epochs"
         )
     return f"usually the learning rate of {name} is divided by about {1 / factor:.2g}"

@@ -95,9 +95,9 @@ class Bounds:
             return None
         share = math.exp(most.log_rate - best.log_rate)
         return (
-            f"{PROOF}its replicas need more than {seconds * 1000:.3g} ms to exchange the gradients "
-            f"of a step, so {configuration.global_batch} examples in a step make at most "
-            f"{share:.0%} of the best single device"
+            f"{PROOF}the all-reduce of its gradients takes more than {seconds * 1000:.3g} ms per "
+            f"step, so {configuration.global_batch} examples per step reach at most {share:.0%} "
+            "of the best single device"
         )
 
     def _too_much_to_read(
@@ -155,20 +155,20 @@ def _input_of(configuration: Configuration) -> tuple[object, ...]:
 
 
 def _read_by_all(configuration: Configuration, seconds: float, share: float) -> str:
-    whose = "its replicas share one input"
+    whose = "its replicas share one input pipeline"
     if configuration.workers > 1:
         policy = configuration.shard_policy
-        whose = f"with the shard policy {policy} each of its workers runs the whole input"
+        whose = f"with shard policy {policy} every worker runs the whole input pipeline"
     return (
-        f"{PROOF}{whose}, which takes at least {seconds * 1000:.2g} ms for each example on one "
-        f"device as well, so they make at most {share:.0%} of the best single device; only input "
-        "that is divided at its source (input_context) or by file shrinks with more workers"
+        f"{PROOF}{whose}, which takes at least {seconds * 1000:.2g} ms per example on one device "
+        f"as well, so at most {share:.0%} of the best single device; only sharding at the source "
+        "(input_context) or by file reduces the input work per worker"
     )
 
 
 def _proof(alone: Configuration, several: Configuration, share: float) -> str:
     return (
-        f"{PROOF}{several.replicas} replicas are at most {several.replicas} times as fast as "
-        f"one device with a batch of {alone.per_replica_batch}, which makes {share:.0%} of the "
-        "best single device"
+        f"{PROOF}{several.replicas} replicas are at most {several.replicas} times as fast as one "
+        f"device with a batch of {alone.per_replica_batch}, or {share:.0%} of the best single "
+        "device"
     )

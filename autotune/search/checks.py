@@ -20,7 +20,9 @@ def check(request: TuningRequest) -> None:
     if request.study is not None:
         _check_name(request.study)
     if request.options.seconds is None and request.options.max_trials is None:
-        raise UsageError("The search has no end.", "Give a --budget or --max-trials.")
+        raise UsageError(
+            "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
+        )
     named_space(request)
     _check_output(request.out)
 
@@ -43,8 +45,8 @@ def _check_name(name: str) -> None:
     """Make sure that a study's name can be the name of a folder too."""
     if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
         raise UsageError(
-            f"{name!r} cannot be the name of a study.",
-            "Use up to 100 letters, digits, '-', '_' and '.', the first of them no '.'.",
+            f"{name!r} is not a valid study name.",
+            "Use up to 100 letters, digits, '-', '_' and '.', not starting with '.'.",
         )
 
 
@@ -53,7 +55,7 @@ def _check_output(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as exc:
         raise OutputError(
-            f"{out} cannot be made: {exc.strerror or exc}.", "Choose another --out."
+            f"{out} cannot be created: {exc.strerror or exc}.", "Choose another --out."
         ) from exc
     if not os.access(out, os.W_OK | os.X_OK):
-        raise OutputError(f"{out} cannot be written.", "Choose another --out.")
+        raise OutputError(f"{out} is not writable.", "Choose another --out.")

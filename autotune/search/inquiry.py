@@ -120,7 +120,7 @@ class Inquiry:
         return self._budget.left >= self._runner.history.costs.seconds(configuration)
 
     def _say(self) -> None:
-        self._observer(Preparing("Finding out where the time of a step goes"))
+        self._observer(Preparing("Profiling the step time"))
 
 
 def _rival(findings: Findings) -> list[Configuration]:

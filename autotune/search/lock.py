@@ -30,8 +30,8 @@ def _lock(path: Path, study: str, held: ExitStack) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as exc:
         raise UsageError(
-            f"Another search is using the study {study!r} in {path.parent}.",
-            "Wait until it ends, or leave --resume out to begin a study beside it.",
+            f"Study {study!r} in {path.parent} is in use by another search.",
+            "Wait until it ends, or omit --resume to create a new study.",
         ) from exc
     except OSError as exc:
         raise OutputError(

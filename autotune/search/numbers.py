@@ -8,9 +8,9 @@ from autotune.automatic import AXES, Automatic, Choice
 from autotune.owner import Owner
 
 _WHERE = {
-    Owner.FACTORY: " inside of dataset_fn",
+    Owner.FACTORY: " inside dataset_fn",
     Owner.TENSORFLOW: " by TensorFlow itself",
-    Owner.UNKNOWN: " within other stages or rewritten ones",
+    Owner.UNKNOWN: " in nested or rewritten stages",
 }
 
 
@@ -19,18 +19,18 @@ def settled(automatic: Automatic | None) -> Iterator[str]:
     if automatic is None:
         return
     if automatic.why_not:
-        yield f"What AUTOTUNE settled on was not read out: {automatic.why_not}"
+        yield f"The values chosen by tf.data.AUTOTUNE were not read: {automatic.why_not}"
         return
     choices = automatic.choices
     parts = ", ".join(dict.fromkeys(_part(each) + _whose(each, choices) for each in choices))
-    told = [f"AUTOTUNE settled on {parts} (after {automatic.seconds:.1f} s of steps)."]
+    told = [f"tf.data.AUTOTUNE chose {parts} (after {automatic.seconds:.1f} s of steps)."]
     told += _moving(choices)
     told += _freezing(automatic)
     yield " ".join(told)
 
 
 def _part(choice: Choice) -> str:
-    return f"{choice.title} {choice.value} {choice.unit}{_WHERE.get(choice.owner, '')}"
+    return f"{choice.title} {choice.amount}{_WHERE.get(choice.owner, '')}"
 
 
 def _whose(choice: Choice, choices: Sequence[Choice]) -> str:
@@ -51,11 +51,11 @@ def _moving(choices: Sequence[Choice]) -> Iterator[str]:
         if each.moving
     )
     if courses:
-        yield f"Not at rest yet: {'; '.join(courses)}."
+        yield f"Still changing: {'; '.join(courses)}."
 
 
 def _freezing(automatic: Automatic) -> Iterator[str]:
     if automatic.of(*AXES):
-        yield "`autotune script` with --freeze-autotune writes the program's own ones into it."
+        yield "`autotune script --freeze-autotune` writes those set by the program into it."
     if automatic.of(Owner.FACTORY):
-        yield "What is inside of dataset_fn only you can freeze."
+        yield "Those inside dataset_fn can only be fixed in your code."

@@ -88,4 +88,4 @@ def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
 
 
 def _meaning(axis: str) -> str:
-    return describe(axis) if axis in axes() else "Your own axis; goes to the factory that takes it."
+    return describe(axis) if axis in axes() else "User-defined axis."

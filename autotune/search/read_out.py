@@ -10,7 +10,7 @@ from autotune.search.runner import Runner
 from autotune.search.watches import MEASURE_SECONDS, READ_OUT_SECONDS
 from autotune.strategies import strategy
 
-SERVED = "The input of {title} is read by processes that TensorFlow keeps out of reach."
+SERVED = "With {title} the input is read by processes that cannot be inspected."
 
 
 class ReadOut:
@@ -49,7 +49,7 @@ class ReadOut:
             return Automatic(why_not=SERVED.format(title=chosen.title))
         if self._budget.left < self._seconds(configuration):
             return None
-        self._observer(Preparing("Reading out what tf.data's AUTOTUNE settled on"))
+        self._observer(Preparing("Reading the values chosen by tf.data.AUTOTUNE"))
         return self._runner.read_out(configuration)
 
     def _is_wanted(self, configuration: Configuration) -> bool:

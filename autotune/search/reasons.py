@@ -27,7 +27,10 @@ def summary(findings: Findings, margin: float) -> str:
     if not findings.interrupted:
         return text
     if findings.decision.gain is None:
-        return "Interrupted before the finals: the best single device so far, not confirmed."
+        return (
+            "Interrupted before the finals: the best single-device configuration so far, not "
+            "confirmed."
+        )
     return f"{text} Interrupted after {_rounds(findings)} of the finals."
 
 
@@ -41,20 +44,20 @@ def _verdict(findings: Findings, margin: float) -> str:
     if decision.verdict is Verdict.DISTRIBUTE:
         return f"Distribute: {name} is {gain} as fast as the best single device."
     return (
-        f"Stay on one device: the best distributed configuration, {name}, reaches {gain} its "
-        f"throughput, so there is no gain of {margin:.0%} or more."
+        f"Stay on one device: the best distributed configuration, {name}, reaches {gain} the "
+        f"single-device throughput; no gain of {margin:.0%} or more."
     )
 
 
 def _nothing_to_compare(findings: Findings) -> str:
     if not findings.distributable:
-        return "Stay on one device: nothing here to distribute over."
+        return "Stay on one device: no distributed configuration can run on this machine."
     if any(trial.outcome is Outcome.WRONG for trial in findings.history.trials):
-        return "Stay on one device: what was faster does not train as one device does."
+        return "Stay on one device: the faster distributed configuration failed certification."
     ran = [t for t in findings.history.trials if t.configuration.distributed and t.windows]
     if not ran:
-        return "Stay on one device: no distributed configuration can win."
-    return "Stay on one device: every distributed configuration that ran was certainly slower."
+        return "Stay on one device: no distributed configuration can be faster."
+    return "Stay on one device: every distributed configuration that ran was significantly slower."
 
 
 def reasons(findings: Findings, user_batch: int | None, machine: Machine) -> tuple[str, ...]:
@@ -91,7 +94,7 @@ def _certified(findings: Findings) -> tuple[str, ...]:
 def _wrong(history: History) -> list[str]:
     """What was out, although it seemed faster."""
     return [
-        f"{title(trial.configuration)} is out (trial {trial.number}): {trial.reason}"
+        f"{title(trial.configuration)} failed certification (trial {trial.number}): {trial.reason}"
         for trial in history.trials
         if trial.outcome is Outcome.WRONG
     ]
@@ -116,14 +119,11 @@ def _diagnosed(findings: Findings) -> Iterator[str]:
 
 def _noise(history: History) -> str:
     if not history.repeats:
-        return (
-            "How much fresh runs differ here was not measured; "
-            f"{history.expected.sd:.0%} is assumed."
-        )
+        return f"Run-to-run variation was not measured; {history.expected.sd:.0%} is assumed."
+    repeats = f"{history.repeats} repeat{'s' * (history.repeats != 1)}"
     return (
-        f"Fresh runs of one configuration scatter by {history.noise.sd:.0%} here (standard "
-        f"deviation, from {history.repeats} repeats and an expectation of "
-        f"{history.expected.sd:.0%})."
+        f"Run-to-run variation is {history.noise.sd:.0%} (standard deviation, from {repeats} and "
+        f"a prior of {history.expected.sd:.0%})."
     )
 
 
@@ -159,36 +159,35 @@ def _undecided(findings: Findings) -> str:
     decision = findings.decision
     if decision.gain is not None and not decision.certified:
         return (
-            f"Undecided after {_rounds(findings)}: a gain is likely "
-            f"({factor(decision.gain)}), but nobody has looked whether it trains rightly; "
-            "stay on one device, or go on with --resume."
+            f"Undecided after {_rounds(findings)}: a gain is likely ({factor(decision.gain)}), "
+            "but its training was not certified; stay on one device, or continue with --resume."
         )
     if decision.gain is None:
         return f"Undecided: {_why_uncompared(findings)}; stay on one device."
     if decision.rival is not None:
         return (
-            f"Undecided after {decision.rounds} rounds: it is {factor(decision.gain)} as fast as "
-            f"one device, but another setting of one device may do as well "
-            f"({differences(decision.rival)}); give a larger budget."
+            f"Undecided after {_rounds(findings)}: distribution is {factor(decision.gain)} as "
+            "fast as one device, but other single-device settings may be as fast "
+            f"({differences(decision.rival)}); increase the budget."
         )
     if decision.gain.low > 1:
         return (
-            f"Undecided after {_rounds(findings)}: a gain is likely "
-            f"({factor(decision.gain)}), but not beyond doubt; give a larger budget."
+            f"Undecided after {_rounds(findings)}: a gain is likely ({factor(decision.gain)}), "
+            "but not significant; increase the budget."
         )
     return (
         f"Undecided after {_rounds(findings)}: distribution may gain at most "
-        f"{max(decision.most - 1, 0):.0%}; stay on one device, or give a larger budget."
+        f"{max(decision.most - 1, 0):.0%}; stay on one device, or increase the budget."
     )
 
 
 def _why_uncompared(findings: Findings) -> str:
     tried = [t for t in findings.history.trials if t.configuration.distributed]
     if not tried:
-        return "the budget ended before a distributed configuration was tried"
+        return "the budget ran out before a distributed configuration was tried"
     if not any(trial.examples_per_second for trial in tried):
         return "no distributed configuration could be measured"
-    return "the finals could not compare"
+    return "the finals could not compare it with one device"
 
 
 def _distributed(findings: Findings) -> list[str]:
@@ -202,10 +201,10 @@ def _distributed(findings: Findings) -> list[str]:
             best[name] = rate, configuration
     for rate, configuration in best.values():
         lost = _lost(history, configuration)
-        price = f"; the optimizer's counter lost {lost:.0%}" if lost else ""
+        price = f"; {lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
         lines.append(
-            f"{EXPLORED}{title(configuration)} reached {rate / reference:.0%} of one device "
-            f"({differences(configuration)}){price}."
+            f"{EXPLORED}{title(configuration)} reached {rate / reference:.0%} of the "
+            f"single-device throughput ({differences(configuration)}){price}."
         )
     return lines
 
@@ -215,11 +214,15 @@ def _changed_training(findings: Findings) -> list[str]:
     if not strategy(chosen.strategy).asynchronous:
         return []
     lost = _lost(findings.history, chosen)
-    told = f" In its trials the optimizer's counter lost {lost:.0%}." if lost is not None else ""
+    told = (
+        (f" {lost:.0%} of the updates were lost from optimizer.iterations.")
+        if lost is not None
+        else ""
+    )
     text = (
-        f"{strategy(chosen.strategy).title} changes the training: workers do not wait for each "
-        f"other, so gradients may be of older weights.{told} Compare what the model learns with "
-        "one device before you rely on it."
+        f"{strategy(chosen.strategy).title} trains asynchronously: workers do not wait for each "
+        f"other, so gradients may be stale.{told} Compare the trained model with single-device "
+        "training before relying on it."
     )
     return [text]
 
@@ -242,8 +245,8 @@ def _memory(history: History, machine: Machine) -> list[str]:
 def _tuning(findings: Findings) -> list[str]:
     alone = [c for c in findings.history.tried if not c.distributed]
     if findings.recommended == findings.default:
-        best = "Keras's own settings were the best of those tried on one device."
-        return [best] if len(alone) > 1 else ["Only Keras's own settings were tried."]
+        best = "The Keras defaults were the fastest settings tried on one device."
+        return [best] if len(alone) > 1 else ["Only the Keras defaults were tried."]
     gain = findings.over_default
     if gain is None:
         return []
@@ -279,12 +282,12 @@ def _failures(history: History) -> list[str]:
 
 
 _SERVERS_INSTEAD_OF_GPUS = (
-    "ParameterServerStrategy holds the variables in parameter servers instead of the GPUs, but "
-    "changes the training; --allow-asynchronous lets it take part."
+    "ParameterServerStrategy keeps the variables on parameter servers instead of the GPUs, but "
+    "trains asynchronously; --allow-asynchronous includes it in the search."
 )
 _SERVERS_ELSEWHERE = (
-    "Variables can be spread over the parameter servers of several hosts; on this machine that "
-    "saves nothing."
+    "Parameter servers on several hosts can hold the variables; on this machine that saves no "
+    "memory."
 )
 
 
@@ -295,14 +298,16 @@ def _batch(findings: Findings, user_batch: int | None) -> list[str]:
     if user_batch is not None or batch == usual:
         return []
     advice = learning_rate(findings.facts.optimizer, batch / usual)
-    found = [f"The global batch is {batch} instead of {usual}, which trains differently: {advice}."]
+    found = [
+        (f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}.")
+    ]
     other = unchanged_batch(findings)
     if other is None:
-        return [*found, f"--global-batch {usual} searches at the unchanged one."]
+        return [*found, f"--global-batch {usual} keeps it unchanged."]
     how = f"{title(other.configuration)}, {differences(other.configuration)}"
     beside = (
-        f"At the unchanged global batch of {usual} the fastest that was tried ({how}) reaches "
-        f"{other.share:.0%} of that; --global-batch {usual} searches there alone."
+        f"At a global batch of {usual} the fastest configuration tried ({how}) reaches "
+        f"{other.share:.0%} of this throughput; --global-batch {usual} searches only there."
     )
     return [*found, beside]
 
@@ -311,7 +316,7 @@ def _twin(findings: Findings) -> list[str]:
     if findings.twin is None or findings.decision.verdict is not Verdict.DISTRIBUTE:
         return []
     text = (
-        f"One device was not measured at the global batch of {findings.twin.global_batch}; a part "
+        f"One device was not measured at the global batch of {findings.twin.global_batch}; part "
         "of the gain may come from the larger batch."
     )
     return [text]

@@ -32,7 +32,7 @@ GRACE_SECONDS = 15.0
 and yet a first compilation near the end is not taken for a hang."""
 
 
-NOT_OFFERED = "What runs the trials does not tell what AUTOTUNE has chosen."
+NOT_OFFERED = "The engine does not report the values chosen by AUTOTUNE."
 
 
 class Keeper(Protocol):
@@ -111,7 +111,7 @@ class Runner:
         result = self._engine.run(self._request(configuration, folder), watch)
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
-            reason = "the budget ended before its speed was known"
+            reason = "the budget ran out before its throughput was measured"
             result = replace(result, outcome=Outcome.UNSTEADY, reason=reason)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
@@ -128,7 +128,7 @@ class Runner:
             Seconds of a step that does nothing else; None if it could not be measured.
         """
         replicas = configuration.replicas
-        self._observer(Preparing(f"Timing how {replicas} replicas exchange their gradients"))
+        self._observer(Preparing(f"Timing the all-reduce between {replicas} replicas"))
         limits = _within(self._budget.left)
         with tempfile.TemporaryDirectory() as folder:
             request = exchange_request(
@@ -160,7 +160,9 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run")
             result = self._engine.run(replace(request, reads_out=True), read_out_watch)
         if result.outcome is not Outcome.MEASURED:
-            return Automatic(why_not=f"The run that reads it out {result.outcome}: {result.reason}")
+            return Automatic(
+                why_not=(f"The run that reads them ended as {result.outcome}: {result.reason}")
+            )
         return result.automatic or Automatic(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:

@@ -261,7 +261,7 @@ class Search:
         history, finals = self._runner.history, self._finals
         best = history.yardstick
         if best is None:
-            raise Interrupted("Stopped before anything was measured.")
+            raise Interrupted("Interrupted before anything was measured.")
         decision = self._decision()
         yardstick = finals.yardstick if finals else best
         recommended = yardstick

@@ -13,7 +13,7 @@ from autotune.run.engine import Outcome
 from autotune.search.history import History
 from autotune.trial import Stage, Trial
 
-EXPLORED = "While exploring, "
+EXPLORED = "During exploration, "
 """How a sentence begins that tells what the table of configurations shows too."""
 
 ROUGH = 0.15

@@ -24,10 +24,11 @@ class Start:
         """Say what the search begins with; nothing where it begins with nothing."""
         parts = []
         if self.known:
-            parts.append(f"{len(self.known)} configurations of this workload were tried before")
+            count = len(self.known)
+            parts.append(f"{count} configuration{'s' * (count != 1)} of this workload tried")
         if self.noise is not None:
-            parts.append(f"fresh runs here used to scatter by {self.noise.sd:.0%}")
-        return f"From earlier searches on this machine: {', and '.join(parts)}." if parts else ""
+            parts.append(f"run-to-run variation of {self.noise.sd:.0%}")
+        return f"Earlier searches on this machine: {', '.join(parts)}." if parts else ""
 
 
 NOTHING = Start(known={}, noise=None)

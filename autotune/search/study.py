@@ -101,7 +101,7 @@ class Study:
             self._saving = self._writer.submit(self._save)
             if error is not None and not self._told:
                 self._told = True
-                self._tell(f"A trial could not be saved ({_root(error)}); it is tried again.")
+                self._tell(f"A trial could not be saved ({_root(error)}); retrying.")
 
     def flush(self) -> None:
         """Wait until every trial is saved; tell the user of those that cannot be."""
@@ -114,7 +114,7 @@ class Study:
         if self._unsaved and error:
             self._tell(
                 f"{len(self._unsaved)} of {len(self._trials)} trials could not be saved in the "
-                f"study ({_root(error)}); --resume would go on without them."
+                f"study ({_root(error)}); --resume will not include them."
             )
 
     def _wait(self) -> BaseException | None:
@@ -185,7 +185,7 @@ def _storage_errors(storage: str | BaseStorage) -> Iterator[None]:
         named = storage if isinstance(storage, str) else type(storage).__name__
         raise OutputError(
             f"The study's database {named} cannot be opened: {_root(exc)}.",
-            "Check that it can be written, or choose another --storage or --out.",
+            "Check that it is writable, or choose another --storage or --out.",
         ) from exc
 
 
@@ -203,8 +203,8 @@ def _existing(
     name = wanted.name or _latest(names, wanted.base)
     if name not in names:
         raise StudyMismatch(
-            f"There is no study {name!r} to go on with.",
-            f"The storage holds {', '.join(names) or 'none'}; leave --resume out to begin one.",
+            f"There is no study {name!r} to resume.",
+            f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
         )
     claim(name)
     study = optuna.load_study(study_name=name, storage=storage)
@@ -212,11 +212,11 @@ def _existing(
     for what, value in wanted.identity.items():
         if saved.get(what) != value:
             raise StudyMismatch(
-                f"The study {name!r} was made for another workload: the factories, their "
+                f"Study {name!r} was created with a different workload: the factories, their "
                 "arguments or their code differ."
                 if what == FACTORIES
-                else f"The study {name!r} was made for another {what}.",
-                "Leave --resume out to begin a new one beside it, or pass what it was made for.",
+                else f"Study {name!r} was created with a different {what}.",
+                "Omit --resume to create a new study, or restore the original.",
             )
     return study
 
@@ -239,7 +239,8 @@ def _created(storage: BaseStorage, names: Sequence[str], wanted: Wanted) -> optu
         if wanted.name is None:  # another search took it in this moment
             return _created(storage, [*names, name], wanted)
         raise StudyMismatch(
-            f"There is a study {name!r} already.", "Add --resume to go on with it, or rename it."
+            f"Study {name!r} already exists.",
+            ("Pass --resume to continue it, or choose another --study."),
         ) from exc
 
 

@@ -149,10 +149,10 @@ def _with_remark(result: Recommendation, meter: Meter) -> Recommendation:
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: Past) -> _Prepared:
     named = named_space(request)
-    observer(Preparing("Looking at the machine"))
+    observer(Preparing("Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
-    observer(Preparing("Calling the model and the dataset factory"))
+    observer(Preparing("Calling model_fn and dataset_fn"))
     facts = engine.inspect(
         request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
     )

@@ -58,9 +58,9 @@ class MeasureWatch:
         """Decide on all windows so far."""
         start = settled_from(windows)
         if start is not None and enough(windows[start:]):
-            return Stop(Outcome.MEASURED, "its speed is known")
+            return Stop(Outcome.MEASURED, "throughput measured")
         if self._left() < -OVERTIME_SECONDS:
-            return Stop(Outcome.UNSTEADY, "the budget ended before its speed was known")
+            return Stop(Outcome.UNSTEADY, "the budget ran out before its throughput was measured")
         return self._prune(windows) or (_unsteady(windows) if start is None else None)
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
@@ -77,7 +77,7 @@ class MeasureWatch:
         bound = certainly_slower(rate, reading, self._reference, self._noise, looks=len(LOOKS))
         if bound is None:
             return None
-        return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the throughput of one device")
+        return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the single-device throughput")
 
 
 def read_out_watch(windows: Sequence[Window]) -> Stop | None:
@@ -85,7 +85,7 @@ def read_out_watch(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < READ_OUT_SECONDS or len(windows) < READ_OUT_WINDOWS:
         return None
-    return Stop(Outcome.MEASURED, "the numbers were read")
+    return Stop(Outcome.MEASURED, "the values were read")
 
 
 def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
@@ -109,4 +109,6 @@ def _unsteady(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
         return None
-    return Stop(Outcome.UNSTEADY, f"its speed did not settle within {seconds:.0f} s of steps")
+    return Stop(
+        Outcome.UNSTEADY, (f"throughput did not stabilize within {seconds:.0f} s of training")
+    )

@@ -77,13 +77,13 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     ]
     if not failed:
         return NothingMeasured(
-            "The budget ended before one configuration was measured.", "Give a larger --budget."
+            "The budget ran out before any configuration was measured.", "Increase the budget."
         )
     first = failed[0]
     return NothingMeasured(
         f"No single-device configuration could be measured; the first one {_how(first.outcome)}: "
         f"{first.reason.rstrip('.')}.",
-        "Correct this and start again.",
+        "Fix this and try again.",
     )
 
 
@@ -91,7 +91,7 @@ def _how(outcome: Outcome) -> str:
     words = {
         Outcome.CRASHED: "crashed",
         Outcome.HUNG: "hung",
-        Outcome.UNSTEADY: "did not settle",
+        Outcome.UNSTEADY: "did not reach a stable throughput",
         Outcome.OUT_OF_MEMORY: "ran out of memory",
     }
     return words.get(outcome, "failed")

@@ -75,8 +75,8 @@ def _chosen(space: Space, constraints: Constraints) -> tuple[str, ...]:
     unknown = set(asked or ()) - set(space.strategies) - {"one_device"}
     if unknown:
         raise SpaceError(
-            f"The space {space.name} does not hold the strategy {min(unknown)!r}.",
-            f"It holds {', '.join(space.strategies)}.",
+            f"Space {space.name!r} has no strategy {min(unknown)!r}.",
+            f"It has {', '.join(space.strategies)}.",
         )
     return tuple(dict.fromkeys(["one_device", *(asked or space.strategies)]))
 
@@ -99,15 +99,15 @@ def _check_own_axes(space: Space, facts: WorkloadFacts) -> None:
     for name in space.own_axes:
         if name not in taken:
             raise SpaceError(
-                f"The axis {name!r} is unknown: it is not one of autotune's, and neither factory "
-                "declares a parameter of that name.",
+                f"Unknown axis {name!r}: it is not a built-in axis, and neither factory has a "
+                "parameter of that name.",
                 _hint(name, taken),
             )
 
 
 def _hint(name: str, taken: set[str]) -> str:
     close = get_close_matches(name, [*axes(), *sorted(taken)])
-    return f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(axes())}."
+    return f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(axes())}."
 
 
 def _check_yardstick(found: Candidates, facts: WorkloadFacts) -> None:
@@ -116,10 +116,11 @@ def _check_yardstick(found: Candidates, facts: WorkloadFacts) -> None:
     rules = [limit.rule for limit in found.limits if limit.strategy == "one_device"]
     if any("examples of the dataset" in rule for rule in rules):
         raise DatasetTooSmall(
-            f"The dataset holds {facts.examples} examples, fewer than the smallest global batch.",
-            "Give smaller values of per_replica_batch, or a dataset with more examples.",
+            f"The dataset has {facts.examples} example{'s' * (facts.examples != 1)}, fewer than "
+            "the smallest global batch.",
+            "Use smaller values of per_replica_batch, or a larger dataset.",
         )
     raise SpaceError(
-        f"Nothing can run on one device: {rules[0] if rules else 'the space is empty'}.",
-        "Change the axis or the bound that this rule names.",
+        f"No single-device configuration can run: {rules[0] if rules else 'the space is empty'}.",
+        "Change this axis or constraint.",
     )

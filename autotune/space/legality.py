@@ -14,8 +14,8 @@ from autotune.workload import WorkloadFacts
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
 ASYNCHRONOUS = (
-    "its workers do not wait for each other, which changes the training; "
-    "--allow-asynchronous (in Python and JSON allow_asynchronous) lets it take part"
+    "it trains asynchronously, which changes convergence; --allow-asynchronous "
+    "(allow_asynchronous in Python and JSON) includes it"
 )
 
 
@@ -73,16 +73,16 @@ def _permission(configuration: Configuration, bounds: Constraints | None) -> str
 
 def _division(configuration: Configuration, bounds: Constraints) -> str | None:
     if bounds.global_batch and configuration.global_batch != bounds.global_batch:
-        return f"a global batch of {bounds.global_batch} does not divide by the replicas"
+        return f"a global batch of {bounds.global_batch} is not divisible by the number of replicas"
     return None
 
 
 def _batch(configuration: Configuration, facts: WorkloadFacts, bounds: Constraints) -> str | None:
     batch = configuration.global_batch
     if bounds.max_global_batch and batch > bounds.max_global_batch:
-        return f"the global batch would be above the bound of {bounds.max_global_batch}"
+        return f"the global batch would exceed max_global_batch {bounds.max_global_batch}"
     if facts.examples is not None and batch > facts.examples:
-        return f"the global batch would be above the {facts.examples} examples of the dataset"
+        return f"the global batch would exceed the {facts.examples} examples of the dataset"
     return None
 
 
@@ -91,7 +91,7 @@ def _epoch(configuration: Configuration, facts: WorkloadFacts) -> str | None:
         return None
     steps = facts.examples // configuration.global_batch
     if configuration.steps_per_execution > max(steps, 1):
-        return "an epoch would have fewer steps than one execution runs"
+        return "an epoch has fewer steps than steps_per_execution"
     return None
 
 
@@ -99,20 +99,20 @@ def _cache(configuration: Configuration, machine: Machine, facts: WorkloadFacts)
     if configuration.cache == "off":
         return None
     if not facts.repeatable:
-        return "a cache would change the training: two passes gave different examples"
+        return "a cache would change the training: the dataset differs in every pass"
     if facts.examples is None:
-        return "a cache would never be full: the number of examples is not known"
+        return "the number of examples is unknown, so a cache may never fill"
     size = facts.examples * facts.example_bytes * configuration.workers
     if size > CACHE_SHARE * machine.memory:
-        return f"the examples take {size / 2**30:.1f} GiB, too much for a cache in memory"
+        return f"the examples take {size / 2**30:.1f} GiB, too much to cache in memory"
     return None
 
 
 def _hardware(configuration: Configuration, machine: Machine) -> str | None:
     if configuration.threads_per_process > machine.cpus:
-        return f"there are {machine.cpus} cores, fewer than the threads of one process"
+        return f"more threads per process than cores ({machine.cpus})"
     if configuration.precision == "mixed_float16" and not machine.gpus:
-        return "float16 is fast on GPUs only, and there is none"
+        return "float16 is fast only on GPUs, and TensorFlow sees none"
     return None
 
 

@@ -170,6 +170,6 @@ def _size(parts: Domains) -> int:
 def _check_size(name: str, size: int) -> None:
     if size > MAX_CONFIGURATIONS:
         raise SpaceError(
-            f"The space has {size:,} combinations for {name}, more than {MAX_CONFIGURATIONS:,}.",
+            f"The space has {size:,} combinations for {name}; the limit is {MAX_CONFIGURATIONS:,}.",
             "Shorten the longest axes.",
         )

@@ -32,7 +32,7 @@ def _hint(name: str) -> str:
     known = [AUTO, *ready_made()]
     close = get_close_matches(name, known)
     meant = f"Did you mean {' or '.join(close)}? " if close else ""
-    return f"{meant}Take one of {', '.join(known)}, or the path of a YAML file."
+    return f"{meant}Available: {', '.join(known)}, or the path of a YAML file."
 
 
 def load_space(name: str) -> Space:
@@ -47,7 +47,7 @@ def load_space(name: str) -> Space:
         return ready_made()[name]
     path = Path(name)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
-        raise SpaceError(f"There is no space called {name!r}.", _hint(name))
+        raise SpaceError(f"Unknown space {name!r}.", _hint(name))
     try:
         return _parse(path.read_text("utf-8"), name)
     except (OSError, UnicodeDecodeError) as exc:
@@ -74,7 +74,5 @@ def _parse(text: str, where: str) -> Space:
         data = yaml.safe_load(text)
     except yaml.YAMLError as exc:
         first = " ".join(str(exc).split())
-        raise SpaceError(
-            f"{where} is not valid YAML: {first}.", "Correct the line that it names."
-        ) from exc
+        raise SpaceError(f"{where} is not valid YAML: {first}.", "Fix this line.") from exc
     return parse_space(data, where=where)

@@ -15,9 +15,9 @@ _FILLED: Mapping[str, str] = {
 """Parameters of the dataset factory that the program fills, with the axes that decide how."""
 
 _INSTEAD: Mapping[str, str] = {
-    "batch_size": "Take a space with `per_replica_batch: [{value}]`, or give --global-batch.",
-    "input_context": "Leave it out; the axes `workers` and `shard_policy` decide what it says.",
-    "num_parallel_calls": "Take a space with `num_parallel_calls: [{value}]`.",
+    "batch_size": "Use a space with `per_replica_batch: [{value}]`, or --global-batch.",
+    "input_context": "Remove it; it follows from the axes `workers` and `shard_policy`.",
+    "num_parallel_calls": "Use a space with `num_parallel_calls: [{value}]`.",
 }
 """Arguments of the dataset factory that cannot be fixed, with what to do instead."""
 
@@ -26,7 +26,7 @@ def why_reserved(axis: str) -> str | None:
     """Return why an axis of the user's own cannot have this name, or None if it can."""
     if axis not in _FILLED:
         return None
-    return f"autotune fills the parameter {axis!r} itself; use {_FILLED[axis]}"
+    return f"autotune sets the parameter {axis!r}; use {_FILLED[axis]}"
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
@@ -49,7 +49,7 @@ def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
 
 def _filled_by_autotune(name: str, value: Scalar) -> ConfigurationError:
     return ConfigurationError(
-        f"--data-arg cannot fix {name!r}: autotune passes it to the dataset factory itself.",
+        f"--data-arg cannot set {name!r}: autotune passes it to the dataset factory.",
         _INSTEAD[name].format(value=value),
     )
 
@@ -60,6 +60,6 @@ def _check_axes(
     for name, value in arguments:
         if name in own_axes:
             raise SpaceError(
-                f"The axis {name!r} of the space is fixed at {value!r} by {option}.",
-                "Leave out one of the two.",
+                f"Axis {name!r} is in the space and also set to {value!r} by {option}.",
+                "Remove one of the two.",
             )

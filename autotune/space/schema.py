@@ -80,7 +80,7 @@ def parse_space(data: Any, *, where: str) -> Space:
     except ValidationError as exc:
         first = exc.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
+        message = first["msg"].removeprefix("Value error, ").rstrip(".")
         raise SpaceError(
             f"{where}: {place + ': ' if place else ''}{message}.",
             "`autotune spaces cpu` shows a complete space.",
@@ -89,16 +89,16 @@ def parse_space(data: Any, *, where: str) -> Space:
 
 def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
     if name in ("strategy", "arguments"):
-        raise ValueError(f"{name!r} is no axis of a space; list `strategies`")
+        raise ValueError(f"{name!r} is not an axis of a space; list strategies under `strategies`")
     if not values:
         raise ValueError(f"axis {name!r} has no values")
     if len(values) > MAX_VALUES:
-        raise ValueError(f"axis {name!r} has {len(values)} values, more than {MAX_VALUES}")
+        raise ValueError(f"axis {name!r} has {len(values)} values; the limit is {MAX_VALUES}")
     if len({(type(v), v) for v in values}) < len(values):
-        raise ValueError(f"axis {name!r} names a value twice")
+        raise ValueError(f"axis {name!r} has duplicate values")
     reserved = why_reserved(name)
     if reserved:
-        raise ValueError(f"axis {name!r} cannot be your own: {reserved}")
+        raise ValueError(f"{name!r} cannot be a user-defined axis: {reserved}")
     if name in axes():
         for value in values:
             _check_value(name, value)
@@ -119,5 +119,5 @@ def _yaml_off(name: str, value: Any) -> Any:
 
 def _unknown(kind: str, name: str, known: list[str]) -> str:
     close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}" if close else f"there are {', '.join(known)}"
+    hint = f"did you mean {close[0]!r}" if close else f"available: {', '.join(known)}"
     return f"unknown {kind} {name!r}; {hint}"

@@ -30,5 +30,5 @@ def strategy(name: str) -> Strategy:
     if name in known:
         return known[name]
     close = get_close_matches(name, known)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(known)}."
-    raise ConfigurationError(f"There is no strategy {name!r}.", hint)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(known)}."
+    raise ConfigurationError(f"Unknown strategy {name!r}.", hint)

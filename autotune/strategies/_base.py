@@ -80,9 +80,9 @@ class Strategy(ABC):
         chosen = configuration.reduction
         if chosen not in self.reductions:
             known = ", ".join(self.reductions)
-            return f"{self.title} has no reduction {chosen!r}; it has {known}."
+            return f"{self.title} has no reduction {chosen!r}; choose from {known}."
         if chosen == "nccl" and not machine.gpus:
-            return "The reduction 'nccl' runs on GPUs only, and TensorFlow sees none here."
+            return "Reduction 'nccl' needs GPUs, and TensorFlow sees none."
         return None
 
 

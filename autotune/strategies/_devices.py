@@ -22,7 +22,7 @@ def too_few(configuration: Configuration, machine: Machine) -> str | None:
     """Return why one process here lacks devices for the replicas, or None if it has enough."""
     wanted = configuration.replicas_per_worker
     if machine.gpus and wanted > len(machine.gpus):
-        return f"TensorFlow sees {gpus(machine)} here, too few for {wanted} replicas."
+        return f"TensorFlow sees {gpus(machine)}, too few for {wanted} replicas."
     if not machine.gpus and wanted > machine.cpus:
         return f"This machine has {cores(machine)}, too few for {wanted} replicas on logical CPUs."
     return None

@@ -15,20 +15,20 @@ from autotune.strategies._devices import SPLIT_CPU, named
 from autotune.workload import WorkloadFacts
 
 WRONG = (
-    "With CentralStorageStrategy Keras 3 reports wrong losses and metrics, and cannot update the "
-    "state of dropout and batch normalization; mirrored with the reduction one_device does the "
-    "same work."
+    "With CentralStorageStrategy, Keras 3 reports wrong losses and metrics and cannot update the "
+    "state of dropout and batch normalization; mirrored with reduction one_device does the same "
+    "work."
 )
 """Keras updates each metric in every replica, and the strategy adds up the results: the old value
 counts once for each replica. Variables that say nothing of how to add up cannot be updated."""
 _GPU_NOTE = (
-    "The variables lie in the memory of the CPU. Each GPU reads them, computes the gradients of "
-    "its share of the batch, and the CPU applies their sum."
+    "The variables are kept in CPU memory. Each GPU reads them and computes the gradients of its "
+    "share of the batch; the CPU applies their sum."
 )
 _CPU_NOTE = (
     "The variables exist once, on the first logical CPU. Each logical CPU computes the gradients "
-    "of its share of the batch, and their sum is applied once. Logical CPUs share the cores of "
-    "the real one, so this pays only where a single step cannot keep all cores busy."
+    "of its share of the batch, and their sum is applied once. Logical CPUs share the physical "
+    "cores, so this pays only if a single replica cannot keep all cores busy."
 )
 
 
@@ -37,7 +37,7 @@ class CentralStorage(Strategy):
 
     name = "central_storage"
     title = "CentralStorageStrategy"
-    doc = "Trains on several devices of one process, with the variables on the CPU only."
+    doc = "Synchronous training on several devices of one process, with the variables on the CPU."
     axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker"})
 
     def why_illegal(

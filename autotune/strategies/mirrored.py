@@ -17,13 +17,13 @@ _OPERATIONS: Mapping[Reduction, str] = {
     "nccl": "NcclAllReduce",
 }
 _GPU_NOTE = (
-    "Each GPU holds a copy of the model and takes its share of every batch. The gradients are "
-    "added up after each step, so all copies stay equal."
+    "Each GPU holds a copy of the model and processes its share of every batch. The gradients "
+    "are all-reduced after each step, so all copies stay identical."
 )
 _CPU_NOTE = (
-    "Each logical CPU holds a copy of the model and takes its share of every batch. The gradients "
-    "are added up after each step, so all copies stay equal. Logical CPUs share the cores of the "
-    "real one, so this pays only where a single step cannot keep all cores busy."
+    "Each logical CPU holds a copy of the model and processes its share of every batch. The "
+    "gradients are all-reduced after each step, so all copies stay identical. Logical CPUs share "
+    "the physical cores, so this pays only if a single replica cannot keep all cores busy."
 )
 
 
@@ -32,7 +32,7 @@ class Mirrored(Strategy):
 
     name = "mirrored"
     title = "MirroredStrategy"
-    doc = "Trains a copy of the model on each of several devices of one process."
+    doc = "Synchronous training on several devices of one process."
     axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker", "reduction"})
     reductions = ("default", "one_device", "hierarchical", "nccl")
 
@@ -43,17 +43,17 @@ class Mirrored(Strategy):
         del facts
         if configuration.workers > 1:
             return (
-                "MirroredStrategy trains in one process; "
-                "write multi_worker_mirrored for several workers."
+                "MirroredStrategy trains in one process; use multi_worker_mirrored for several "
+                "workers."
             )
         if configuration.replicas_per_worker < 2:
             return (
-                "MirroredStrategy needs at least 2 replicas; with one it only adds work to "
-                "what one_device does."
+                "MirroredStrategy needs at least 2 replicas; with one it only adds overhead to "
+                "one_device."
             )
         if configuration.xla:
             return (
-                "XLA compiles for one device, and the variables of MirroredStrategy lie on "
+                "XLA compiles for one device, but the variables of MirroredStrategy are on "
                 f"{configuration.replicas_per_worker} devices of the same process."
             )
         return too_few(configuration, machine) or self.why_no_reduction(configuration, machine)

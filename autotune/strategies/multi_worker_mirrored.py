@@ -13,9 +13,9 @@ from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 _NOTE = (
-    "TensorFlow reads from TF_CONFIG who the workers are and which one this is, then waits here "
-    "until all of them have started. Nothing may compute before: the workers' connections are "
-    "part of TensorFlow's start."
+    "TensorFlow reads the workers' addresses and the index of this one from TF_CONFIG, then "
+    "waits here until all of them have started. No TensorFlow operation may run before: the "
+    "connections are made when TensorFlow initializes."
 )
 
 
@@ -24,7 +24,7 @@ class MultiWorkerMirrored(Strategy):
 
     name = "multi_worker_mirrored"
     title = "MultiWorkerMirroredStrategy"
-    doc = "Trains copies of the model in several processes, on one machine or on many."
+    doc = "Synchronous training in several processes, on one machine or on many."
     axes: ClassVar[frozenset[str]] = frozenset(
         {"workers", "replicas_per_worker", "reduction", "shard_policy"}
     )
@@ -36,8 +36,8 @@ class MultiWorkerMirrored(Strategy):
         """Return a reason if the machine cannot hold the gang or its input cannot be divided."""
         if configuration.workers < 2:
             return (
-                "MultiWorkerMirroredStrategy needs at least 2 workers; "
-                "write one_device or mirrored to train in one process."
+                "MultiWorkerMirroredStrategy needs at least 2 workers; use one_device or "
+                "mirrored to train in one process."
             )
         devices = _too_few_gpus if machine.gpus else _too_few_cores
         return (
@@ -84,7 +84,7 @@ def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
     wanted = configuration.replicas
     if wanted <= len(machine.gpus):
         return None
-    return f"TensorFlow sees {gpus(machine)} here, too few for {wanted} replicas in all."
+    return f"TensorFlow sees {gpus(machine)}, too few for {wanted} replicas in total."
 
 
 def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None:
@@ -93,7 +93,7 @@ def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None
     if configuration.workers > machine.cpus:
         return f"This machine has {cores(machine)}, too few for {configuration.workers} workers."
     if configuration.xla:
-        return "XLA cannot compile the exchange between workers on CPUs."
+        return "XLA cannot compile collectives between CPU workers."
     return None
 
 
@@ -103,23 +103,23 @@ def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None
     by_itself = "input_context" in facts.dataset_takes
     if policy == "source" and not by_itself:
         return (
-            "Sharding at the source needs a dataset factory that declares the parameter "
-            "`input_context` and reads only its own share."
+            "Shard policy 'source' needs a dataset factory with a parameter `input_context` that "
+            "reads only its own shard."
         )
     if policy == "off":
-        remedy = "write source" if by_itself else "write data, or declare `input_context`"
-        return f"With the shard policy 'off' every worker reads all examples; {remedy}."
+        remedy = "write source" if by_itself else "use data, or declare `input_context`"
+        return f"With shard policy 'off' every worker reads all examples; {remedy}."
     if policy == "file" and not facts.file_shards:
-        return "The input does not come from files, so workers cannot divide it by file."
+        return "The input does not come from files, so it cannot be sharded by file."
     if policy == "file" and facts.file_shards < workers:
         return (
-            f"The input comes from {_files(facts)}, too few for {workers} workers to divide it by "
-            "file."
+            f"The input comes from {_files(facts)}, too few to shard by file between {workers} "
+            "workers."
         )
     if policy == "auto" and 0 < facts.file_shards < workers:
         return (
-            f"The shard policy 'auto' divides this input by file: with {_files(facts)}, some "
-            f"of {workers} workers get empty batches; write data."
+            f"Shard policy 'auto' shards this input by file: with {_files(facts)}, some of "
+            f"{workers} workers get empty batches; use data."
         )
     return None
 

@@ -15,7 +15,7 @@ class OneDevice(Strategy):
 
     name = "one_device"
     title = "one device"
-    doc = "Trains one copy of the model on one device, which is the yardstick for all others."
+    doc = "Training on one device, the baseline for all other strategies."
     axes: ClassVar[frozenset[str]] = frozenset()
 
     def why_illegal(
@@ -25,8 +25,8 @@ class OneDevice(Strategy):
         del facts
         if configuration.distributed:
             return (
-                f"One device holds one replica, not {configuration.replicas}; "
-                "write mirrored or multi_worker_mirrored for more."
+                f"one_device has one replica, not {configuration.replicas}; use mirrored or "
+                "multi_worker_mirrored for more."
             )
         return self.why_no_reduction(configuration, machine)
 

@@ -13,12 +13,12 @@ from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 _NOTE = (
-    "The variables lie on the parameter servers, each variable as a whole on one of them, by "
-    "turns. Every worker reads them, takes a step on examples of its own and writes what follows, "
-    "without waiting for the others. So gradients may be of weights that have changed meanwhile. "
-    "Weights are added to, and lose nothing; but what Keras reads and writes back (the counter of "
-    "updates, momenta, moving averages, metrics) loses what another worker wrote in between. The "
-    "chief, which runs this, only gives the orders."
+    "The variables are on the parameter servers, each variable on one of them, assigned round "
+    "robin. Every worker reads them, computes a step on its own examples and writes the updates "
+    "without waiting for the others, so gradients may be stale. Weights are updated by addition "
+    "and lose no update; but what Keras reads and writes back (optimizer.iterations, momenta, "
+    "moving averages, metrics) loses what another worker wrote in between. The chief, which runs "
+    "this, only coordinates."
 )
 
 
@@ -27,7 +27,7 @@ class ParameterServer(Strategy):
 
     name = "parameter_server"
     title = "ParameterServerStrategy"
-    doc = "Trains in several processes that do not wait for each other; others hold the variables."
+    doc = "Asynchronous training in several workers, with the variables on parameter servers."
     axes: ClassVar[frozenset[str]] = frozenset({"workers", "servers", "shard_policy"})
     asynchronous = True
 
@@ -37,11 +37,14 @@ class ParameterServer(Strategy):
         """Return a reason if the cluster is incomplete or too large, or its input not divided."""
         if configuration.workers < 2:
             return (
-                "ParameterServerStrategy needs at least 2 workers; with one it only adds messages "
-                "to what one_device does."
+                "ParameterServerStrategy needs at least 2 workers; with one it only adds "
+                "overhead to one_device."
             )
         if configuration.servers < 1:
-            return "ParameterServerStrategy needs at least 1 server; name `servers` in the space."
+            return (
+                "ParameterServerStrategy needs at least 1 parameter server; set `servers` in the "
+                "space."
+            )
         return (
             _too_many(configuration, machine)
             or _unsupported(configuration, facts)
@@ -86,23 +89,23 @@ class ParameterServer(Strategy):
 def _too_many(configuration: Configuration, machine: Machine) -> str | None:
     workers, servers = configuration.workers, configuration.servers
     if machine.gpus and workers > len(machine.gpus):
-        return f"TensorFlow sees {gpus(machine)} here, too few for {workers} workers."
+        return f"TensorFlow sees {gpus(machine)}, too few for {workers} workers."
     if workers > machine.cpus:
         return f"This machine has {cores(machine)}, too few for {workers} workers."
     if servers > machine.cpus:
-        return f"This machine has {cores(machine)}, too few for {servers} servers."
+        return f"This machine has {cores(machine)}, too few for {servers} parameter servers."
     return None
 
 
 def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | None:
     if configuration.replicas_per_worker > 1:
-        return "ParameterServerStrategy has one replica per worker here."
+        return "autotune runs ParameterServerStrategy with one replica per worker."
     if configuration.xla:
-        return "XLA cannot compile a step whose variables lie in other processes."
+        return "XLA cannot compile a step with variables in other processes."
     if facts.python_input:
         return (
             "The input runs Python code (from_generator, py_function or numpy_function), which "
-            "the chief cannot hand over to workers: the training would stand still."
+            "the chief cannot send to the workers: training would hang."
         )
     return None
 
@@ -112,13 +115,13 @@ def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None
     policy = configuration.shard_policy
     if policy not in ("data", "source"):
         return (
-            "TensorFlow does not divide the input between the workers of ParameterServerStrategy, "
-            f"so the shard policy {policy!r} means nothing; write data or source."
+            "TensorFlow does not shard the input for ParameterServerStrategy, so shard policy "
+            f"{policy!r} has no effect; use data or source."
         )
     if policy == "source" and "input_context" not in facts.dataset_takes:
         return (
-            "Sharding at the source needs a dataset factory that declares the parameter "
-            "`input_context` and reads only its own share."
+            "Shard policy 'source' needs a dataset factory with a parameter `input_context` that "
+            "reads only its own shard."
         )
     return None
 

@@ -16,7 +16,7 @@ class TPU(Strategy):
 
     name = "tpu"
     title = "TPUStrategy"
-    doc = "Trains a copy of the model on every core of a TPU."
+    doc = "Synchronous training on all cores of a TPU."
     axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker"})
 
     def why_illegal(
@@ -26,7 +26,7 @@ class TPU(Strategy):
         if not machine.tpus:
             return "TensorFlow sees no TPU on this machine."
         if configuration.workers > 1:
-            return "TPUStrategy drives all cores of the TPU from one process."
+            return "TPUStrategy uses all cores of the TPU from one process."
         if configuration.replicas_per_worker != machine.tpus:
             return (
                 f"TPUStrategy trains on all {machine.tpus} cores of this TPU, "
@@ -50,19 +50,19 @@ class TPU(Strategy):
                 "return tf.distribute.TPUStrategy(resolver)",
             ),
             modules=("os",),
-            note="Each TPU core holds a copy of the model and takes its share of every batch. The "
-            "variable TPU_NAME says which TPU; without it, it is the one of this host. Never run "
-            "by autotune on a TPU: it was written from TensorFlow's documentation.",
+            note="Each TPU core holds a copy of the model and processes its share of every batch. "
+            "The environment variable TPU_NAME selects the TPU; the default is that of this host. "
+            "Not tested on a TPU: written from TensorFlow's documentation.",
         )
 
 
 def _uncomputable(configuration: Configuration, facts: WorkloadFacts) -> str | None:
     if configuration.precision == "mixed_float16":
-        return "TPUs compute in bfloat16; write mixed_bfloat16."
+        return "TPUs compute in bfloat16; use mixed_bfloat16."
     if configuration.xla:
-        return "TPUStrategy compiles every step with XLA by itself; leave xla off."
+        return "TPUStrategy always compiles with XLA; turn xla off."
     if "tf.string" in facts.element:
-        return "TPUs compute no texts; turn them into numbers in the dataset factory."
+        return "TPUs do not support strings; convert them to numbers in the dataset factory."
     return None
 
 

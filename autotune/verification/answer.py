@@ -9,8 +9,8 @@ class Answer(StrEnum):
     """What the runs of today say of a saved recommendation."""
 
     HOLDS = "holds"
-    """It is confirmed beyond doubt."""
+    """Confirmed by the runs."""
     FAILS = "fails"
-    """It is refuted beyond doubt, or what it recommends does not run here any more."""
+    """Refuted by the runs, or the recommended configuration no longer runs here."""
     UNCLEAR = "unclear"
-    """It is not refuted, and the time did not suffice to confirm it."""
+    """Inconclusive within the given time."""

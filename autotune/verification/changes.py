@@ -18,9 +18,9 @@ _HARDWARE: Mapping[str, str] = {
 _SOFTWARE: Mapping[str, str] = {"python": "Python", "tensorflow": "TensorFlow", "keras": "Keras"}
 _WORKLOAD: Mapping[str, str] = {
     "examples": "examples",
-    "example_bytes": "bytes of an example",
-    "element": "examples of the form",
-    "weights": "weights of the model",
+    "example_bytes": "bytes per example",
+    "element": "element spec",
+    "weights": "model weights",
     "optimizer": "optimizer",
     "loss": "loss",
 }
@@ -37,7 +37,7 @@ def changes(case: Case) -> tuple[str, ...]:
         software.append(_change("autotune", saved.autotune, VERSION))
     found = {
         "Measured on another machine": [*_differing(saved.machine, machine, _HARDWARE)],
-        "Measured with other software": software,
+        "Measured with other software versions": software,
         "The workload has changed": [*_differing(saved.facts, case.facts, _WORKLOAD)],
     }
     return tuple(f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)

@@ -83,7 +83,7 @@ class Contest:
     def _ground(self, answer: Answer, ratio: Interval | None, pairs: int) -> tuple[Answer, str]:
         broken = failure(self._turns.of(WINNER))
         if broken:
-            return Answer.FAILS, unmeasured("what is recommended", broken)
+            return Answer.FAILS, unmeasured("the recommended configuration", broken)
         if ratio:
             if answer is Answer.HOLDS and not self._question.confirmable:
                 answer = Answer.UNCLEAR
@@ -106,7 +106,7 @@ def alone(turns: Turns, ground: str, *, enough: bool) -> Comparison:
     ran = bool(turns.rates(WINNER))
     answer = Answer.HOLDS if enough and ran else Answer.UNCLEAR
     if broken:
-        answer, ground = Answer.FAILS, unmeasured("what is recommended", broken)
+        answer, ground = Answer.FAILS, unmeasured("the recommended configuration", broken)
     elif not ran:
         ground = too_few(0)
     return Comparison(

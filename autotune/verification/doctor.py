@@ -80,9 +80,9 @@ def examine(
 
 
 def _subject(engine: Engine, workload: Workload, observer: Observer) -> Subject:
-    observer(Preparing("Looking at the machine"))
+    observer(Preparing("Inspecting the machine"))
     machine = engine.machine()
-    observer(Preparing("Calling the model and the dataset factory"))
+    observer(Preparing("Calling model_fn and dataset_fn"))
     return Subject(workload=workload, facts=engine.inspect(workload), machine=machine)
 
 
@@ -134,9 +134,10 @@ def _too_little(trials: tuple[Trial, ...]) -> NothingMeasured:
     failed = next((trial for trial in trials if not trial.measured), None)
     if failed:
         return NothingMeasured(
-            f"A run was not measured ({failed.outcome}): {failed.reason}", "Correct this first."
+            f"A run was not measured ({failed.outcome}): {failed.reason}", "Fix this first."
         )
     return NothingMeasured(
-        f"The time sufficed for {len(trials)} runs, and an A/A test needs four.",
-        "Give more --seconds.",
+        f"There was time for only {len(trials)} run{'s' * (len(trials) != 1)}; an A/A test needs "
+        "4.",
+        "Increase --seconds.",
     )

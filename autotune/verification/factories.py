@@ -15,10 +15,9 @@ def check_factories(workload: Workload) -> None:
     for factory in _all(workload):
         if not factory.module and not factory.pickled and not _written_down(factory):
             raise FactoryNotFound(
-                f"{factory.name} was given as a function without a module, and a file cannot hold "
-                "all that it needs.",
-                "In Python, verify `result.saved()` instead of a file; or tune with factories "
-                "that can be imported.",
+                f"{factory.name} is not importable (a lambda, local function or notebook cell), "
+                "so it cannot be loaded from a file.",
+                "In Python, pass `result.saved()` to verify(); or tune with importable factories.",
             )
 
 

@@ -70,9 +70,9 @@ def _against_one_device(case: Case) -> Question | None:
         holds_above=1.0,
         fails_below=1 + saved.margin,
         confirmable=known,
-        mine="the distributed training is",
+        mine="distributed training is",
         theirs="the best single device" if known else "the same settings on one device",
-        if_fails=f", less than the gain of {saved.margin:.0%} that would be worth it",
+        if_fails=f", a gain of less than {saved.margin:.0%}",
     )
 
 
@@ -99,7 +99,7 @@ def _against_default(case: Case) -> Question | None:
         holds_above=1.0,
         fails_below=1.0,
         mine="the recommended settings are",
-        theirs="Keras's own",
+        theirs="the Keras defaults",
     )
 
 
@@ -119,6 +119,7 @@ def _alone(configuration: Configuration) -> Configuration:
 
 
 _STAND_IN = (
-    "The file does not hold the best single device of the search, so the same settings on one "
-    "device stand in for it; they can refute the recommendation, not confirm it: tune again."
+    "The file does not hold the best single-device configuration of the search. The same "
+    "settings on one device are used instead, which can refute the recommendation but not "
+    "confirm it: tune again."
 )

@@ -10,11 +10,11 @@ from autotune.verification.answer import Answer
 from autotune.verification.question import Question
 
 LEADS: Mapping[Answer, str] = {
-    Answer.HOLDS: "It holds",
-    Answer.FAILS: "It fails",
-    Answer.UNCLEAR: "Not refuted, and not confirmed",
+    Answer.HOLDS: "Confirmed",
+    Answer.FAILS: "Refuted",
+    Answer.UNCLEAR: "Inconclusive",
 }
-MORE_TIME = "give it more seconds"
+MORE_TIME = "allow more time"
 
 
 def sentence(answer: Answer, ground: str) -> str:
@@ -35,14 +35,14 @@ def comparison(answer: Answer, question: Question, ratio: Interval, pairs: int) 
     factor = f"{ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})"
     text = f"{question.mine} {factor} as fast as {question.theirs}"
     if answer is Answer.UNCLEAR and question.confirmable:
-        return f"{text} after {pairs} pairs of runs; {MORE_TIME}"
+        return f"{text} after {pairs} pair{'s' * (pairs != 1)} of runs; {MORE_TIME}"
     return text + question.consequence(answer)
 
 
 def too_few(pairs: int) -> str:
     """Return the ground of an answer without a ratio."""
-    done = "one pair of runs only" if pairs else "no pair of runs"
-    return f"the time sufficed for {done}; {MORE_TIME}"
+    done = "time for only 1 pair of runs" if pairs else "no time for a pair of runs"
+    return f"there was {done}; {MORE_TIME}"
 
 
 def unmeasured(who: str, trial: Trial) -> str:

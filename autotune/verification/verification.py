@@ -12,38 +12,38 @@ from autotune.verification.answer import Answer
 
 
 class Comparison(Value):
-    """What today's runs of a recommendation and its rival say."""
+    """The comparison of a recommendation with its best alternative."""
 
     answer: Answer
     summary: str
-    """The answer and its ground, as a sentence."""
+    """The answer with its reason, as a sentence."""
     rival: Configuration | None = None
-    """What it was compared with; None where there was nothing, or nothing could be run."""
+    """The alternative; None if there was none, or nothing could run."""
     ratio: Interval | None = None
-    """Throughput of what is recommended as a multiple of its rival's; None below two pairs."""
+    """Throughput of the recommendation relative to the alternative; None below 2 pairs."""
     pairs: int = 0
-    """Rounds in which both were measured."""
+    """Pairs of runs in which both were measured."""
     examples_per_second: Interval | None = None
-    """Throughput of what is recommended; None if it was not measured."""
+    """Throughput of the recommended configuration; None if it was not measured."""
     trials: tuple[Trial, ...] = ()
 
 
 class Verification(Comparison):
-    """Whether a saved recommendation still holds on this machine and with the code of today."""
+    """Whether a saved recommendation still holds on this machine with the current code."""
 
     verdict: Verdict
-    """What was recommended: to distribute, or not."""
+    """The saved verdict."""
     configuration: Configuration
-    """What was recommended, in full."""
+    """The recommended configuration."""
     margin: float
-    """A gain of distribution below this share is not worth the trouble."""
+    """Minimum relative gain for which distribution is recommended."""
     promised: Interval | None
-    """Examples per second that the search measured; None if its finals did not take place."""
+    """Examples per second in the search; None if it had no finals."""
     share_of_promise: Interval | None
-    """Today's throughput as a multiple of that."""
+    """The current throughput relative to `promised`."""
     notes: tuple[str, ...]
-    """What differs from the search, and what else should be known, in sentences."""
+    """Differences from the search and other remarks, one sentence each."""
     machine: Machine
-    """The one of today."""
+    """The current machine."""
     seconds: float
-    """Wall time, TensorFlow's import included."""
+    """Wall time, including the import of TensorFlow."""

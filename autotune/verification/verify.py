@@ -41,24 +41,28 @@ def verify(
     observer: Observer = nobody,
     engine: Engine | None = None,
 ) -> Verification:
-    """Find out whether a saved recommendation still holds on this machine and with today's code.
+    """Check whether a saved recommendation still holds on this machine with the current code.
 
-    Runs what is recommended and its rival in turns, in fresh processes: the best single device
-    where distribution is recommended, else the best distributed configuration of the search, else
-    Keras's own settings. While another search is timing on this machine it waits.
+    Alternates fresh runs of the recommended configuration and of its best alternative: the best
+    single-device configuration if distribution is recommended, else the best distributed one, else
+    the Keras defaults. Waits for other searches on this machine.
 
     Args:
-        saved: A configuration that `autotune` saved, or the path of its file. Factories are looked
-            up from the working folder of the search.
-        seconds: Wall time, TensorFlow's import included; it ends sooner if the answer is clear.
-        seed: Of the order within each pair.
-        observer: Is told of each run as it starts and ends.
-        engine: Makes the runs; None takes this machine.
+        saved: `Recommendation.saved()`, or the path of a saved `config.yaml`. Run it in the folder
+            of the search, because factories are imported from there.
+        seconds: Time limit, including the import of TensorFlow; stops earlier once the answer is
+            clear.
+        seed: Random seed of the order within each pair.
+        observer: Called with each event, such as the start and end of a run.
+        engine: Runs the programs; None uses this machine.
+
+    Returns:
+        The answer (holds, fails or unclear), the ratio with its 95% interval, and all runs.
 
     Raises:
         ConfigurationError: The file cannot be read.
         FactoryNotFound: A factory cannot be imported.
-        UsageError: `seconds` is no length of time.
+        UsageError: `seconds` is not a valid duration.
     """
     known = saved if isinstance(saved, SavedConfiguration) else load_configuration(Path(saved))
     options = Options(seconds=parse_seconds(seconds), seed=seed)
@@ -84,7 +88,7 @@ class _Check:
         self._began = engine.now()
 
     def run(self, options: Options) -> Verification:
-        self._observer(Preparing("Looking at the machine"))
+        self._observer(Preparing("Inspecting the machine"))
         machine = self._engine.machine()
         try:
             facts = self._facts()
@@ -94,14 +98,16 @@ class _Check:
         case = Case(saved=self._saved, machine=machine, facts=facts)
         rule = case.why_illegal(self._saved.configuration)
         if rule:
-            return self._result(case, _refuted(f"what is recommended cannot run here: {rule}"))
+            return self._result(
+                case, _refuted(f"the recommended configuration cannot run here: {rule}")
+            )
         return self._result(case, self._compare(case, options))
 
     def _facts(self) -> WorkloadFacts:
         """Return what the factories give today; what they gave, where only their text is left."""
         if not callable_here(self._saved.workload):
             return self._saved.facts
-        self._observer(Preparing("Calling the model and the dataset factory"))
+        self._observer(Preparing("Calling model_fn and dataset_fn"))
         own = dict(self._saved.configuration.arguments)
         return self._engine.inspect(self._saved.workload, offered=own)
 
@@ -140,8 +146,11 @@ class _Check:
 
 
 _NO_RIVAL = {
-    True: "what is recommended runs, but no single device was saved that can run here",
-    False: "what is recommended runs, and the search left nothing else that can run here",
+    True: (
+        "the recommended configuration runs, but the file holds no single-device configuration "
+        "that can run here"
+    ),
+    False: "the recommended configuration runs, and the search found no other that can run here",
 }
 
 

@@ -70,8 +70,8 @@ def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) 
     where, _, name = text.rpartition(":")
     if not where or not name:
         raise FactoryNotFound(
-            f"{text!r} does not name a factory.",
-            "Write package.module:function or path/to/file.py:function.",
+            f"{text!r} is not the name of a factory.",
+            "Use package.module:function or path/to/file.py:function.",
         )
     module, root = _file(where) if where.endswith(".py") else _module(where)
     return Factory(name=name, module=module, root=root, arguments=_pairs(arguments))
@@ -89,8 +89,8 @@ def factory_from_callable(
         pickled = cloudpickle.dumps(function)
     except Exception as exc:
         raise FactoryNotFound(
-            f"{name} cannot be sent to a trial's process: {exc}.",
-            "Move it into a module of its own and pass it by import.",
+            f"{name} cannot be pickled for the trial processes: {exc}.",
+            "Move it into a module and import it from there.",
         ) from exc
     return Factory(
         name=name, pickled=pickled, source=source_of(function), arguments=_pairs(arguments)
@@ -115,11 +115,11 @@ def _pairs(arguments: Mapping[str, Scalar] | None) -> tuple[tuple[str, Scalar], 
 def _file(where: str) -> tuple[str, str]:
     path = Path(where)
     if not path.is_file():
-        raise FactoryNotFound(f"There is no file {where}.", "Check the path.")
+        raise FactoryNotFound(f"File {where} not found.", "Check the path.")
     if not path.stem.isidentifier():
         raise FactoryNotFound(
-            f"{path.name} cannot be imported, because {path.stem!r} is not a Python name.",
-            "Rename the file with letters, digits and underscores.",
+            f"{path.name} cannot be imported, because {path.stem!r} is not a valid module name.",
+            "Rename the file using letters, digits and underscores.",
         )
     return path.stem, _relative(path.parent)
 
@@ -135,8 +135,8 @@ def _module(where: str) -> tuple[str, str | None]:
         found = None
     if found is None:
         raise FactoryNotFound(
-            f"There is no module {where}.",
-            "Run autotune in the folder that holds it, install it, or give the file's path.",
+            f"No module named {where!r}.",
+            "Run autotune in the folder that contains it, install it, or pass the file's path.",
         )
     return where, None
 

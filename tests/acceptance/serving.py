@@ -43,7 +43,7 @@ def _mixed(configuration: Configuration) -> float | Ending:
         reason = "the <b>model</b> & its activations passed the ceiling of 2 GiB"
         return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=reason)
     if configuration.strategy == "multi_worker_mirrored" and configuration.xla:
-        return Ending(outcome=Outcome.CRASHED, reason="a worker was ended by signal 6")
+        return Ending(outcome=Outcome.CRASHED, reason="a worker was terminated by signal 6")
     gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
     return 1000.0 * configuration.per_replica_batch**0.5 * gain
 

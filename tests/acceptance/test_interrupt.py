@@ -74,4 +74,4 @@ def test_resume_keeps_the_trials(
     after = lines.read_text().splitlines()
     assert after[: len(before)] == before
     assert len(after) > len(before)
-    assert "Train with it:" in resumed.stdout
+    assert "Train:" in resumed.stdout

@@ -143,14 +143,14 @@ def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:
     workers[0].kill()
     where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
     until(lambda: serving.client.get(where).json()["state"] == "done")
-    assert "The worker was ended by signal 9; it is started again." in serving.log.read_text()
+    assert "The worker was terminated by signal 9; restarting." in serving.log.read_text()
 
 
 def test_the_log_holds_no_secret(serving: Serving) -> None:
     """Neither the key nor what it is sent with."""
     assert serving.client.get("/v1/tunings").status_code == 200
     text = serving.log.read_text()
-    assert "A request was answered." in text
+    assert "Request answered." in text
     assert serving.client.headers["authorization"].split()[1] not in text
     assert "Traceback" not in text
 

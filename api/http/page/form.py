@@ -234,7 +234,7 @@ def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Fie
         label="Budget",
         control=Control.TEXT,
         value=typed.one("budget") if typed else USUAL_BUDGET,
-        hint=f"Wall time of the search, like 90s or 3min: {low} to {high}.",
+        hint=f"Time limit of the search, such as 90s or 3min: {low} to {high}.",
         error=mistakes.get("budget", ""),
     )
     space = Field(
@@ -242,7 +242,7 @@ def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Fie
         label="Search space",
         control=Control.SELECT,
         options=_spaces(offers, typed.one("space") if typed else AUTO),
-        hint="What is tried: strategies, batch sizes, input settings.",
+        hint="Strategies, batch sizes and input settings to try.",
         error=mistakes.get("space", ""),
     )
     return budget, space
@@ -250,9 +250,9 @@ def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Fie
 
 def _spaces(offers: Offers, chosen: str) -> tuple[Option, ...]:
     try:
-        auto = f"auto: {offers.space().name}, which suits this machine"
+        auto = f"auto: {offers.space().name} on this machine"
     except MachineUnknown:
-        auto = "auto: what suits this machine"
+        auto = "auto: chosen for this machine"
     labels = {AUTO: auto, **{name: name for name in offers.spaces}}
     return tuple(
         Option(value=name, label=label, chosen=name == chosen) for name, label in labels.items()
@@ -275,11 +275,26 @@ def _rarer(typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
 
 
 _RARER = (
-    ("max_trials", "Most trials", Control.NUMBER, "As many as the budget allows without it."),
-    ("global_batch", "Global batch, held fixed", Control.NUMBER, "Examples per step in all."),
-    ("max_global_batch", "Largest global batch", Control.NUMBER, "Examples per step at most."),
-    ("workers", "Worker counts", Control.TEXT, "In place of the space's, like 1, 2, 4."),
-    ("margin", "Margin", Control.NUMBER, "A gain below this share is not worth it; 0.03 usually."),
-    ("seed", "Seed", Control.NUMBER, "Of the search; 0 usually."),
+    ("max_trials", "Most trials", Control.NUMBER, "Default: no limit but the budget."),
+    (
+        "global_batch",
+        "Global batch size (fixed)",
+        Control.NUMBER,
+        "Examples per step over all replicas.",
+    ),
+    (
+        "max_global_batch",
+        "Maximum global batch size",
+        Control.NUMBER,
+        "Maximum examples per step over all replicas.",
+    ),
+    ("workers", "Worker counts", Control.TEXT, "Instead of the space's, such as 1, 2, 4."),
+    (
+        "margin",
+        "Margin",
+        Control.NUMBER,
+        "Minimum relative gain to recommend distribution; default 0.03.",
+    ),
+    ("seed", "Seed", Control.NUMBER, "Random seed of the search; default 0."),
 )
 """Name, label, control and hint of the fields that are seldom needed."""

@@ -132,7 +132,7 @@ def _news(story: Story) -> str:
 def _left_out(count: int) -> str:
     if count <= 0:
         return ""
-    return f"The first {'trial is' if count == 1 else f'{count:,} are'} left out here."
+    return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
 
 
 def _time(story: Story) -> Time:
@@ -178,7 +178,7 @@ def _facts(job: Job) -> list[Fact]:
         "Devices": job.devices or "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
     }
-    times = {"Asked for": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
+    times = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
     return [
         *(Fact(name=name, value=value) for name, value in known.items() if value),
         *(Fact(name=name, moment=moment_of(at)) for name, at in times.items() if at),

@@ -84,7 +84,7 @@ def _phase(what: Happening) -> str | None:
         case TrialEnded(trial=trial):
             return PHASES[trial.stage]
         case Planned():
-            return "About to begin"
+            return "Starting"
         case Note(text=text):
             return text.rstrip(".")
         case AttemptBegan():
@@ -95,14 +95,14 @@ def _phase(what: Happening) -> str | None:
 def _words(what: Happening) -> str | None:  # noqa: PLR0911 - one for each kind
     match what:
         case Queued():
-            return "The job was taken in"
+            return "Job queued"
         case AttemptBegan(attempt=attempt, kept=kept):
-            on = f", and goes on after {counted(kept, 'trial')}" if kept else ""
-            return f"A worker took it (attempt {attempt}){on}"
+            on = f", resuming after {counted(kept, 'trial')}" if kept else ""
+            return f"A worker started it (attempt {attempt}){on}"
         case AttemptEnded(reason=reason):
-            return f"The worker let go of it: {reason}"
+            return f"The worker released it: {reason}"
         case Planned(plan=plan):
-            return f"{counted(plan.configurations, 'configuration')} to choose from"
+            return f"{counted(plan.configurations, 'configuration')} in the search space"
         case TrialEnded(trial=trial):
             value = trial.examples_per_second
             figure = f", {rate(value)} examples/s" if value else ""
@@ -110,7 +110,7 @@ def _words(what: Happening) -> str | None:  # noqa: PLR0911 - one for each kind
         case Note(text=text):
             return text
         case Cancelling():
-            return "Somebody cancelled it"
+            return "Cancellation requested"
         case Ended(state=state):
             return f"The job is {state}"
         case TrialBegan():

@@ -130,7 +130,7 @@ def _figures(found: Recommendation) -> list[Figure]:
     if found.config.distributed:
         figures.append(_ratio(found.speedup, "times the best single device"))
     if found.over_default:
-        figures.append(_ratio(found.over_default, "times what Keras does by itself"))
+        figures.append(_ratio(found.over_default, "times the Keras defaults"))
     return figures
 
 
@@ -147,7 +147,7 @@ def _figure(told: str, meaning: str) -> Figure:
 def _settings(found: Recommendation) -> tuple[Setting, ...]:
     pairs = [(name, getattr(found.config, name)) for name in axes() if name != "arguments"]
     named = [(name, value, describe(name)) for name, value in pairs if value != default_of(name)]
-    own = [(name, value, "Your own axis.") for name, value in found.config.arguments]
+    own = [(name, value, "User-defined axis.") for name, value in found.config.arguments]
     return tuple(
         Setting(name=name, value=str(value), meaning=meaning)
         for name, value, meaning in named + own

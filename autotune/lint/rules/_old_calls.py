@@ -47,7 +47,7 @@ class Old:
     def _hit(self, node: ast.AST, dotted: str) -> Iterator[Hit]:
         today = self.names.get(dotted) or self.names.get(f"{dotted}.") or self._family(dotted)
         if today:
-            yield node, f"{dotted} {self.verb}; today it is {today}."
+            yield node, f"{dotted} {self.verb}; use {today}."
 
     def _family(self, dotted: str) -> str:
         found = (now for name, now in self.names.items() if _is_member(dotted, name))
@@ -58,7 +58,7 @@ class Old:
             for call, owner in module.methods(kind, name):
                 if not _is_guarded(module, call):
                     said = f"{ast.unparse(owner)}.{name}"
-                    yield call, f"{said} {self.verb}; today it is {today}."
+                    yield call, f"{said} {self.verb}; use {today}."
 
 
 def _whole(module: Module, node: ast.Attribute) -> ast.Attribute:

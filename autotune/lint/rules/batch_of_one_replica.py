@@ -15,9 +15,9 @@ _GLOBAL = re.compile(r"global_?batch|batch_?size_?global|total_?batch")
 _MADE_WHOLE = "experimental_distribute_dataset"
 _MADE_IN_PARTS = "distribute_datasets_from_function"
 _TOO_SMALL = (
-    f"is the batch of one replica, but {_MADE_WHOLE} shares each batch out among all replicas."
+    f"is the per-replica batch size, but {_MADE_WHOLE} splits each batch among all replicas."
 )
-_TOO_LARGE = f"is the batch of all replicas, but {_MADE_IN_PARTS} gives each replica whole batches."
+_TOO_LARGE = f"is the global batch size, but {_MADE_IN_PARTS} gives each replica whole batches."
 _DEEPEST = 20
 
 
@@ -114,17 +114,17 @@ batches = strategy.distribute_datasets_from_function(make_dataset)
 
 RULE = Rule(
     name="batch-of-one-replica",
-    title="a batch of one replica where one of all replicas is meant, or the other way round",
+    title="per-replica and global batch size mixed up",
     severity=Severity.WARNING,
     why=(
-        "experimental_distribute_dataset splits every batch among the replicas, so they get a "
-        "fraction of what was meant and idle; datasets of distribute_datasets_from_function are "
-        "not split, so the batch grows with the replicas and may not fit."
+        "experimental_distribute_dataset splits every batch among the replicas, so each gets "
+        "only a fraction and idles; datasets of distribute_datasets_from_function are not split, "
+        "so the batch grows with the replicas and may not fit in memory."
     ),
     instead=(
-        "Batch by the global batch for experimental_distribute_dataset, and by "
-        "input_context.get_per_replica_batch_size(global_batch) inside the function that "
-        "distribute_datasets_from_function gets."
+        "Use the global batch size for experimental_distribute_dataset, and "
+        "input_context.get_per_replica_batch_size(global_batch) in the function passed to "
+        "distribute_datasets_from_function."
     ),
     words=((_MADE_WHOLE, _MADE_IN_PARTS),),
     check=_check,

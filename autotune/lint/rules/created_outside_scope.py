@@ -27,7 +27,7 @@ def _check(module: Module) -> Iterator[Hit]:
             use = _use(module, name, bindings, kind) if kind else ""
             if kind and use and bindings[0].value is not None:
                 what = _KINDS[kind]
-                yield bindings[0].value, f"The {what} is created outside of the scope{use}."
+                yield bindings[0].value, f"The {what} is created outside strategy.scope(){use}."
     yield from _compiled_outside(module)
 
 
@@ -39,7 +39,7 @@ def _compiled_outside(module: Module) -> Iterator[Hit]:
             continue
         makes = any(_makes_optimizer(module, each) for each in _optimizers(call))
         if makes and _is_outside(module, call) and _is_from_scope(module, func.value):
-            yield call, "The model is created in the scope, and compiled outside of it."
+            yield call, "The model is created in strategy.scope() but compiled outside it."
 
 
 def _optimizers(call: ast.Call) -> list[ast.expr]:
@@ -235,12 +235,12 @@ with strategy.scope():
 
 RULE = Rule(
     name="created-outside-scope",
-    title="a model or optimizer created outside of the strategy's scope",
+    title="model or optimizer created outside strategy.scope()",
     severity=Severity.ERROR,
     why=(
-        "Only what is created in the scope is copied to every replica. A model from outside, or an "
-        "optimizer that keeps more than the weights, as Adam does, fails as soon as the replicas "
-        "train; a model that is trained without the scope uses one device."
+        "Only variables created in the scope are mirrored to every replica. A model from "
+        "outside, or an optimizer with slot variables such as Adam, fails once the replicas "
+        "train; a model trained without the scope uses one device."
     ),
     instead="Create and compile it inside `with strategy.scope():`.",
     words=((".scope(",), ("strategy",)),

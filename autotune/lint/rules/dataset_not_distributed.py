@@ -22,7 +22,7 @@ def _check(module: Module) -> Iterator[Hit]:
         if module.may_be_one_device or _takes_its_share(module, run):
             continue
         what = ast.unparse(given)
-        yield given, f"Every replica gets the whole `{what}`: its dataset was not distributed."
+        yield given, f"Every replica gets the whole `{what}`: its dataset is not distributed."
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
@@ -134,15 +134,15 @@ model.fit(tf.data.Dataset.from_tensor_slices((images, labels)).batch(64))
 
 RULE = Rule(
     name="dataset-not-distributed",
-    title="a custom loop over a dataset that was not distributed",
+    title="custom loop over a dataset that is not distributed",
     severity=Severity.ERROR,
     why=(
-        "strategy.run hands a plain tensor to every replica as it is. All replicas compute the "
-        "same step on the same whole batch: n times the work for the result of one device."
+        "strategy.run passes a plain tensor to every replica unchanged. All replicas compute the "
+        "same step on the same batch: n times the work for the result of one device."
     ),
     instead=(
-        "Loop over strategy.experimental_distribute_dataset(dataset), batched by the global batch, "
-        "or over strategy.distribute_datasets_from_function(dataset_fn)."
+        "Loop over strategy.experimental_distribute_dataset(dataset), batched by the global "
+        "batch size, or over strategy.distribute_datasets_from_function(dataset_fn)."
     ),
     words=((".run(", "experimental_run_v2("), ("strategy",)),
     check=_check,

@@ -24,7 +24,7 @@ DEPRECATED = Old(
         (Kind.STRATEGY, "make_input_fn_iterator"): "strategy.distribute_datasets_from_function",
         (Kind.STRATEGY, "experimental_run"): "strategy.run",
         (Kind.STRATEGY, "unwrap"): "strategy.experimental_local_results",
-        (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG says it",
+        (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG defines it",
     },
     verb="is deprecated",
 )
@@ -56,10 +56,10 @@ batches = strategy.distribute_datasets_from_function(make_dataset)
 
 RULE = Rule(
     name="deprecated-call",
-    title="a call that will go from TensorFlow",
+    title="deprecated TensorFlow API",
     severity=Severity.WARNING,
-    why="It warns today, or works only in part, and raises with one of the next versions.",
-    instead="Write the call that the finding names.",
+    why="It warns now, or works only in part, and will be removed in a future version.",
+    instead="Use the replacement named in the finding.",
     words=(("strategy", "collective"), _NAMES),
     check=DEPRECATED.check,
     bad=(_BAD, _BAD_IMPORT),

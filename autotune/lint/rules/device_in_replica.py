@@ -15,7 +15,7 @@ def _check(module: Module) -> Iterator[Hit]:
     for call in module.tree.calls:
         name = _device(module, call)
         if name and module.tree.function_of(call) in module.replica_functions:
-            yield call, f"Every replica computes on {name} here, whatever its own device is."
+            yield call, f"Every replica computes on {name} here, whatever its own device."
 
 
 def _device(module: Module, call: ast.Call) -> str:
@@ -71,13 +71,13 @@ def train_step(batch):
 
 RULE = Rule(
     name="device-in-replica",
-    title="a device that is named inside a replica",
+    title="tf.device inside a replica function",
     severity=Severity.WARNING,
     why=(
-        "The strategy has placed each replica on a device of its own. A device that is named "
-        "inside takes the work of all replicas, one after the other, and the others wait."
+        "The strategy places each replica on its own device. An explicit device inside runs the "
+        "work of all replicas one after the other while the other devices idle."
     ),
-    instead="Leave the placement to the strategy; name the devices where the strategy is made.",
+    instead="Leave placement to the strategy; pass the devices when creating it.",
     words=(("device(",), (".run(", "experimental_run_v2("), ("strategy",)),
     check=_check,
     bad=(_BAD,),

@@ -23,8 +23,8 @@ _SCALE_OPTIONS = {"experimental_aggregate_gradients", "skip_gradients_aggregatio
 _LOSS_SCALERS = {"get_scaled_loss", "scale_loss"}
 _DEEPEST = 12
 _SENTENCE = (
-    "The loss is averaged over the examples of one replica, and the optimizer adds the replicas' "
-    "gradients up."
+    "The loss is averaged over one replica's examples, but the optimizer sums the gradients of "
+    "all replicas."
 )
 
 
@@ -238,15 +238,14 @@ def train_step(images, labels):
 
 RULE = Rule(
     name="mean-over-replica",
-    title="a loss that is averaged over one replica's examples",
+    title="loss averaged over one replica's examples",
     severity=Severity.ERROR,
     why=(
-        "The optimizer adds the replicas' gradients up. With a mean over each replica's part the "
-        "sum is as many times too large as there are replicas, as if the learning rate had been "
-        "multiplied by it."
+        "The optimizer sums the gradients of all replicas. With a mean per replica the sum is "
+        "too large by the number of replicas, as if the learning rate had been multiplied by it."
     ),
     instead=(
-        "Divide by the global batch: tf.nn.compute_average_loss(losses, "
+        "Divide by the global batch size: tf.nn.compute_average_loss(losses, "
         "global_batch_size=GLOBAL_BATCH) of a loss with reduction='none'; or use a Keras 3 loss "
         "object as it is, which takes the replicas into account."
     ),

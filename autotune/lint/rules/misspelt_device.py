@@ -21,7 +21,7 @@ def _check(module: Module) -> Iterator[Hit]:
             if isinstance(name, str) and read_device(name) is None:
                 meant = meant_device(name)
                 hint = f" Did you mean {meant!r}?" if meant else ""
-                yield node, f"TensorFlow does not know a device {name!r}.{hint}"
+                yield node, f"{name!r} is not a TensorFlow device name.{hint}"
 
 
 def _names(module: Module, call: ast.Call) -> Iterator[ast.Constant]:
@@ -58,10 +58,10 @@ with tf.device("/job:worker/task:1/device:CPU:0"):
 
 RULE = Rule(
     name="misspelt-device",
-    title="a device name that TensorFlow refuses",
+    title="invalid device name",
     severity=Severity.ERROR,
-    why="It raises ValueError where the device is first used.",
-    instead="Write TYPE:INDEX, such as GPU:0, alone or behind /job:NAME/task:INDEX/device:.",
+    why="It raises ValueError when the device is first used.",
+    instead="Use TYPE:INDEX, such as GPU:0, optionally after /job:NAME/task:INDEX/device:.",
     words=(("device(", "onedevicestrategy", "mirroredstrategy"),),
     check=_check,
     bad=(_BAD, _BAD_STRATEGY),

@@ -10,7 +10,7 @@ from autotune.lint.rules._old_calls import Old
 _FIT = "Model.fit under a strategy's scope"
 _STRATEGIES = "a strategy of tf.distribute"
 _PRECISION = "keras.mixed_precision.set_global_policy"
-_MIRRORED = "tf.distribute.MirroredStrategy, with the model made in its scope"
+_MIRRORED = "tf.distribute.MirroredStrategy, with the model created in its scope"
 
 REMOVED = Old(
     names={
@@ -35,7 +35,7 @@ REMOVED = Old(
         (Kind.MODEL, "evaluate_generator"): "Model.evaluate, which takes generators",
         (Kind.MODEL, "predict_generator"): "Model.predict, which takes generators",
     },
-    verb="is gone from TensorFlow",
+    verb="was removed from TensorFlow",
 )
 
 _NAMES = (
@@ -89,10 +89,10 @@ if hasattr(tf, "estimator"):
 
 RULE = Rule(
     name="removed-call",
-    title="a call that today's TensorFlow no longer has",
+    title="removed TensorFlow API",
     severity=Severity.ERROR,
     why="It raises AttributeError or ImportError.",
-    instead="Write the call that the finding names.",
+    instead="Use the replacement named in the finding.",
     words=(_NAMES,),
     check=REMOVED.check,
     bad=(_BAD, _BAD_ESTIMATOR, _BAD_MULTI_GPU),

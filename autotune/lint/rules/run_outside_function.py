@@ -18,8 +18,8 @@ def _check(module: Module) -> Iterator[Hit]:
         unsure = run.function is None or run.compiled
         loop = None if unsure else _loop_of(module, run.call, set())
         if loop is not None:
-            how = f"again and again from Python, by the loop in line {loop.lineno}"
-            yield run.call, f"strategy.run is called {how}, outside of a tf.function."
+            how = f"repeatedly from Python, by the loop in line {loop.lineno}"
+            yield run.call, f"strategy.run is called {how}, outside a tf.function."
 
 
 def _loop_of(module: Module, call: ast.Call, seen: set[Function]) -> Loop | None:
@@ -113,16 +113,16 @@ for batch in strategy.experimental_distribute_dataset(make_dataset()):
 
 RULE = Rule(
     name="run-outside-function",
-    title="strategy.run in a Python loop, outside of a tf.function",
+    title="strategy.run in a Python loop, outside a tf.function",
     severity=Severity.WARNING,
     why=(
-        "Outside of a tf.function every operation of every replica starts from Python, in threads "
-        "that take turns: the replicas run one after the other. With two replicas on a CPU a small "
-        "step took 44 ms instead of 5. TPUStrategy refuses it."
+        "Outside a tf.function every operation is dispatched from Python, one replica thread at "
+        "a time, so the replicas run one after the other. With two replicas on a CPU a small "
+        "step took 44 ms instead of 5. TPUStrategy does not support it."
     ),
     instead=(
-        "Call strategy.run inside a function that is decorated with @tf.function, and loop over "
-        "tf.range in it, so that one call from Python does several steps."
+        "Call strategy.run in a function decorated with @tf.function, and loop over tf.range in "
+        "it to run several steps per call."
     ),
     words=((".run(", "experimental_run_v2("), ("strategy",)),
     check=_check,

@@ -23,7 +23,7 @@ def _check(module: Module) -> Iterator[Hit]:
         return
     for node in module.tree.attributes.get("OFF", ()):
         if module.dotted(node) == _OFF and _is_set(module, node):
-            yield node, "Sharding is off, and nothing in this file shares the examples out."
+            yield node, "Sharding is off, and nothing in this file shards the examples."
 
 
 def _is_set(module: Module, node: ast.Attribute) -> bool:
@@ -76,14 +76,14 @@ batches = strategy.distribute_datasets_from_function(make_dataset)
 
 RULE = Rule(
     name="shards-off",
-    title="sharding switched off, and not done otherwise",
+    title="sharding turned off without a replacement",
     severity=Severity.ERROR,
     why=(
-        "Every worker reads all examples, in the same order. What looks like a large batch holds "
-        "each example several times, and the training differs from the one on a single device."
+        "Every worker reads all examples. The global batch then contains duplicates, and "
+        "training differs from a single device."
     ),
     instead=(
-        "Leave the policy at DATA or FILE, or shard at the source in a function that is given to "
+        "Use the policy DATA or FILE, or shard at the source in a function passed to "
         "strategy.distribute_datasets_from_function."
     ),
     words=(("autoshardpolicy",), ("multiworkermirroredstrategy",)),

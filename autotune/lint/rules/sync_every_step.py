@@ -30,7 +30,7 @@ def _check(module: Module) -> Iterator[Hit]:
             read = _reads(module, values, call)
             if read is not None:
                 seen.add(call.lineno)
-                what = f"`{ast.unparse(read)}` is read in every step of the loop"
+                what = f"`{ast.unparse(read)}` reads a value in every step of the loop"
                 yield call, f"{what} in line {loop.lineno}: Python waits for the device each time."
 
 
@@ -143,15 +143,15 @@ for epoch in range(10):
 
 RULE = Rule(
     name="sync-every-step",
-    title="a value that is read from the device in every step",
+    title="device value read in every step",
     severity=Severity.WARNING,
     why=(
-        "Python runs ahead and keeps the devices busy, until it needs a number. Where it needs one "
-        "in every step, all devices idle while the next step is being prepared."
+        "Python runs ahead and keeps the devices busy until it needs a value. Reading one in "
+        "every step leaves the devices idle while the next step is prepared."
     ),
     instead=(
-        "Read it every hundred steps (`if step % 100 == 0:`), or add it up as a tensor and read it "
-        "at the end of the epoch."
+        "Read it every 100 steps (`if step % 100 == 0:`), or accumulate it as a tensor and read "
+        "it at the end of the epoch."
     ),
     words=(("apply_gradients", ".minimize(", ".apply("),),
     check=_check,

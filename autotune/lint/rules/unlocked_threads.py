@@ -24,7 +24,7 @@ def _check(module: Module) -> Iterator[Hit]:
             continue
         if _changes_shared(module, call, function):
             what = ast.unparse(call.func)
-            yield call, f"Several threads run `{what}` at the same time, without a lock."
+            yield call, f"Several threads run `{what}` concurrently without a lock."
 
 
 def _run_by_several_threads(module: Module) -> Iterator[Function]:
@@ -198,15 +198,15 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 
 RULE = Rule(
     name="unlocked-threads",
-    title="threads that change one variable without a lock",
+    title="variable updated by several threads without a lock",
     severity=Severity.ERROR,
     why=(
-        "Between the reading and the writing of one thread another one writes, and its update is "
-        "lost. How many are lost differs from run to run."
+        "This is a race condition: updates by other threads between the read and the write are "
+        "lost, a different number in every run."
     ),
     instead=(
-        "Hold one threading.Lock around the reading and the writing, or let a tf.distribute "
-        "strategy do the parallel work, which adds gradients up before it applies them."
+        "Hold a threading.Lock around the read and the write, or use a tf.distribute strategy, "
+        "which reduces the gradients before applying them."
     ),
     words=(("thread",), ("assign", "apply")),
     check=_check,

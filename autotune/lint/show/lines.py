@@ -18,7 +18,7 @@ def summary(report: Report) -> str:
     files = f"{report.files} file{'' if report.files == 1 else 's'}"
     count = len(report.findings)
     if count == 0:
-        return f"Nothing found in {files}."
+        return f"No findings in {files}."
     return f"{count} finding{'' if count == 1 else 's'} in {files}."
 
 

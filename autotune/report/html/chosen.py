@@ -22,7 +22,7 @@ def settings(configuration: Configuration) -> tuple[Setting, ...]:
     """Return every setting, those first that are away from their defaults."""
     named = [_setting(configuration, name) for name in axes()]
     own = [
-        Setting(name=name, value=str(value), changed=True, meaning="An axis of your own.")
+        Setting(name=name, value=str(value), changed=True, meaning="User-defined axis.")
         for name, value in configuration.arguments
     ]
     return tuple(sorted([*own, *named], key=lambda each: not each.changed))

@@ -14,8 +14,8 @@ NAMED = 4
 _LAST = (Outcome.PRUNED, Outcome.SKIPPED)
 """What belongs to a search that goes well stands below what went wrong."""
 _MEANING = {
-    Outcome.PRUNED: "certainly slower than one device, so it was stopped early",
-    Outcome.SKIPPED: "not started, because it could not win or cannot run here",
+    Outcome.PRUNED: "stopped early: significantly slower than one device",
+    Outcome.SKIPPED: "not started: cannot be faster, or cannot run here",
 }
 
 
@@ -69,7 +69,7 @@ def _cause(outcome: Outcome, reason: str, trials: Sequence[Trial]) -> Cause:
 def _sentence(trials: Sequence[Trial]) -> str:
     found = [trial.outcome for trial in trials if not trial.measured]
     if not found:
-        return "Nothing: every trial that was started gave a figure."
+        return "None: every trial was measured."
     parts = [
         f"{counted(found.count(each), 'trial')} {each} ({_MEANING[each]})"
         for each in _LAST

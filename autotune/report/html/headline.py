@@ -64,7 +64,7 @@ def _figures(result: Recommendation) -> list[Figure]:
     if result.distributed_speedup and result.best_distributed:
         found.append(_ratio(result.distributed_speedup, _compared(result)))
     if result.over_default:
-        found.append(_ratio(result.over_default, "as fast as the defaults of Keras"))
+        found.append(_ratio(result.over_default, "as fast as the Keras defaults"))
     if result.examples_per_second:
         value, _, interval = rate_with_error(result.examples_per_second).partition(" ")
         found.append(Figure(value=value, interval=interval, meaning="examples per second"))
@@ -75,7 +75,7 @@ def _compared(result: Recommendation) -> str:
     against = "as fast as the best single device"
     if result.best_distributed in (None, result.config):
         return against
-    return f"{against}: the best distributed one, {in_short(result.best_distributed)}"
+    return f"{against}: best distributed configuration, {in_short(result.best_distributed)}"
 
 
 def _ratio(interval: Interval, what: str) -> Figure:

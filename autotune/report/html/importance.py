@@ -68,10 +68,9 @@ def _line(effect: Effect, reach: Reach) -> Line:
 
 def _sentence(found: Effects) -> str:
     return (
-        "What the best value of an axis gains over its worst, all else equal, by an additive model "
-        f"of {counted(found.configurations, 'explored configuration')}. It predicts "
-        f"{found.predicted or 0:.0%} of the differences between configurations that it was not "
-        f"shown. {_unclear(found.effects)}"
+        "Gain of the best value of an axis over its worst, all else equal, from an additive "
+        f"model of {counted(found.configurations, 'explored configuration')} (cross-validated R² "
+        f"{found.predicted or 0:.2f}). {_unclear(found.effects)}"
     ).strip()
 
 
@@ -79,19 +78,19 @@ def _unclear(effects: Sequence[Effect]) -> str:
     unclear = sum(effect.factor.low <= 1 for effect in effects)
     if not unclear:
         return ""
-    whose = "One axis has" if unclear == 1 else f"{unclear} axes have"
-    return f"{whose} an interval that holds 1: no effect was seen beyond the noise."
+    whose = "1 axis has" if unclear == 1 else f"{unclear} axes have"
+    return f"{whose} an interval that contains 1: no significant effect."
 
 
 def _why_not(found: Effects) -> str:
     count = counted(found.configurations, "configuration")
     if found.predicted is None:
         return (
-            f"{count} gave a figure, too few to tell the effects of the settings apart; "
-            f"it takes {FEWEST} and more. A larger --budget gives them."
+            f"{count} measured, too few to separate the effects of the settings; at least "
+            f"{FEWEST} are needed. Increase the budget."
         )
     return (
-        f"The {count} that gave a figure do not say which setting makes the difference: no sum of "
-        f"single effects predicts more than {found.predicted:.0%} of it. Settings that depend on "
-        "each other, or noise, look like that."
+        f"The {count} measured do not show which setting matters: an additive model explains at "
+        f"most {found.predicted:.0%} of the differences. Settings may interact, or noise "
+        "dominates."
     )

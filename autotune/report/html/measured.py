@@ -28,7 +28,7 @@ def _facts(result: Recommendation, written: datetime) -> Iterator[Fact]:
     yield "Data and model", _workload(result.facts)
     yield "Search", _search(result)
     yield "Seed", str(result.seed)
-    yield "Study", f"{result.study}, in study.db or the storage that was named"
+    yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
 
 
@@ -44,6 +44,6 @@ def _search(result: Recommendation) -> str:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = counted(len(result.trials), "trial")
     return (
-        f"{trials} in {roughly(result.seconds)} ({outcomes}); of that "
-        f"{roughly(result.prepared_seconds)} before the first trial"
+        f"{trials} in {roughly(result.seconds)} ({outcomes}), {roughly(result.prepared_seconds)} "
+        "of it before the first trial"
     )

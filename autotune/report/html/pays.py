@@ -59,7 +59,7 @@ def _batch(found: BreakEven, batch: Interval) -> Threshold:
     measured = found.configuration.per_replica_batch
     scale = scale_for([batch], measured, found.farthest)
     return Threshold(
-        what="examples for each replica",
+        what="per-replica batch size",
         value=f"{batch.value:,.0f}",
         interval=f"{batch.low:,.0f} to {_or_more(batch.high, f'{batch.high:,.0f}')}",
         reach=scale.reach(batch),

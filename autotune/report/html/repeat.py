@@ -63,19 +63,19 @@ def _asked(asked: Asked) -> Iterator[str]:
 
 def _notes(result: Recommendation) -> Iterator[str]:
     if result.asked is None:
-        yield "The space and the budget were not kept; add --space and --budget."
+        yield "The space and the budget were not saved; add --space and --budget."
     elif result.asked.space is None:
-        yield "The space was made in Python; pass the same to autotune()."
+        yield "The space was created in Python; pass the same one to autotune()."
     factories = (result.workload.model, result.workload.dataset, result.workload.callbacks)
     by_value = [each.name for each in factories if each and not each.module]
     if by_value:
         yield (
-            f"{' and '.join(by_value)} came from a notebook or a function within a function: "
-            "move them to a file, or call autotune() with them in Python."
+            f"{' and '.join(by_value)} came from a notebook or a nested function: move them to a "
+            "file, or call autotune() in Python."
         )
     yield (
-        "The seed fixes what the search tries for the same timings; timings differ from run to "
-        "run, so another search may take another path to its verdict."
+        "With the same seed and the same timings the search tries the same configurations; "
+        "timings vary, so another search may take another path to its verdict."
     )
 
 

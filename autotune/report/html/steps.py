@@ -103,8 +103,8 @@ def _bar(title: str, found: Breakdown, longest: float) -> Bar:
 
 def _sentence(found: dict[str, Breakdown]) -> str:
     text = (
-        "From experiments, not from a profiler: the same step with its batch held in memory, with "
-        "more steps for each call, on one replica alone, and the exchange without any training. "
-        f"Bars are as long as the time for {EXAMPLES:,} examples."
+        "Measured by experiments, not with a profiler: the same step with its batch kept in "
+        "memory, with more steps per call, on a single replica, and the gradient exchange alone. "
+        f"Bars show the time for {EXAMPLES:,} examples."
     )
-    return text if len(found) > 1 else f"{text} There was time for one of the two only."
+    return text if len(found) > 1 else f"{text} There was time for only one of the two."

@@ -67,7 +67,7 @@ class Throughput:
 MEANINGS = {
     Mark.ALONE: "one device",
     Mark.DISTRIBUTED: "distributed",
-    Mark.PRUNED: "stopped early, certainly slower",
+    Mark.PRUNED: "stopped early, significantly slower",
 }
 
 
@@ -127,7 +127,7 @@ def _mark(row: Row) -> Mark:
 
 def _note(row: Row) -> str:
     notes = {
-        "with it the others are compared": row.share == ITSELF,
+        "the baseline": row.share == ITSELF,
         counted(row.runs, "run"): row.runs > 1,
         str(row.outcome): row.outcome is not Outcome.MEASURED,
     }
@@ -136,10 +136,10 @@ def _note(row: Row) -> str:
 
 def _sentence(finalists: Sequence[Row], explored: Sequence[Row]) -> str:
     count = counted(len(finalists) + len(explored), "configuration")
-    text = f"{count} gave a figure; a line through a mark is its 95% interval. "
+    text = f"{count} measured; lines are 95% intervals. "
     if not finalists:
-        return f"{text}No finals took place, so nothing here was measured in turns."
+        return f"{text}There were no finals."
     return (
-        f"{text}Finalists ran again in fresh processes that took turns, and only those runs "
-        "decide; what was only explored is compared with one device as explored."
+        f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
+        "explored configurations are compared with one device during exploration."
     )

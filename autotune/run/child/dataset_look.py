@@ -59,12 +59,12 @@ class DatasetLook:
         spec = dataset.element_spec
         if not isinstance(spec, tuple) or len(spec) not in (2, 3):
             raise failed(
-                f"dataset_fn gives {_description(spec)}.",
-                "Give (features, labels) or (features, labels, weights).",
+                f"dataset_fn returned a dataset of {_description(spec)}.",
+                "Yield (features, labels) or (features, labels, sample_weights).",
             )
         if batched and not _has_static_batch(spec):
             raise failed(
-                "dataset_fn declares batch_size, but its batches may differ in size.",
+                "dataset_fn declares batch_size, but its batches may vary in size.",
                 "Use batch(batch_size, drop_remainder=True).",
             )
         self._dataset = dataset
@@ -80,9 +80,9 @@ class DatasetLook:
         self._first = _first(iter(self._dataset))
         if self._first is None:
             raise too_small(
-                "The dataset that dataset_fn returns is empty.",
-                "Check the paths and filters in it."
-                + (f" It was asked for batches of {BATCH}." if self._batched else ""),
+                "dataset_fn returned an empty dataset.",
+                "Check its file paths and filters."
+                + (f" It was called with batch_size={BATCH}." if self._batched else ""),
             )
 
     def few(self) -> Any:
@@ -97,9 +97,9 @@ class DatasetLook:
             return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
         except Exception as exc:
             raise failed(
-                f"The examples cannot be put into one batch: {explain(describe(exc))}.",
-                "Give examples of equal shape, or declare batch_size and use padded_batch "
-                "with drop_remainder=True.",
+                f"The examples cannot be batched: {explain(describe(exc))}.",
+                "Yield examples of equal shape, or declare batch_size and use padded_batch with "
+                "drop_remainder=True.",
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def _first(elements: Iterator[Any]) -> Any:
         return next(elements, None)
     except Exception as exc:
         raise failed(
-            f"The dataset raised an error at its first example: {explain(describe(exc))}.",
-            "Correct dataset_fn; a loop over its dataset must run by itself.",
+            f"The dataset failed on its first example: {explain(describe(exc))}.",
+            "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
 
 
@@ -152,8 +152,8 @@ def _successful(progress: Progress[T]) -> Progress[T]:
     if progress.error is None:
         return progress
     raise failed(
-        f"The dataset raised an error while it was read: {explain(describe(progress.error))}.",
-        "Correct dataset_fn; a loop over its dataset must run by itself.",
+        f"The dataset failed while it was read: {explain(describe(progress.error))}.",
+        "Fix dataset_fn so that you can iterate over its dataset.",
     ) from progress.error
 
 

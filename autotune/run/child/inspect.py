@@ -88,7 +88,7 @@ def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
     if not listed or not all(isinstance(each, keras.callbacks.Callback) for each in made):
         raise failed(
             "callbacks_fn did not return a list of keras.callbacks.Callback.",
-            "Return a list, an empty one if need be.",
+            "Return a list; it may be empty.",
         )
 
 
@@ -106,9 +106,8 @@ def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
         function: Call = cloudpickle.loads(pickled.read_bytes())
     except BaseException as exc:
         raise failed(
-            f"{factory['name']} cannot be unpickled in a process of its own: "
-            f"{explain(describe(exc))}.",
-            "Move it into a module of its own and pass it by import.",
+            f"{factory['name']} cannot be unpickled in another process: {explain(describe(exc))}.",
+            "Move it into a module and import it from there.",
         ) from exc
     return function
 
@@ -118,5 +117,5 @@ def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
         return function(**values)
     except BaseException as exc:
         raise failed(
-            f"{name} raised {explain(describe(exc))}.", "Correct it; it must run by itself."
+            f"{name} raised {explain(describe(exc))}.", "Fix it so that it runs on its own."
         ) from exc

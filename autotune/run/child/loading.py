@@ -67,8 +67,8 @@ def fill(
     for name, each in _signature(function).items():
         if each.default is each.empty and each.kind not in _VARIABLE and name not in values:
             raise failed(
-                f"{role}_fn needs a value for its parameter {name!r}, and nobody gives one.",
-                f"Give one with {_OPTIONS[role]} {name}=VALUE, or give the parameter a default.",
+                f"{role}_fn has a required parameter {name!r} without a value.",
+                f"Pass {_OPTIONS[role]} {name}=VALUE, or give the parameter a default.",
             )
     return values
 
@@ -97,11 +97,11 @@ def _import(module: str) -> ModuleType:
 def _next_step(exc: BaseException, module: str) -> str:
     if isinstance(exc, ModuleNotFoundError) and exc.name:
         if module == exc.name or module.startswith(f"{exc.name}."):
-            return "Check the name, or give the file's path."
-        return f"Install {exc.name}, or run autotune where it can be found."
+            return "Check the name, or pass the file's path."
+        return f"Install {exc.name}, or run autotune in a folder where it can be imported."
     if isinstance(exc, SystemExit):
-        return 'Put what the file does when it is run under `if __name__ == "__main__":`.'
-    return "Correct the file; importing it must work by itself."
+        return 'Put code that should run only as a script under `if __name__ == "__main__":`.'
+    return "Fix the file so that it can be imported."
 
 
 def _check_origin(loaded: ModuleType, module: str, root: Path) -> None:
@@ -111,7 +111,7 @@ def _check_origin(loaded: ModuleType, module: str, root: Path) -> None:
     wanted = [stem.with_name(stem.name + suffix) for suffix in SOURCE_SUFFIXES]
     if origin not in (*wanted, stem / "__init__.py") and any(each.is_file() for each in wanted):
         raise not_found(
-            f"{wanted[0]} is hidden by another module of the name {module}: {origin}.",
+            f"{wanted[0]} is shadowed by another module named {module}: {origin}.",
             "Rename the file.",
         )
 
@@ -120,12 +120,14 @@ def _resolve(module: ModuleType, name: str) -> Call:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise not_found(f"{module.__name__} has no {name}.", _suggestion(module, name))
+            raise not_found(
+                f"{module.__name__} has no attribute {name!r}.", _suggestion(module, name)
+            )
         found = getattr(found, part)
     if not callable(found):
         raise not_found(
-            f"{module.__name__}:{name} is no function but of type {type(found).__name__}.",
-            "Name a function that builds it.",
+            f"{module.__name__}:{name} is not callable (type {type(found).__name__}).",
+            "Pass a function that creates it.",
         )
     function: Call = found
     return function
@@ -138,7 +140,7 @@ def _suggestion(module: ModuleType, name: str) -> str:
         if callable(value) and getattr(value, "__module__", None) == module.__name__
     ]
     close = difflib.get_close_matches(name, own) or own[:8]
-    return f"It has {', '.join(close)}." if close else "It defines no function."
+    return f"It has {', '.join(close)}." if close else "It defines no functions."
 
 
 def _check_fixed(function: Call, role: str, fixed: Mapping[str, Any]) -> None:
@@ -149,7 +151,7 @@ def _check_fixed(function: Call, role: str, fixed: Mapping[str, Any]) -> None:
         names = ", ".join(declared) or "no parameters"
         raise failed(
             f"{role}_fn has no parameter {unknown[0]!r}.",
-            f"It declares {names}; change {_OPTIONS[role]}, or the function.",
+            f"It declares {names}; change {_OPTIONS[role]} or the function.",
         )
 
 

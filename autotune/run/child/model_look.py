@@ -27,7 +27,7 @@ class ModelLook:
         if not isinstance(model, keras.Model):
             raise failed(
                 f"model_fn returned {_kind(model)}, not a keras.Model.",
-                "Return the compiled model.",
+                "Return a compiled keras.Model.",
             )
         if not model.compiled or model.optimizer is None:
             raise failed(
@@ -52,10 +52,10 @@ class ModelLook:
             self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
             raise failed(
-                f"The model does not accept what the dataset gives: {explain(describe(exc))}.",
-                "Compare the shapes and types of the model's inputs, loss and metrics with those "
-                "of the examples, which dataset_fn must give one at a time, not in batches "
-                "(unless it declares batch_size).",
+                f"The model cannot be trained on the dataset's examples: {explain(describe(exc))}.",
+                "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
+                "the examples. dataset_fn must return single examples, not batches (unless it "
+                "declares batch_size).",
             ) from exc
 
     def facts(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from autotune.run.events import EventWriter
 
 READ_AT = (1.0, 2.0, 3.0)
 """Seconds past the first call at which the numbers are read."""
-NOT_OFFERED = "This TensorFlow does not tell what AUTOTUNE has chosen."
+NOT_OFFERED = "This TensorFlow version does not expose the values chosen by AUTOTUNE."
 
 
 class Pipeline:
@@ -148,7 +148,7 @@ def read(iterators: Iterable[Any]) -> list[dict[str, Any]]:
     tell = tf.data.experimental.get_model_proto
     models = [tell(iterator) for iterator in iterators]
     if not models:
-        raise LookupError("The training holds no iterator of tf.data's in this process.")
+        raise LookupError("There is no tf.data iterator in the training process.")
     model = max(models, key=lambda each: each.nodes[each.output].num_elements)
     ids = sorted(model.nodes, key=lambda each: (each != model.output, each))
     return [_as_json(model.nodes[each]) for each in ids]

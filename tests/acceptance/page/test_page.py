@@ -16,7 +16,7 @@ def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> Non
     page.goto("/?state=done")
     page.get_by_label("API key").fill("autotune_wrong")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The API key is not valid.")
+    expect(page.get_by_role("alert")).to_contain_text("Invalid API key.")
     looks_right(page, "sign-in-wrong")
     page.get_by_label("API key").fill(service.key)
     page.keyboard.press("Enter")

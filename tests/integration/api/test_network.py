@@ -124,7 +124,7 @@ def test_an_operator_may_leave_searches_in_the_machine_s_network(
     assert found
     assert all(found)
     until(lambda: jobs.get(job.id, None).state in FINAL)
-    assert "shares the machine's network" in notes(jobs, job)[0]
+    assert "uses the machine's network" in notes(jobs, job)[0]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")

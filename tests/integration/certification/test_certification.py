@@ -113,7 +113,7 @@ def test_a_variable_on_one_device_is_found(certified: Certifier) -> None:
     """What was made outside of the scope has no copy on the other replicas."""
     certificate = certified("wrong.py:elsewhere", "wrong.py:data", MIRRORED)
     assert copies.PLACES in failures(certificate)
-    assert "sits on one device only" in (certificate.refusal or "")
+    assert "is on one device only" in (certificate.refusal or "")
 
 
 def test_a_worker_that_dies_is_told(certified: Certifier) -> None:

@@ -67,7 +67,7 @@ def html(executed: Listening, cell: int) -> str:
 
 def test_progress_is_shown_while_it_runs_and_goes_away(executed: Listening) -> None:
     """Budget, phase and trials are in the cell's output, and in the end nothing is."""
-    assert any("Looking for a way to distribute" in each for each in executed.shown)
+    assert any("Searching for a distributed configuration" in each for each in executed.shown)
     assert any("best so far" in each for each in executed.shown)
     assert html(executed, 0) == ""
     assert not [each for each in executed.nb.cells[0].outputs if each.output_type == "stream"]

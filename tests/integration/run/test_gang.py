@@ -68,7 +68,7 @@ def test_a_worker_that_freezes_ends_the_gang(
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
     limits = Limits(window=3.0)
     result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
-    assert (result.outcome, "no step ended" in result.reason) == (Outcome.HUNG, True)
+    assert (result.outcome, "no step finished" in result.reason) == (Outcome.HUNG, True)
 
 
 def test_a_worker_that_works_longer_is_told_from_the_others(

@@ -144,8 +144,8 @@ NOT_IMPORTED = [
     ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
     ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
     ({"model": "import sys; sys.exit(2)\n"}, "SystemExit: 2.*__main__"),
-    ({"names": ("model_fun", "dataset_fn")}, "no model_fun.*It has model_fn"),
-    ({"model": "model_fn = 3\n"}, "no function but of type int"),
+    ({"names": ("model_fun", "dataset_fn")}, "no attribute 'model_fun'.*It has model_fn"),
+    ({"model": "model_fn = 3\n"}, "is not callable \\(type int\\)"),
 ]
 FAILED = [
     ({"model": "def model_fn(): raise KeyError('x')\n"}, "model_fn raised KeyError: 'x'.*line 1"),
@@ -157,21 +157,24 @@ FAILED = [
     ({"dataset": dataset("tf.data.Dataset.range(9)")}, "single tensors.*\\(features, labels"),
     (
         {"dataset": dataset(f"{ONES}.batch(batch_size)", "batch_size")},
-        "may differ in size.*drop_remainder=True",
+        "may vary in size.*drop_remainder=True",
     ),
-    ({"dataset": dataset(f"{ONES}.batch(4)")}, "does not accept.*one at a time, not in batches"),
+    (
+        {"dataset": dataset(f"{ONES}.batch(4)")},
+        "cannot be trained on.*single examples, not batches",
+    ),
     (
         {"dataset": dataset(GENERATOR.format("lambda: iter([[1]])"))},
-        "raised an error at its first example",
+        "failed on its first example",
     ),
     (
         {"dataset": dataset(f"{ONES}.map({RAGGED})")},
-        "cannot be put into one batch",
+        "cannot be batched",
     ),
     ({"dataset": dataset("time.sleep(1000)"), "seconds": 2}, "did not return within 2 s"),
     (
         {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 2},
-        "dataset_fn gave no example within 2 s",
+        "dataset_fn's dataset yielded no example within 2 s",
     ),
     ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
     ({"model": f"import os\ndef model_fn(): {KILL}\n"}, "killed by SIGKILL while calling model"),
@@ -225,7 +228,7 @@ def test_an_error_deep_in_the_data(inspect: Inspect) -> None:
     """An example that cannot be read is found although the first ones can."""
     numbers = "lambda: ((np.ones(8), np.ones(1 if i < 90 else 2)) for i in range(100))"
     case = {"dataset": dataset(GENERATOR.format(numbers))}
-    look(inspect, FactoryFailed, case, "raised an error while it was read")
+    look(inspect, FactoryFailed, case, "failed while it was read")
 
 
 def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
@@ -250,7 +253,7 @@ def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_pa
         role: Factory(name=f"{role}_fn", module="keras", root=str(tmp_path))
         for role in ("model", "dataset")
     }
-    with pytest.raises(FactoryNotFound, match=r"hidden by another module.*Rename"):
+    with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
         engine.inspect(Workload(**factories))
 
 

@@ -107,7 +107,7 @@ def test_the_death_of_the_fork_server_is_a_crash(
     program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
     result = engine.run(make_request(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
-    assert "process that starts all trials" in result.reason
+    assert "parent process of all trials" in result.reason
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)

@@ -83,10 +83,10 @@ def test_an_error_is_told_with_its_place(run: Run) -> None:
     ("body", "outcome", "words"),
     [
         ("sys.exit(3)", Outcome.FAILED, "SystemExit: 3"),
-        ("os._exit(0)", Outcome.CRASHED, "left with exit code 0 and without a result"),
+        ("os._exit(0)", Outcome.CRASHED, "exited with code 0 without a result"),
         ("os.abort()", Outcome.CRASHED, "was killed by SIGABRT"),
         ("raise MemoryError", Outcome.OUT_OF_MEMORY, "MemoryError"),
-        ("pass", Outcome.FAILED, "ended by itself"),
+        ("pass", Outcome.FAILED, "Training ended before"),
         ("return syntax error", Outcome.FAILED, "SyntaxError: invalid syntax (train.py line 3)"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
     ticks = (Path(__file__).parent / "programs" / "ticks.py").read_text()
     slow = ticks.replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
     silent = run(slow, "two", limits=Limits(window=0.5))
-    assert (silent.outcome, "no step ended for 0.5 s" in silent.reason) == (Outcome.HUNG, True)
+    assert (silent.outcome, "no step finished for 0.5 s" in silent.reason) == (Outcome.HUNG, True)
 
 
 def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:

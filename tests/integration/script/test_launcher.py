@@ -75,7 +75,7 @@ def test_one_failing_worker_ends_the_others(launch: Launch) -> None:
     output, errors = gang.communicate(timeout=20)
     assert gang.returncode == 1
     assert "[worker 1] no more room" in output
-    assert errors == "Worker 1 ended with status 1.\n"
+    assert errors == "Worker 1 exited with status 1.\n"
 
 
 def test_a_worker_may_end_before_the_others(launch: Launch) -> None:
@@ -114,4 +114,4 @@ def test_whoever_fails_ends_the_cluster(launch: Launch, kind: str) -> None:
     lines = f"sys.exit(3) if (kind, index) == ('{kind}', 0) else time.sleep(60)"
     gang = launch(lines, launcher="launch_servers")
     _, errors = gang.communicate(timeout=20)
-    assert (gang.returncode, errors) == (1, f"{kind.capitalize()} 0 ended with status 3.\n")
+    assert (gang.returncode, errors) == (1, f"{kind.capitalize()} 0 exited with status 3.\n")

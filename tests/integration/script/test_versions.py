@@ -1,4 +1,4 @@
-"""Workers that do not run the same software say so before they train."""
+"""Workers that run different software say so before they train."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_worker_with_another_keras_is_refused(tmp_path: Path) -> None:
             each.wait()
     for each, output in zip(workers, printed, strict=True):
         assert each.returncode == 1, output
-        [line] = [line for line in output.splitlines() if "same software" in line]
+        [line] = [line for line in output.splitlines() if "different software" in line]
         assert "replica 1 has Keras 2.0.0, program " in line
         assert "TensorFlow" not in line
         assert "loss" not in output

@@ -80,7 +80,7 @@ def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: Asked) -> None:
     """The quota of one key is no other's."""
     for _ in range(2):
         jobs.submit(asked, "me")
-    with pytest.raises(QuotaExceeded, match="waiting"):
+    with pytest.raises(QuotaExceeded, match="queued"):
         jobs.submit(asked, "me")
     assert jobs.submit(asked, "you").owner == "you"
 

@@ -86,7 +86,7 @@ def test_nobody_waits_for_a_look(made: list[FakeEngine], registry: Registry) -> 
     assert waits.wait(60)
     assert here.machine_if_known() is None
     for ask in (here.machine, here.space):
-        with pytest.raises(MachineUnknown, match="not looked at yet"):
+        with pytest.raises(MachineUnknown, match="not been inspected yet"):
             ask()
     assert made == []
     free.set()
@@ -132,7 +132,7 @@ def test_a_look_that_fails_is_told_and_done_again(
     here = offers(registry)
     with caplog.at_level(logging.ERROR, logger.name):
         here.look(again=0)
-    assert told == ["The engine could not look at the machine; it is tried again each minute."]
+    assert told == ["The engine could not inspect the machine; it retries every minute."]
     assert here.machine_if_known() == FAKE_MACHINE
     assert [str(error) in each.getMessage() for each in caplog.records] == [True]
 

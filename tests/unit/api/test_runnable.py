@@ -49,7 +49,7 @@ def test_a_space_that_takes_long_to_look_at_is_refused() -> None:
     many = tuple(range(1, 65))
     axes = {"workers": many, "replicas_per_worker": many, "reduction": ("default", "ring")}
     space = Space(strategies=("multi_worker_mirrored",), axes=axes)
-    with pytest.raises(InvalidSpace, match="ways of distributing"):
+    with pytest.raises(InvalidSpace, match="ways to distribute"):
         check_runnable(space, FREE, FAKE_MACHINE)
 
 

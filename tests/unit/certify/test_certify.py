@@ -45,7 +45,7 @@ def test_a_sound_training_passes_every_check(
     certificate = look(engine(), workload, configuration)
     assert {each.finding for each in certificate.checks} == {Finding.PASSED}
     assert certificate.refusal is None
-    assert certificate.line.startswith("Certified: disjoint examples, equal batches")
+    assert certificate.line.startswith("Certified: disjoint examples, equal batch sizes")
     assert certificate.seconds > 0
 
 
@@ -54,7 +54,7 @@ def test_a_sound_training_passes_every_check(
     [
         (Fault.SAME_EXAMPLES, "read the same 2,048 of 4,096 examples"),
         (Fault.UNEQUAL_BATCHES, "Replica 1 got a batch of 63"),
-        (Fault.DRIFT, "drift apart"),
+        (Fault.DRIFT, "diverge"),
         (Fault.WRONG_AVERAGE, "over the global batch"),
         (Fault.DIES, "killed by SIGKILL"),
     ],

@@ -67,7 +67,7 @@ def test_a_variable_on_one_device_fails() -> None:
     twice = here.model_copy(update={"variables": (*here.variables, lone)})
     check = check_places([twice])
     assert check.finding is Finding.FAILED
-    assert check.sentence.startswith("outside sits on one device only")
+    assert check.sentence.startswith("outside is on one device only")
 
 
 def test_a_strategy_that_keeps_all_variables_in_one_place_passes() -> None:

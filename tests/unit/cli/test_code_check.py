@@ -45,7 +45,7 @@ def test_a_finding_is_a_line_and_exit_code_one(run: Run, engine: FakeEngine) -> 
 def test_nothing_found_is_exit_code_zero(run: Run) -> None:
     """With the number of files that were checked."""
     done = run("doctor", "mine.py")
-    assert (done.exit_code, done.stdout) == (0, "Nothing found in 1 file.\n")
+    assert (done.exit_code, done.stdout) == (0, "No findings in 1 file.\n")
 
 
 @pytest.mark.parametrize("broken", ["nosuch.py", "broken.py"])
@@ -87,14 +87,14 @@ def test_rules_are_chosen(run: Run) -> None:
     ("words", "said"),
     [
         (("bad.py", "--select", "run-outside-functions"), f"Did you mean {NAME}?"),
-        (("bad.py", "--ignore", "nosuch"), "There are: "),
-        (("bad.py", "--select", NAME, "--ignore", NAME), "No rule is left"),
-        (("bad.py", "--json", "--sarif"), "exclude each other"),
+        (("bad.py", "--ignore", "nosuch"), "Available: "),
+        (("bad.py", "--select", NAME, "--ignore", NAME), "No rules selected"),
+        (("bad.py", "--json", "--sarif"), "cannot be used together"),
         (("bad.py", "--seconds", "30"), "--seconds"),
         (("bad.py", "--model-arg", "x=1"), "--model-arg"),
-        (("--sarif",), "needs code"),
-        (("--select", NAME), "needs code"),
-        (("--explain", "nosuch"), "There is no rule"),
+        (("--sarif",), "needs files"),
+        (("--select", NAME), "needs files"),
+        (("--explain", "nosuch"), "Unknown rule"),
     ],
 )
 def test_a_wrong_call_is_told(

@@ -92,7 +92,7 @@ def test_script_freezes_what_autotune_settled_on(run: Run, folder: Path) -> None
     assert "dataset.prefetch(tf.data.AUTOTUNE)" in plain.stdout
     assert "dataset.prefetch(2)" in done.stdout
     assert "Frozen: prefetch 2." in done.stderr
-    assert "inside of dataset_fn" in done.stderr
+    assert "inside dataset_fn" in done.stderr
     assert plain.stdout_bytes == (folder / "autotune-out/train.py").read_bytes()
 
 
@@ -134,7 +134,7 @@ def test_spaces_shows_one_as_a_file(run: Run) -> None:
     """Its output is a space, and progress is not part of it."""
     done = run("spaces", "quick")
     assert yaml.safe_load(done.stdout)["name"] == "quick"
-    assert "Looking at the machine" in done.stderr
+    assert "Inspecting the machine" in done.stderr
 
 
 def test_spaces_of_a_name_that_is_none(run: Run) -> None:

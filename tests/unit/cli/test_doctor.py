@@ -18,7 +18,7 @@ def test_the_noise_is_told(run: Run) -> None:
     """In figures on stdout, a line for each run on stderr."""
     done = run("doctor")
     assert done.exit_code == 0
-    for words in ("scatter by", "between runs", "within a run", "A/A ratio", "10 min"):
+    for words in ("Run-to-run variation", "between runs", "within a run", "A/A ratio", "10 min"):
         assert words in done.stdout
     assert "measured" in done.stderr
 

@@ -71,7 +71,7 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
     """A service without keys must not turn out to have them, nor the other way round."""
     done = run("serve", option, part)
     assert done.exit_code == 2
-    assert f"{option.partition('=')[0]} before {part}" in done.stderr
+    assert f"{option.partition('=')[0]} has no effect before {part}" in done.stderr
 
 
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_part_that_dies_is_started_again(
     first = kept._process
     first.kill()
     until(lambda: kept.look() is None and kept._process is not first)
-    assert said == ["The worker was ended by signal 9; it is started again."]
+    assert said == ["The worker was terminated by signal 9; restarting."]
     kept.ask_to_end()
     kept.end(5)
     assert kept._process.returncode == -15

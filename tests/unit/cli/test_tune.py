@@ -39,9 +39,9 @@ def test_the_result_is_on_stdout_and_progress_on_stderr(tune: Run) -> None:
     done = tune()
     assert done.exit_code == 0
     assert done.stdout.startswith(("Stay on one device", "Undecided"))
-    assert "Train with it:" in done.stdout
+    assert "Train:" in done.stdout
     assert "measured" in done.stderr
-    assert "Looking at the machine" not in done.stdout
+    assert "Inspecting the machine" not in done.stdout
 
 
 def test_files_are_written_to_the_default_folder(tune: Run, folder: Path) -> None:
@@ -105,9 +105,9 @@ def test_copies_are_written_where_the_user_wants_them(tune: Run, folder: Path) -
 @pytest.mark.parametrize(
     ("option", "path", "message"),
     [
-        ("--config", "copy.txt", "suffix"),
-        ("--config", "nowhere/copy.yaml", "no folder"),
-        ("--script", "nowhere/my.py", "no folder"),
+        ("--config", "copy.txt", "file extension"),
+        ("--config", "nowhere/copy.yaml", "does not exist"),
+        ("--script", "nowhere/my.py", "does not exist"),
         ("--script", ".", "cannot be written"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_search_can_be_bounded_by_trials_alone(tune: Run, engine: FakeEngine) 
     assert ran >= 4
     done = tune("--budget", "none")
     assert done.exit_code == 2
-    assert "no end" in done.stderr
+    assert "needs a limit" in done.stderr
     assert len(engine.requests) == ran
 
 
@@ -269,7 +269,7 @@ def test_resume_goes_on(tune: Run) -> None:
     second = json.loads(done.stdout)
     assert len(second["trials"]) > len(first["trials"])
     assert second["trials"][: len(first["trials"])] == first["trials"]
-    assert "Going on after" in done.stderr
+    assert "Resuming after" in done.stderr
 
 
 def test_an_error_of_our_own_asks_for_a_report(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:

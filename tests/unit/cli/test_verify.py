@@ -44,7 +44,7 @@ def test_what_holds_ends_with_zero(run: Run) -> None:
     """The answer is on stdout alone, a line for each run on stderr."""
     done = run("verify", "one_device.yaml")
     assert done.exit_code == 0
-    assert done.stdout.startswith("It holds: one device is ")
+    assert done.stdout.startswith("Confirmed: one device is ")
     assert "measured" in done.stderr
     assert "measured" not in done.stdout
 
@@ -53,7 +53,7 @@ def test_what_fails_ends_with_one(run: Run) -> None:
     """For a script that asks, the exit code is the answer."""
     done = run("verify", "distribute.yaml")
     assert done.exit_code == 1
-    assert done.stdout.startswith("It fails: ")
+    assert done.stdout.startswith("Refuted: ")
 
 
 @pytest.mark.parametrize(("strict", "code"), [((), 0), (("--strict",), 1)])
@@ -63,7 +63,7 @@ def test_what_is_unclear_fails_only_if_asked_to(
     """Two seconds are enough for nothing."""
     done = run("verify", "one_device.yaml", "--seconds", "2", *strict)
     assert done.exit_code == code
-    assert done.stdout.startswith("Not refuted")
+    assert done.stdout.startswith("Inconclusive")
 
 
 def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
@@ -82,7 +82,7 @@ def test_what_a_search_wrote_can_be_verified(tune: Run, run: Run) -> None:
     tune()
     done = run("verify", "autotune-out/config.yaml")
     assert done.exit_code == 0
-    assert "It holds" in done.stdout
+    assert "Confirmed" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
     assert done.exit_code == 130
     assert done.stdout == ""
     first, second = done.stderr.splitlines()
-    assert "theirs:model_fn) is timing on this machine; waiting for it." in first
-    assert second == "Error: Stopped while waiting for another search."
+    assert "theirs:model_fn) is running on this machine; waiting for it to finish." in first
+    assert second == "Error: Interrupted while waiting for another search."
     assert not engine.requests
 
 

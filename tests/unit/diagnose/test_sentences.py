@@ -50,7 +50,7 @@ def test_every_part_has_its_milliseconds() -> None:
 def test_the_exchange_stands_beside_the_computing() -> None:
     """With the size of the gradients, and whether it costs more than it saves."""
     text = told(step(GANG, 50.0, exchange=0.8, compute=0.2))
-    assert "gradients (8.4 MB from each replica) takes 40 ms, computing them 10 ms" in text
+    assert "gradients (8.4 MB per replica) takes 40 ms, computing them 10 ms" in text
     assert "more than the other replicas save" in text
     assert "more than" not in told(step(GANG, 50.0, exchange=0.4, compute=0.6))
 
@@ -58,8 +58,8 @@ def test_the_exchange_stands_beside_the_computing() -> None:
 def test_a_slow_generator_is_told_by_the_example() -> None:
     """A step of 32 examples that waits 320 ms reads one in 10 ms."""
     text = told(step(ALONE, 320.0, input=0.99), WorkloadFacts(python_input=True))
-    assert "input is the limit, at about 10 ms for each example" in text
-    assert "Python code makes the examples" in text
+    assert "input-bound, at about 10 ms per example" in text
+    assert "Python code produces the examples" in text
     assert "declare `input_context`" in text
 
 
@@ -67,17 +67,19 @@ def test_a_slow_generator_is_told_by_the_example() -> None:
     ("facts", "words"),
     [
         (WorkloadFacts(), "declare `input_context`"),
-        (WorkloadFacts(), "as 2 files or more"),
-        (WorkloadFacts(file_shards=2), "the shard policy file gives each its own files"),
-        (WorkloadFacts(dataset_takes=("input_context",)), "the shard policy source"),
+        (WorkloadFacts(), "into at least 2 files"),
+        (WorkloadFacts(file_shards=2), "with shard policy file each reads its own files"),
+        (WorkloadFacts(dataset_takes=("input_context",)), "shard policy source"),
     ],
 )
 def test_work_that_is_thrown_away_is_told(facts: WorkloadFacts, words: str) -> None:
     """With DATA sharding every worker runs all of the input; what else there is is proposed."""
     text = told(step(GANG, 640.0, input=0.9), facts)
-    assert "each of the 2 workers runs the whole input and throws all but its share" in text
+    assert (
+        "each of the 2 workers runs the whole input pipeline and discards all but its share" in text
+    )
     assert words in text
-    assert "at about 10 ms for each example" in text
+    assert "at about 10 ms per example" in text
 
 
 def test_who_shards_at_the_source_throws_nothing_away() -> None:
@@ -85,29 +87,29 @@ def test_who_shards_at_the_source_throws_nothing_away() -> None:
     for policy in ("source", "file"):
         own = GANG.but(shard_policy=policy)
         assert read_by_one(own, WorkloadFacts(file_shards=2)) == 32
-        assert "throws" not in told(step(own, 640.0, input=0.9))
+        assert "discards" not in told(step(own, 640.0, input=0.9))
 
 
 def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
     """Twice the work of one worker leaves the others idle for half of it."""
     late = Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))
     text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": late}))
-    assert "wait for worker 1, which works 2.0 times as long" in text
-    assert "100, 200 ms of a core" in text
-    assert "about 50% of its work they have nothing to do" in text
+    assert "Worker 1 is a straggler: it works 2.0 times as long per step" in text
+    assert "100, 200 ms of CPU time by worker" in text
+    assert "idle for about 50% of that" in text
 
 
 def test_a_sequential_model_is_told() -> None:
     """Where half the batch takes nearly as long, the chain of operations is named."""
     found = step(ALONE, 20.0, compute=0.9, call=0.1).model_copy(update={"fixed": around(0.8)})
     assert "Half the batch would take 90%" in told(found)
-    assert "chain of small operations, so more replicas gain little" in told(found)
+    assert "sequence of small operations, so more replicas gain little" in told(found)
 
 
 def test_a_model_is_not_blamed_without_proof() -> None:
     """Where nobody knows what a call takes, or all wait for input, the model may be innocent."""
     unknown = step(ALONE, 20.0, compute=1.0).model_copy(update={"fixed": around(0.8)})
-    assert "small beside what every step takes anyway" in told(unknown)
+    assert "most of a step is fixed cost" in told(unknown)
     waiting = step(ALONE, 320.0, input=0.99, call=0.0).model_copy(update={"fixed": around(0.8)})
     assert "Half the batch" not in told(waiting)
 
@@ -116,12 +118,12 @@ def test_a_model_is_not_blamed_without_proof() -> None:
 def test_a_break_even_without_input_says_so(batch: Interval | None) -> None:
     """It is known of steps that wait for no input, which is no promise where real ones do."""
     found = BreakEven(configuration=GANG, batch=batch, farthest=256)
-    assert "a gang, if its input kept up" in " ".join(where_it_pays(found, "a gang", waits=True))
-    assert "kept up" not in " ".join(where_it_pays(found, "a gang"))
+    assert "a gang with faster input" in " ".join(where_it_pays(found, "a gang", waits=True))
+    assert "faster input" not in " ".join(where_it_pays(found, "a gang"))
 
 
 def test_the_overhead_of_a_call_is_no_sequential_model() -> None:
     """Where the call itself takes the time, the model is not blamed."""
     found = step(ALONE, 1.0, call=0.6, compute=0.4).model_copy(update={"fixed": around(0.9)})
-    assert "Calling the step takes 0.6 ms each time" in told(found)
-    assert "chain of small operations" not in told(found)
+    assert "Calling the step function takes 0.6 ms" in told(found)
+    assert "sequence of small operations" not in told(found)

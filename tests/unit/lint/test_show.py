@@ -87,7 +87,7 @@ def test_a_plain_line_can_be_clicked_and_searched(report: Report) -> None:
 def test_nothing_is_told_in_one_line(folder: Path) -> None:
     """With the number of files, so that a wrong folder is noticed."""
     (folder / "bad.py").unlink()
-    assert plain_text(check_paths([folder], rules())) == "Nothing found in 0 files.\n"
+    assert plain_text(check_paths([folder], rules())) == "No findings in 0 files.\n"
 
 
 def test_a_terminal_shows_the_same(report: Report) -> None:
@@ -96,7 +96,7 @@ def test_a_terminal_shows_the_same(report: Report) -> None:
     with console.capture() as captured:
         console.print(terminal_text(report))
     shown = " ".join(captured.get().split())
-    for words in ("bad.py", "5:5", "run-outside-function", "again and again", "Instead: Call"):
+    for words in ("bad.py", "5:5", "run-outside-function", "repeatedly", "Instead: Call"):
         assert words in shown
 
 

@@ -35,7 +35,7 @@ def test_what_stands_by_hand_is_kept() -> None:
 def test_a_page_says_what_the_declaration_says() -> None:
     """Values of the spaces, reasons of refusal and the axis's own sentence are there."""
     page = WRITTEN["axes/steps_per_execution.md"]
-    assert "Training steps that one call" in page
+    assert "Training steps per call" in page
     assert all(str(each) in page for each in ready_made()["tpu"].axes["steps_per_execution"])
     assert "XLA compiles for one device" in WRITTEN["strategies/mirrored.md"]
     assert "`--resume`" in WRITTEN["commands.md"]

@@ -40,6 +40,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, workload: Workload, suffi
     path = tmp_path / f"config{suffix}"
     save_configuration(saved(workload), path)
     assert load_configuration(path) == saved(workload)
+    assert load_configuration(str(path)) == saved(workload)
 
 
 def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
@@ -88,10 +89,10 @@ def test_a_file_of_before_can_be_read(workload: Workload) -> None:
     ("name", "text", "said"),
     [
         ("config.yaml", "strategy: mirrored", "not a saved configuration"),
-        ("config.yaml", "[1, 2", "damaged"),
-        ("config.json", "{", "damaged"),
-        ("config.toml", "=", "damaged"),
-        ("config.txt", "", "no suffix"),
+        ("config.yaml", "[1, 2", "cannot be parsed"),
+        ("config.json", "{", "cannot be parsed"),
+        ("config.toml", "=", "cannot be parsed"),
+        ("config.txt", "", "file extension"),
         ("config.yaml", None, "cannot be read"),
     ],
 )

@@ -41,7 +41,7 @@ def fixture_make_trial() -> MakeTrial:
         fields = {
             "stage": stage,
             "outcome": Outcome.MEASURED,
-            "reason": "its speed is known",
+            "reason": "throughput measured",
             "examples_per_second": 1000.0,
             "windows": (Window(4, 0.1),),
             "wall_seconds": 3.0,

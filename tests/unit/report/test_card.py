@@ -44,12 +44,12 @@ def test_no_name_is_broken(card_plan: Plan, draw: Draw) -> None:
 def test_a_search_without_a_time_limit_says_so(card_plan: Plan, draw: Draw) -> None:
     """Where only trials bound the search, no time is promised."""
     text = draw(card(card_plan.model_copy(update={"budget_seconds": None})), 160)
-    assert "ends after its number of trials" in text
+    assert "ends after --max-trials" in text
 
 
 def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
     """An unknown number of examples is not shown as one."""
     facts = card_plan.facts.model_copy(update={"examples": None})
-    assert "uncounted examples of 400 B" in draw(
+    assert "unknown number of examples of 400 B" in draw(
         card(card_plan.model_copy(update={"facts": facts}))
     )

@@ -33,7 +33,7 @@ def output(console: Console) -> str:
 
 def fail(report: LiveReport, error: type[BaseException]) -> None:
     with report:
-        report(Preparing("Looking at the machine"))
+        report(Preparing("Inspecting the machine"))
         raise error
 
 
@@ -96,7 +96,7 @@ def test_the_view_is_cleared_at_the_end(trials: tuple[Trial, ...]) -> None:
     """After a search the view makes room for the result, and the cursor is back."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Preparing("Looking at the machine"))
+        report(Preparing("Inspecting the machine"))
         report(TrialEnded(trials[0], 1.0))
     assert "\x1b[2K" in output(console)
     assert output(console).rindex("\x1b[?25h") > output(console).rindex("\x1b[?25l")
@@ -109,7 +109,7 @@ def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> 
     report = LiveReport(console)
     with pytest.raises(error):
         fail(report, error)
-    assert "Looking at the machine" in output(console)
+    assert "Inspecting the machine" in output(console)
     assert "\x1b[?25h" in output(console)
     assert not report._live.is_started
 
@@ -122,7 +122,7 @@ def test_the_card_and_notices_stay_above_the_view(
     with LiveReport(console) as report:
         report(Planned(card_plan, trials[:3]))
         report(Notice("A finalist [1] failed"))
-    for text in ("per_replica_batch", "Going on after 3 trials", "A finalist [1] failed"):
+    for text in ("per_replica_batch", "Resuming after 3 trials", "A finalist [1] failed"):
         assert text in output(console)
 
 

@@ -93,9 +93,9 @@ def test_the_view_is_cleared_at_the_end() -> None:
     """The result takes its place."""
     cell = Cell()
     with NotebookReport(cell) as report:
-        report(Preparing("Looking at the machine"))
+        report(Preparing("Inspecting the machine"))
     assert cell.shown[-1] == ""
-    assert any("Looking at the machine" in html for html in cell.shown)
+    assert any("Inspecting the machine" in html for html in cell.shown)
 
 
 def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:

@@ -44,11 +44,11 @@ def test_a_failure_says_why_in_its_line(trials: tuple[Trial, ...]) -> None:
 def test_every_stage_is_announced_once(trials: tuple[Trial, ...]) -> None:
     """A line in plain words begins each stage."""
     text = "\n".join(lines(*(TrialEnded(trial, 1.0) for trial in trials)))
-    for words in ("Finding the best settings", "Looking for a way", "Finals: "):
+    for words in ("Searching for the best settings", "Searching for a distributed", "Finals: "):
         assert text.count(words) == 1
 
 
-@pytest.mark.parametrize("event", [Preparing("Looking at\nthe machine"), Notice("A finalist fell")])
+@pytest.mark.parametrize("event", [Preparing("Inspecting\nthe machine"), Notice("A finalist fell")])
 def test_other_events_take_a_line(event: Preparing | Notice) -> None:
     """What it says is one line, followed by the blank one that ends the report."""
     assert len(lines(event)) == 2
@@ -65,7 +65,7 @@ def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTr
     """The trials of the study are counted, and later ones are compared with them."""
     kept = (make_trial(0, examples_per_second=2000.0),)
     shown = lines(Planned(card_plan, kept), TrialEnded(make_trial(1), 1.0))
-    assert any("Going on after 1 trial" in line for line in shown)
+    assert any("Resuming after 1 trial" in line for line in shown)
     assert " 0.71 " in shown[-2]
 
 

@@ -146,7 +146,7 @@ def test_a_folder_with_spaces_is_quoted(result: Recommendation, tmp_path: Path, 
 def test_an_interrupted_search_says_how_to_go_on(result: Recommendation, draw: Draw) -> None:
     """The next command is the same with --resume."""
     text = draw(result_text(result.model_copy(update={"interrupted": True}), Path("out")))
-    assert "the same command with --resume" in text
+    assert "run the same command with --resume" in text
 
 
 def test_only_existing_files_are_named(result: Recommendation, folder: Path) -> None:

@@ -56,7 +56,7 @@ def test_axes_of_the_user_are_shown() -> None:
 def test_the_machine_is_shown_with_the_space_that_fits(draw: Draw) -> None:
     """Devices, software and the choice of `auto` are all there."""
     text = " ".join(draw(machine_table(FAKE_MACHINE)).split())
-    assert "CPU 2 cores of fake memory 8 GiB GPUs none that TensorFlow sees" in text
+    assert "CPU 2 cores of fake memory 8 GiB GPUs none visible to TensorFlow" in text
     assert "space auto cpu" in text
 
 
@@ -64,7 +64,7 @@ def test_an_asynchronous_strategy_says_how_to_let_it_in() -> None:
     """It is in the space, but not in the search unless the user allows it."""
     text = " ".join(space_text(ready_made()["cpu"], FAKE_MACHINE).replace("#", "").split())
     assert "parameter_server: 0 configurations." in text
-    assert "Not here: Its workers do not wait for each other" in text
+    assert "Not here: It trains asynchronously" in text
 
 
 def test_every_strategy_is_shown_with_its_reason() -> None:

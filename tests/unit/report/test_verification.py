@@ -23,7 +23,7 @@ def found() -> Verification:
     """A recommendation that holds, on another machine than it was made on."""
     return Verification(
         answer=Answer.HOLDS,
-        summary="It holds: the distributed training is 1.42 times (1.21 to 1.66) as fast.",
+        summary="Confirmed: distributed training is 1.42 times (1.21 to 1.66) as fast.",
         rival=ALONE,
         ratio=Interval(low=1.21, value=1.42, high=1.66),
         pairs=3,
@@ -43,7 +43,7 @@ def found() -> Verification:
 def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width: int) -> None:
     """The answer first, then both configurations, the promise, the notes; nothing too wide."""
     text = draw(verification_text(found), width)
-    assert text.startswith("It holds: ")
+    assert text.startswith("Confirmed: ")
     words = " ".join(text.split())
     for part in ("batch 2x64", "batch 128", "0.95 (0.85 to 1.06)", "CPU cores 2 then, 4 now"):
         assert part in words
@@ -68,5 +68,5 @@ def test_an_odd_machine_is_told(draw: Draw, shift: float) -> None:
     text = draw(checkup_text(checkup.model_copy(update={"ratio": moved, "other_load": load})), 80)
     words = " ".join(text.split())
     assert ("does not contain 1" in words) is (shift > 1)
-    assert "0.6 of 2 cores, python (pid 7) most" in words
+    assert "0.6 of 2 cores, mostly python (pid 7)" in words
     assert max(map(len, text.splitlines())) <= 80

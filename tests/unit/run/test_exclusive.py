@@ -96,7 +96,8 @@ def test_the_second_waits_and_is_told_for_whom(
     assert len(told) == 1
     began = time.strftime("%H:%M")[:2]
     assert told[0].startswith(f"Another search (process {other.pid}, started {began}")
-    assert "theirs:model_fn) is timing on this machine; waiting for it. Ctrl-C ends." in told[0]
+    assert "theirs:model_fn) is running on this machine; waiting for it to finish." in told[0]
+    assert told[0].endswith("Press Ctrl-C to stop.")
 
 
 @pytest.mark.usefixtures("other")
@@ -145,7 +146,7 @@ def test_a_holder_that_did_not_sign_is_waited_for(tmp_path: Path, text: str) -> 
 
         with exclusive("mine", tell, [tmp_path]):
             pass
-    assert told[0].startswith("Another search is timing on this machine")
+    assert told[0].startswith("Another search is running on this machine")
 
 
 def test_what_another_user_wrote_cannot_steer_the_terminal() -> None:
@@ -210,7 +211,7 @@ def test_without_any_place_the_search_goes_on(tmp_path: Path, told: list[str]) -
 def test_a_search_inside_a_search_is_refused(tmp_path: Path, told: list[str]) -> None:
     """It would wait for itself; afterwards the machine can be taken again."""
     with exclusive("outer", told.append, [tmp_path]):
-        with pytest.raises(UsageError, match="inside another"):
+        with pytest.raises(UsageError, match="already running"):
             exclusive("inner", told.append, [tmp_path]).__enter__()
         assert locked(tmp_path / NAME)
     with exclusive("next", told.append, [tmp_path]):

@@ -49,8 +49,8 @@ def test_the_busiest_program_is_named() -> None:
 def test_a_warning_says_how_much_and_who() -> None:
     """In one sentence, with what it means."""
     assert warning(load(1.3, busiest="python (pid 77)")) == (
-        "Other programs use 1.3 of 2 cores, python (pid 77) most: timings will be noisier and the "
-        "search less sure."
+        "Other programs use 1.3 of 2 cores, mostly python (pid 77): timings will be noisier and "
+        "results less certain."
     )
 
 
@@ -58,10 +58,10 @@ def test_a_remark_speaks_of_the_past() -> None:
     """It stands among the reasons of the verdict; stolen time is told apart."""
     assert remark(load(1.3, stolen=0.4)) == (
         "During the search, on average, other programs used 1.3 of 2 cores, and the hypervisor "
-        "withheld 0.4 of 2 cores: the timings are noisier for it."
+        "withheld 0.4 of 2 cores; this made timings noisier."
     )
     assert warning(load(stolen=0.4)) == (
-        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and the search less sure."
+        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and results less certain."
     )
 
 

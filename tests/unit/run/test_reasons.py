@@ -20,20 +20,24 @@ def error(kind: str, message: str, where: str = "") -> dict[str, str]:
             "NCCL",
         ),
         ("InvalidArgumentError", "the dataset only has 1 file(s), which is not", "fewer files"),
-        ("NotFoundError", "Found an unshardable source dataset: name: ...", "not read from files"),
+        ("NotFoundError", "Found an unshardable source dataset: name: ...", "not come from files"),
         (
             "UnimplementedError",
             "Collectives are not yet implemented for CPU devices when compiling with XLA",
-            "leave xla off",
+            "turn xla off",
         ),
         (
             "InvalidArgumentError",
             "Trying to access resource k/65 located in device CPU:1 from device CPU:0",
             "several CPU devices",
         ),
-        ("ValueError", "Attempt to convert a value (PerReplica:{...}) with", "loop of your own"),
+        (
+            "ValueError",
+            "Attempt to convert a value (PerReplica:{...}) with",
+            "custom training loop",
+        ),
         ("UnknownError", "Could not start gRPC server", "port"),
-        ("ValueError", "Please provide a TPU Name to connect to.", "no TPU"),
+        ("ValueError", "Please provide a TPU Name to connect to.", "No TPU"),
     ],
 )
 def test_known_errors_have_a_sentence_and_a_next_step(kind: str, message: str, words: str) -> None:
@@ -92,7 +96,7 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
     [
         (9, "was killed by SIGKILL"),
         (6 | 0x80, "was killed by SIGABRT"),
-        (3 << 8, "left with exit code 3 and without a result"),
+        (3 << 8, "exited with code 3 without a result"),
         (126, "was killed by signal 126"),
     ],
 )

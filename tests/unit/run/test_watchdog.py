@@ -22,7 +22,7 @@ def after(*events: tuple[str, float]) -> Watchdog:
     [
         (after(), Phase.START, 110, "had not begun after 10 s"),
         (after(("started", 101)), Phase.START, 110, "start"),
-        (after(("train_begin", 104)), Phase.FIRST_STEP, 124, "not done after 20 s"),
+        (after(("train_begin", 104)), Phase.FIRST_STEP, 124, "not finished after 20 s"),
         (after(("train_begin", 104), ("first_step", 110)), Phase.STEADY, 115, "for 5 s"),
         (after(("first_step", 110), ("window", 112)), Phase.STEADY, 117, "for 5 s"),
     ],

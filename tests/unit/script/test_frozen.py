@@ -41,11 +41,11 @@ def test_the_numbers_stand_in_the_program() -> None:
     """Each axis has its number, and a comment that tells what it was."""
     text = frozen_text(choice(Owner.PREFETCH, 3, "Prefetch"), choice(Owner.NUM_PARALLEL_CALLS, 4))
     assert (
-        "    # Was tf.data.AUTOTUNE, which settled on 4 parallel calls (ParallelMapV2).\n"
+        "    # Was tf.data.AUTOTUNE, which chose 4 parallel calls (ParallelMapV2).\n"
         "    dataset = dataset_fn(num_parallel_calls=4)\n"
     ) in text
     assert (
-        "    # Was tf.data.AUTOTUNE, which settled on 3 batches (Prefetch).\n"
+        "    # Was tf.data.AUTOTUNE, which chose 3 batches (Prefetch).\n"
         "    return dataset.prefetch(3)\n"
     ) in text
     assert "- 3 batches prefetched\n" in text
@@ -61,14 +61,14 @@ def test_of_several_stages_the_largest_is_taken() -> None:
     assert "num_parallel_calls=5" in text
     words = " ".join(line.strip(" #") for line in text.splitlines())
     assert "2 parallel calls (ParallelMapV2) and 5 parallel calls (ParallelInterleaveV4)" in words
-    assert "the largest stands here" in words
+    assert "this is the largest" in words
 
 
 def test_what_is_inside_of_the_factory_is_named() -> None:
     """The program cannot set it, and says so where it calls the factory."""
     text = frozen_text(choice(Owner.PREFETCH, 2, "Prefetch"), choice(Owner.FACTORY, 6))
     words = " ".join(line.strip(" #") for line in text.splitlines())
-    assert "Still left to tf.data.AUTOTUNE: inside of dataset_fn" in words
+    assert "Still tf.data.AUTOTUNE: inside dataset_fn" in words
     assert "6 parallel calls (ParallelMapV2)" in words
     assert "num_parallel_calls=tf.data.AUTOTUNE" in text
 
@@ -90,7 +90,7 @@ def test_long_comments_keep_to_the_width() -> None:
 
 @pytest.mark.parametrize(
     ("automatic", "said"),
-    [(None, "not read out"), (Automatic(why_not="It crashed."), "It crashed.")],
+    [(None, "were not read"), (Automatic(why_not="It crashed."), "It crashed.")],
 )
 def test_without_numbers_there_is_nothing_to_freeze(automatic: Automatic | None, said: str) -> None:
     """The error says why there are none, and what to do."""

@@ -50,8 +50,8 @@ def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
     """With what was lost, and what to do about it."""
     result = tuned(tuner, 2.0, ALLOWED)
     assert (result.verdict, result.config.strategy) == (Verdict.DISTRIBUTE, "parameter_server")
-    assert "ParameterServerStrategy changes the training" in result.reasons[0]
-    assert "counter lost 25%" in result.reasons[0]
+    assert "ParameterServerStrategy trains asynchronously" in result.reasons[0]
+    assert "25% of the updates were lost" in result.reasons[0]
     assert "PROCESSES = {" in (result.launch or "")
 
 
@@ -59,14 +59,15 @@ def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
     """The share of lost updates belongs to its figure, and to every trial's record."""
     result = tuned(tuner, 0.7, ALLOWED)
     assert result.verdict is Verdict.ONE_DEVICE
-    assert any("counter lost 25%." in reason for reason in result.reasons)
+    assert any("25% of the updates were lost" in reason for reason in result.reasons)
     assert {t.lost_updates for t in result.trials if t.configuration.servers and t.windows} == {
         0.25
     }
 
 
 @pytest.mark.parametrize(
-    ("gpus", "words"), [((), "on this machine that saves nothing"), (("A", "B"), "instead of the")]
+    ("gpus", "words"),
+    [((), "on this machine that saves no memory"), (("A", "B"), "instead of the")],
 )
 def test_a_full_memory_brings_up_parameter_servers(
     tuner: Tuner, gpus: tuple[str, ...], words: str

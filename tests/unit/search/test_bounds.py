@@ -89,7 +89,7 @@ def test_workers_that_all_read_everything_cannot_outrun_the_input() -> None:
     reason = proof.why_not(GANG)
     assert reason is not None
     assert reason.startswith(PROOF)
-    assert "at least 10 ms for each example" in reason
+    assert "at least 10 ms per example" in reason
     assert "at most 100% of the best single device" in reason
 
 
@@ -99,7 +99,7 @@ def test_replicas_of_one_process_share_one_input() -> None:
     proof.note_without_input(SMALL, 0.001)
     reason = proof.why_not(TWO.but(per_replica_batch=32))
     assert reason is not None
-    assert "its replicas share one input" in reason
+    assert "its replicas share one input pipeline" in reason
 
 
 @pytest.mark.parametrize(

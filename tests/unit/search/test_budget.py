@@ -25,7 +25,7 @@ def test_the_number_of_trials_is_kept(tuner: Tuner, most: int) -> None:
 
 def test_a_search_needs_an_end(tuner: Tuner) -> None:
     """Neither time nor trials is an error."""
-    with pytest.raises(UsageError, match="no end"):
+    with pytest.raises(UsageError, match="needs a limit"):
         tuner(speed(), options={"seconds": None})
 
 

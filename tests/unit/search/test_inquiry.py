@@ -53,7 +53,7 @@ def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: floa
     )
     result = tuner(slow, engine=engine, options={"seconds": seconds})
     assert result.verdict is Verdict.ONE_DEVICE
-    [limit] = [each for each in result.reasons if "input is the limit, at about" in each]
+    [limit] = [each for each in result.reasons if "input-bound, at about" in each]
     assert 9 < float(limit.partition("at about ")[2].split()[0]) < 11
     [proof] = [each for each in result.reasons if "runs the whole input" in each]
     assert "MultiWorkerMirroredStrategy with 2 workers cannot win" in proof
@@ -69,7 +69,7 @@ def test_a_sequential_model_is_told(tuner: Tuner) -> None:
 
     result = tuner(chain, noise=0.01, options={"seconds": 400.0})
     [told] = [each for each in result.reasons if each.startswith("A step of one device")]
-    assert "chain of small operations, so more replicas gain little" in told
+    assert "sequence of small operations, so more replicas gain little" in told
 
 
 def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:

@@ -40,4 +40,4 @@ def test_a_rival_of_the_yardstick_is_named() -> None:
     )
     told = summary(found(decision), margin=0.05)
     assert "1.12 times (1.05 to 1.20)" in told
-    assert "another setting of one device may do as well (per_replica_batch 128)" in told
+    assert "other single-device settings may be as fast (per_replica_batch 128)" in told

@@ -65,7 +65,7 @@ def test_a_study_of_another_workload_is_refused(tuner: Tuner) -> None:
     """The message says what differs; nothing of the study is touched."""
     first = tuner(speed(), options={"seconds": 15.0})
     other = FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update={"weights": 1}))
-    with pytest.raises(StudyMismatch, match="another workload"):
+    with pytest.raises(StudyMismatch, match="different workload"):
         tuner(speed(), engine=other, resume=True, study=first.study)
 
 
@@ -73,7 +73,7 @@ def test_a_study_of_another_space_is_refused(tuner: Tuner) -> None:
     """Its parameters would have other domains."""
     tuner(speed(), options={"seconds": 15.0})
     space = SPACE.model_copy(update={"axes": {"per_replica_batch": (64,)}})
-    with pytest.raises(StudyMismatch, match="another space"):
+    with pytest.raises(StudyMismatch, match="different space"):
         tuner(speed(), space=space, resume=True)
 
 
@@ -100,14 +100,14 @@ def test_a_storage_that_cannot_be_opened_is_an_error(tuner: Tuner, url: str) -> 
 def test_an_output_folder_that_cannot_be_made_is_an_error(tuner: Tuner, tmp_path: Path) -> None:
     """It is found before the search, not after it."""
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="cannot be made"):
+    with pytest.raises(OutputError, match="cannot be created"):
         tuner(speed(), out=tmp_path / "file" / "out")
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", "", "two words", "n" * 101])
 def test_a_study_must_have_a_plain_name(tuner: Tuner, tmp_path: Path, name: str) -> None:
     """It names a folder too; nothing is written before it is refused."""
-    with pytest.raises(UsageError, match="cannot be the name"):
+    with pytest.raises(UsageError, match="not a valid study name"):
         tuner(speed(), study=name)
     assert list(tmp_path.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: P
     code.write_text("def model_fn(): return 1")
     with pytest.raises(StudyMismatch, match="code differ") as caught:
         tuner(speed(), options=SHORT, workload=given, resume=True)
-    assert "Leave --resume out" in caught.value.next_step
+    assert "Omit --resume" in caught.value.next_step
 
 
 class Interleaved(FakeEngine):
@@ -179,7 +179,7 @@ def test_two_searches_never_share_a_study(tuner: Tuner) -> None:
     engine = Interleaved(tuner, resume=True)
     first = tuner(speed(), engine=engine, options=SHORT)
     assert engine.refused
-    assert "Another search is using" in engine.refused.cause
+    assert "in use by another search" in engine.refused.cause
     assert tuner(speed(), options=SHORT, resume=True).trials[: len(first.trials)] == first.trials
 
 
@@ -275,7 +275,7 @@ def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
     study.append(some_trial(4))
     study.flush()
     assert storage.numbers == [0, 1, 2, 3, 4]
-    assert told == ["A trial could not be saved (database is locked); it is tried again."]
+    assert told == ["A trial could not be saved (database is locked); retrying."]
 
 
 def test_a_slow_database_holds_no_trial_up(storage: Storage) -> None:

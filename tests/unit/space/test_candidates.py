@@ -54,10 +54,10 @@ def test_a_fixed_global_batch_is_divided_between_replicas() -> None:
 
 
 def test_an_odd_global_batch_leaves_one_device() -> None:
-    """A batch that does not divide is refused with the rule."""
+    """A batch that is not divisible is refused with the rule."""
     space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=65)
     assert not space.distributed
-    assert "does not divide" in rules(space)
+    assert "is not divisible" in rules(space)
 
 
 def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
@@ -69,13 +69,13 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
 @pytest.mark.parametrize(
     ("axes", "facts", "rule"),
     [
-        ({"per_replica_batch": [32, 20_000]}, {}, "above the 10000 examples"),
-        ({"steps_per_execution": [1, 400]}, {}, "fewer steps than one execution"),
+        ({"per_replica_batch": [32, 20_000]}, {}, "exceed the 10000 examples"),
+        ({"steps_per_execution": [1, 400]}, {}, "fewer steps than steps_per_execution"),
         ({"cache": ["off", "memory"]}, {"repeatable": False}, "cache would change the training"),
-        ({"cache": ["off", "memory"]}, {"examples": None}, "never be full"),
-        ({"cache": ["off", "memory"]}, {"example_bytes": 2**20}, "too much for a cache"),
-        ({"threads_per_process": [0, 64]}, {}, "there are 2 cores"),
-        ({"precision": ["float32", "mixed_float16"]}, {}, "GPUs only"),
+        ({"cache": ["off", "memory"]}, {"examples": None}, "may never fill"),
+        ({"cache": ["off", "memory"]}, {"example_bytes": 2**20}, "too much to cache"),
+        ({"threads_per_process": [0, 64]}, {}, "than cores (2)"),
+        ({"precision": ["float32", "mixed_float16"]}, {}, "only on GPUs"),
         ({"replicas_per_worker": [2, 8]}, {}, "CPU"),
         ({"workers": [2], "shard_policy": ["source", "data"]}, {}, "input_context"),
         ({"workers": [2], "shard_policy": ["file", "data"]}, {}, "file"),
@@ -96,7 +96,7 @@ def test_asynchronous_strategies_need_to_be_allowed() -> None:
     names = ["one_device", "parameter_server"]
     usual = found(axes, strategies=names)
     assert not usual.distributed
-    assert "do not wait for each other" in rules(usual)
+    assert "trains asynchronously" in rules(usual)
     assert "--allow-asynchronous" in rules(usual)
     allowed = found(axes, strategies=names, allow_asynchronous=True)
     assert [(c.workers, c.servers, c.processes) for c in allowed.distributed] == [(2, 1, 4)]

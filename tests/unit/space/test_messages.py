@@ -15,7 +15,7 @@ from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
 def test_a_mistyped_name_gets_a_proposal() -> None:
     """The closest name comes first, then all of them."""
-    with pytest.raises(SpaceError, match=r"'quik'\. Did you mean quick\? Take one of auto, cpu"):
+    with pytest.raises(SpaceError, match=r"'quik'\. Did you mean quick\? Available: auto, cpu"):
         load_space("quik")
 
 
@@ -28,7 +28,7 @@ def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "There are: ")]
+    ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "Available: ")]
 )
 def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
     """Whoever mistyped one of autotune's axes is told which was meant."""

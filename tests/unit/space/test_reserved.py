@@ -64,7 +64,7 @@ def test_a_model_may_have_a_batch_size_of_its_own(workload: Workload) -> None:
 @pytest.mark.parametrize(("role", "option"), [("model", "--model-arg"), ("dataset", "--data-arg")])
 def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: str) -> None:
     """Which of the two values would count is not left to chance."""
-    with pytest.raises(SpaceError, match=f"'units'.* fixed at 3 by {option}"):
+    with pytest.raises(SpaceError, match=f"'units'.* set to 3 by {option}"):
         check_arguments(fixing(workload, role, units=3), ("units",))
 
 

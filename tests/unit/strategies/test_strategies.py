@@ -43,7 +43,7 @@ def test_an_unknown_strategy_brings_a_suggestion() -> None:
     """The error names what was probably meant, or else all there are."""
     with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
         strategy("miror")
-    with pytest.raises(ConfigurationError, match="There are: central_storage, mirrored, multi"):
+    with pytest.raises(ConfigurationError, match="Available: central_storage, mirrored, multi"):
         strategy("horovod")
 
 
@@ -80,39 +80,39 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
 @pytest.mark.parametrize(
     ("configuration", "machine", "words"),
     [
-        (ONE.but(workers=2), CPUS, "One device holds one replica, not 2"),
+        (ONE.but(workers=2), CPUS, "one_device has one replica, not 2"),
         (ONE.but(reduction="nccl"), CPUS, "no reduction 'nccl'"),
         (MIRRORED.but(workers=2), CPUS, "in one process"),
         (MIRRORED.but(replicas_per_worker=1), CPUS, "at least 2 replicas"),
         (MIRRORED.but(replicas_per_worker=3), CPUS, r"2 CPU cores, too few for 3 replicas"),
-        (MIRRORED.but(replicas_per_worker=5), GPUS, r"4 GPUs here, too few for 5 replicas"),
+        (MIRRORED.but(replicas_per_worker=5), GPUS, r"4 GPUs, too few for 5 replicas"),
         (MIRRORED.but(xla=True), CPUS, "XLA compiles for one device"),
-        (MIRRORED.but(reduction="nccl"), CPUS, "GPUs only"),
-        (MIRRORED.but(reduction="ring"), CPUS, "no reduction 'ring'; it has default"),
+        (MIRRORED.but(reduction="nccl"), CPUS, "needs GPUs"),
+        (MIRRORED.but(reduction="ring"), CPUS, "no reduction 'ring'; choose from default"),
         (GANG.but(workers=1), CPUS, "at least 2 workers"),
         (GANG.but(workers=3), CPUS, r"2 CPU cores, too few for 3 workers"),
         (GANG.but(replicas_per_worker=2), CPUS, "exactly one replica per worker"),
-        (GANG.but(replicas_per_worker=3), GPUS, r"4 GPUs here, too few for 6 replicas"),
-        (GANG.but(reduction="nccl"), CPUS, "GPUs only"),
-        (GANG.but(xla=True), CPUS, "exchange between workers"),
+        (GANG.but(replicas_per_worker=3), GPUS, r"4 GPUs, too few for 6 replicas"),
+        (GANG.but(reduction="nccl"), CPUS, "needs GPUs"),
+        (GANG.but(xla=True), CPUS, "collectives between CPU workers"),
         (CORES, CPUS, "no TPU"),
         (CORES.but(replicas_per_worker=4), TPU, "all 8 cores"),
         (CORES.but(workers=2), TPU, "one process"),
         (CORES.but(precision="mixed_float16"), TPU, "bfloat16"),
-        (CORES.but(xla=True), TPU, "by itself"),
+        (CORES.but(xla=True), TPU, "always compiles"),
         (CENTRAL, CPUS, "wrong losses and metrics"),
         (CENTRAL, GPUS, "wrong losses and metrics"),
         (SERVED.but(workers=1), CPUS, "at least 2 workers"),
-        (SERVED.but(servers=0), CPUS, "at least 1 server"),
+        (SERVED.but(servers=0), CPUS, "at least 1 parameter server"),
         (SERVED.but(workers=3), CPUS, r"2 CPU cores, too few for 3 workers"),
-        (SERVED.but(servers=3), CPUS, r"2 CPU cores, too few for 3 servers"),
-        (SERVED.but(workers=5), GPUS, r"4 GPUs here, too few for 5 workers"),
+        (SERVED.but(servers=3), CPUS, r"2 CPU cores, too few for 3 parameter servers"),
+        (SERVED.but(workers=5), GPUS, r"4 GPUs, too few for 5 workers"),
         (SERVED.but(replicas_per_worker=2), CPUS, "one replica per worker"),
-        (SERVED.but(xla=True), CPUS, "lie in other processes"),
+        (SERVED.but(xla=True), CPUS, "variables in other processes"),
         (SERVED.but(reduction="ring"), CPUS, "no reduction 'ring'"),
-        (SERVED.but(shard_policy="auto"), CPUS, "'auto' means nothing; write data or source"),
-        (SERVED.but(shard_policy="file"), CPUS, "'file' means nothing; write data or source"),
-        (SERVED.but(shard_policy="source"), CPUS, "declares the parameter `input_context`"),
+        (SERVED.but(shard_policy="auto"), CPUS, "'auto' has no effect; use data or source"),
+        (SERVED.but(shard_policy="file"), CPUS, "'file' has no effect; use data or source"),
+        (SERVED.but(shard_policy="source"), CPUS, "a parameter `input_context`"),
     ],
 )
 def test_what_cannot_run_is_refused(
@@ -130,14 +130,14 @@ def test_what_cannot_run_is_refused(
         ("data", 0, "", None),
         ("data", 1, "input_context", None),
         ("auto", 0, "", None),
-        ("auto", 1, "", "empty batches; write data"),
+        ("auto", 1, "", "empty batches; use data"),
         ("auto", 2, "", None),
         ("file", 0, "", "does not come from files"),
-        ("file", 1, "", "too few for 2"),
+        ("file", 1, "", "too few to shard"),
         ("file", 2, "", None),
-        ("source", 0, "", "declares the parameter `input_context`"),
+        ("source", 0, "", "a parameter `input_context`"),
         ("source", 0, "input_context", None),
-        ("off", 0, "", "every worker reads all examples; write data"),
+        ("off", 0, "", "every worker reads all examples; use data"),
         ("off", 0, "input_context", "every worker reads all examples; write source"),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_tpu_computes_no_texts() -> None:
     """Texts among the examples are refused with what to do."""
     found = reason(CORES, TPU, WorkloadFacts(element="TensorSpec(shape=(), dtype=tf.string)"))
     assert found is not None
-    assert "texts" in found
+    assert "strings" in found
 
 
 def test_only_parameter_servers_change_the_training() -> None:

@@ -123,7 +123,7 @@ def test_a_workload_that_does_not_run_is_named() -> None:
 
 def test_too_little_time_is_named() -> None:
     """Two pairs are the least."""
-    with pytest.raises(NothingMeasured, match="more --seconds"):
+    with pytest.raises(NothingMeasured, match="Increase --seconds"):
         examine(FakeEngine(lambda _: 1000.0), options=Options(seconds=8))
 
 

@@ -46,11 +46,11 @@ def test_a_file_elsewhere_brings_its_folder(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("make", "does not name a factory"),
-        (":make", "does not name a factory"),
-        ("file.py:", "does not name a factory"),
-        ("none.py:make", "no file none.py"),
-        ("no_such_package.part:make", "no module no_such_package"),
+        ("make", "is not the name of a factory"),
+        (":make", "is not the name of a factory"),
+        ("file.py:", "is not the name of a factory"),
+        ("none.py:make", "File none.py not found"),
+        ("no_such_package.part:make", "No module named 'no_such_package"),
     ],
 )
 def test_what_names_nothing_is_an_error(text: str, words: str) -> None:
@@ -62,7 +62,7 @@ def test_what_names_nothing_is_an_error(text: str, words: str) -> None:
 def test_a_file_must_have_a_name_that_python_can_import(here: Path) -> None:
     """The error says so, and what to do."""
     (here / "my-file.py").touch()
-    with pytest.raises(FactoryNotFound, match="not a Python name"):
+    with pytest.raises(FactoryNotFound, match="not a valid module name"):
         factory_from_text("my-file.py:make")
 
 
@@ -84,7 +84,7 @@ def test_a_lambda_is_shipped_by_value() -> None:
 def test_what_cannot_be_pickled_is_an_error() -> None:
     """The error names the remedy."""
     lock = threading.Lock()
-    with pytest.raises(FactoryNotFound, match="module of its own"):
+    with pytest.raises(FactoryNotFound, match="into a module"):
         factory_from_callable(lambda: lock)
 
 

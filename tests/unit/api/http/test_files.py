@@ -154,7 +154,7 @@ def test_a_database_that_is_gone_is_told(
     """The process is alive and not ready."""
 
     def gone(_: Jobs) -> None:
-        raise DatabaseUnavailable("The database does not answer.")
+        raise DatabaseUnavailable("The database is unavailable.")
 
     monkeypatch.setattr(Jobs, "check", gone)
     assert anybody.get("/healthz").status_code == 200

@@ -167,8 +167,8 @@ PRIVATE = "postgresql://me:secret@host/db in /home/somebody"
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
-        (DatabaseUnavailable("The database does not answer."), 503, "database-unavailable"),
-        (DiskFull("The database has no room left."), 503, "disk-full"),
+        (DatabaseUnavailable("The database is unavailable."), 503, "database-unavailable"),
+        (DiskFull("The database has no space left."), 503, "disk-full"),
         (OSError(errno.ENOSPC, "No space left", PRIVATE), 503, "disk-full"),
         (OSError(errno.EACCES, "Denied", PRIVATE), 500, "internal-error"),
         (RuntimeError(PRIVATE), 500, "internal-error"),
@@ -207,7 +207,7 @@ def test_the_log_tells_why_the_database_does_not_answer(
 ) -> None:
     """The kind, and the first line of what is behind it; the answer has none of that."""
     cause = OSError("connection refused by postgresql://me:secret@host/db\nDETAIL: a value")
-    gone = DatabaseUnavailable("The database does not answer.")
+    gone = DatabaseUnavailable("The database is unavailable.")
     monkeypatch.setattr(Jobs, "page", failing(gone, RuntimeError("through a pool")))
     monkeypatch.setattr(Jobs, "submit", failing(gone, cause))
     with caplog.at_level(logging.WARNING, logger.name):
@@ -225,7 +225,7 @@ def test_the_log_tells_of_a_key_that_cannot_be_looked_up(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """That fails before any route is reached."""
-    gone = DatabaseUnavailable("The database does not answer.")
+    gone = DatabaseUnavailable("The database is unavailable.")
     monkeypatch.setattr(Keyholders, "recognise", failing(gone, RuntimeError("it is gone")))
     with caplog.at_level(logging.WARNING, logger.name):
         assert client.get("/v1/tunings").status_code == 503

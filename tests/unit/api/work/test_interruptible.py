@@ -66,7 +66,7 @@ def test_it_does_not_run_what_is_set_aside(
     """The trial ends as crashed, with the reason, and nothing was started."""
     result = engine.run(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
-    assert "set aside" in result.reason
+    assert "died twice" in result.reason
     assert told == []
 
 

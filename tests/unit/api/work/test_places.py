@@ -26,8 +26,8 @@ def places(data: str = "/var/lib/tuning", root: Path = ROOT) -> Places:
     ("text", "shown"),
     [
         (
-            "There is no file /srv/models/examples/digits.py.",
-            "There is no file examples/digits.py.",
+            "File /srv/models/examples/digits.py not found.",
+            "File examples/digits.py not found.",
         ),
         ("It lies in /srv/models.", "It lies in models."),
         ("It lies in '/srv/models' or so.", "It lies in 'models' or so."),
@@ -83,7 +83,7 @@ def test_messages_lose_them_too() -> None:
 
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     """Its certificate is for callers as well, and may tell why a run failed."""
-    checks = (failed("a run of its own", "In /srv/models/a.py."),)
+    checks = (failed("certification run", "In /srv/models/a.py."),)
     found = Recommendation.model_construct(
         summary="/srv/models/a.py",
         reasons=("/srv/models/b.py",),
@@ -94,5 +94,5 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     assert isinstance(told, Found)
     assert (told.recommendation.summary, told.recommendation.reasons) == ("a.py", ("b.py",))
     assert told.recommendation.certificate == Certificate(
-        checks=(failed("a run of its own", "In a.py."),)
+        checks=(failed("certification run", "In a.py."),)
     )

@@ -47,7 +47,7 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(
         "Two fresh runs of the same configuration differ by 5%.",
         "Worker 1 was killed by SIGSEGV.",
         "waiting for input",
-        "it pays from about 300 examples",
+        "it pays from a per-replica batch of about 300",
         "print('trained')",
         "TensorFlow 2.21.0",
         "autotune tune digits:model_fn digits:dataset_fn",
@@ -175,11 +175,11 @@ def test_a_page_without_finals_and_diagnosis_says_so(
         }
     )
     text = " ".join(read(bare).text.split())
-    assert "stopped before its end" in text
-    assert "No finals took place" in text
-    assert "No step was taken apart" in text
-    assert "too few to tell the effects" in text
-    assert "Nothing: every trial that was started gave a figure." in text
+    assert "stopped early; these are" in text
+    assert "There were no finals" in text
+    assert "Step times were not profiled" in text
+    assert "too few to separate the effects" in text
+    assert "None: every trial was measured." in text
 
 
 def test_the_program_can_be_copied_from_it(result: Recommendation, read: Read) -> None:

@@ -36,7 +36,7 @@ def test_it_holds_all_that_was_asked_for(result: Recommendation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "note"), [(None, "were not kept"), (Asked(seconds=3.0), "made in Python")]
+    ("asked", "note"), [(None, "were not saved"), (Asked(seconds=3.0), "created in Python")]
 )
 def test_what_a_command_cannot_hold_is_told(
     result: Recommendation, asked: Asked | None, note: str

@@ -46,4 +46,4 @@ def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Recommen
     assert steps(Diagnosis(one_device=empty)) is None
     found = steps(Diagnosis(one_device=whole))
     assert found
-    assert "one of the two only" in found.sentence
+    assert "only one of the two" in found.sentence

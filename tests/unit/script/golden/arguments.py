@@ -1,7 +1,7 @@
 """Train the model of toy:model_fn on the examples of toy:batched.
 
 - one device, 8 examples per step
-- 2 parallel calls of the input's own maps
+- 2 parallel calls in dataset_fn
 - scale = 2.0
 - units = 32
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import batched as dataset_fn
@@ -37,7 +37,7 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches without end."""
+    """Return an infinite dataset of batches."""
     dataset = dataset_fn(batch_size=PER_REPLICA_BATCH, num_parallel_calls=2, scale=2.0)
     dataset = dataset.repeat()
     return dataset.prefetch(tf.data.AUTOTUNE)

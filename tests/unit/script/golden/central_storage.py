@@ -16,7 +16,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -32,8 +32,8 @@ def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
     The variables exist once, on the first logical CPU. Each logical CPU computes the gradients of
-    its share of the batch, and their sum is applied once. Logical CPUs share the cores of the real
-    one, so this pays only where a single step cannot keep all cores busy.
+    its share of the batch, and their sum is applied once. Logical CPUs share the physical cores, so
+    this pays only if a single replica cannot keep all cores busy.
     """
     cpu = tf.config.list_physical_devices("CPU")[0]
     logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS
@@ -45,15 +45,15 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches for all replicas together, without end."""
+    """Return an infinite dataset of global batches."""
     dataset = dataset_fn()
-    # Without the remainder, so that all replicas always have equal shares.
+    # Without the remainder, so that all replicas have equal batches.
     dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-    """Give each replica random numbers of its own.
+    """Give each replica its own random numbers.
 
     Keras starts the generators of its dropout and augmentation layers equally on all replicas,
     so that each would drop the same units of its different examples.
@@ -146,7 +146,7 @@ def train(
     watchers.on_train_end(logs)
 
 
-# The functions below are compiled, because outside of the graph every variable and every exchange
+# The functions below are compiled, because outside the graph every variable and every exchange
 # between replicas costs milliseconds.
 
 

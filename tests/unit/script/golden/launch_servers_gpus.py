@@ -87,7 +87,7 @@ def wait(processes: list[Process]) -> int:
     failed = [each for each in processes if each.process.poll()]
     for each in failed:
         name = each.name.capitalize()
-        print(f"{name} ended with status {each.process.poll()}.", file=sys.stderr)
+        print(f"{name} exited with status {each.process.poll()}.", file=sys.stderr)
     return 1 if failed else 0
 
 

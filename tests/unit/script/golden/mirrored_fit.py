@@ -2,7 +2,7 @@
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step
-- gradients added up by the algorithm "one_device"
+- gradients reduced by "one_device"
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -31,9 +31,9 @@ EXAMPLES = 64
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    Each logical CPU holds a copy of the model and takes its share of every batch. The gradients are
-    added up after each step, so all copies stay equal. Logical CPUs share the cores of the real
-    one, so this pays only where a single step cannot keep all cores busy.
+    Each logical CPU holds a copy of the model and processes its share of every batch. The gradients
+    are all-reduced after each step, so all copies stay identical. Logical CPUs share the physical
+    cores, so this pays only if a single replica cannot keep all cores busy.
     """
     cpu = tf.config.list_physical_devices("CPU")[0]
     logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS
@@ -44,15 +44,15 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches for all replicas together, without end."""
+    """Return an infinite dataset of global batches."""
     dataset = dataset_fn()
-    # Without the remainder, so that all replicas always have equal shares.
+    # Without the remainder, so that all replicas have equal batches.
     dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-    """Give each replica random numbers of its own.
+    """Give each replica its own random numbers.
 
     Keras starts the generators of its dropout and augmentation layers equally on all replicas,
     so that each would drop the same units of its different examples.

@@ -1,7 +1,7 @@
 """Train the model of toy:Unbuilt.make on the examples of toy:regression.
 
 - one device, 8 examples per step
-- computes with the dtype policy mixed_bfloat16
+- dtype policy mixed_bfloat16
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 import toy
@@ -37,9 +37,9 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches without end."""
+    """Return an infinite dataset of batches."""
     dataset = dataset_fn()
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 

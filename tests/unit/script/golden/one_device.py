@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -33,9 +33,9 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches without end."""
+    """Return an infinite dataset of batches."""
     dataset = dataset_fn()
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 

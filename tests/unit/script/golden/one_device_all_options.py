@@ -1,12 +1,12 @@
 """Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
 - one device, 8 examples per step
-- 4 steps per call of the compiled function
+- 4 steps per execution
 - compiled with XLA
-- at most 1 thread per operation
-- examples kept in memory after the first epoch
+- at most 1 intra-op thread
+- examples cached in memory
 - 2 batches prefetched
-- 2 threads for the input alone
+- 2 private threads for tf.data
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -20,14 +20,14 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
 
 PER_REPLICA_BATCH = 8
 STEPS_PER_EXECUTION = 4
-# Nobody counted the examples, so an epoch is simply this long.
+# The number of examples is unknown, so an epoch is this many steps.
 STEPS_PER_EPOCH = 1000
 
 
@@ -40,13 +40,13 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches without end."""
+    """Return an infinite dataset of batches."""
     dataset = dataset_fn()
     options = tf.data.Options()
-    # A pool of its own, so that input and training do not take each other's threads.
+    # A private pool, so that input and training do not compete for threads.
     options.threading.private_threadpool_size = 2
     dataset = dataset.with_options(options)
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.cache().repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(2)
 

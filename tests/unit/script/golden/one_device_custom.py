@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from custom import callbacks_fn, dataset_fn, model_fn
@@ -33,12 +33,12 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches without end."""
+    """Return an infinite dataset of batches."""
     input_context = tf.distribute.InputContext(
         num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1
     )
     dataset = dataset_fn(input_context=input_context)
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 

@@ -2,9 +2,9 @@
 
 - ParameterServerStrategy, 2 workers with 1 replica each
 - variables on 1 parameter server
-- 4 examples per step of a worker, which waits for no other
-- 2 steps per call of the compiled function
-- every worker reads all examples and keeps its share
+- 4 examples per step of a worker, asynchronous
+- 2 steps per execution
+- every worker reads all examples and keeps its shard
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -29,7 +29,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -45,29 +45,29 @@ AHEAD = 2
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    The variables lie on the parameter servers, each variable as a whole on one of them, by turns.
-    Every worker reads them, takes a step on examples of its own and writes what follows, without
-    waiting for the others. So gradients may be of weights that have changed meanwhile. Weights are
-    added to, and lose nothing; but what Keras reads and writes back (the counter of updates,
-    momenta, moving averages, metrics) loses what another worker wrote in between. The chief, which
-    runs this, only gives the orders.
+    The variables are on the parameter servers, each variable on one of them, assigned round robin.
+    Every worker reads them, computes a step on its own examples and writes the updates without
+    waiting for the others, so gradients may be stale. Weights are updated by addition and lose no
+    update; but what Keras reads and writes back (optimizer.iterations, momenta, moving averages,
+    metrics) loses what another worker wrote in between. The chief, which runs this, only
+    coordinates.
     """
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     return tf.distribute.ParameterServerStrategy(cluster)
 
 
 def make_dataset(worker: int, workers: int) -> tf.data.Dataset:
-    """Return batches for one replica without end, from this worker's share."""
+    """Return an infinite dataset of per-replica batches from this worker's shard."""
     dataset = dataset_fn()
-    # Every worker runs this whole pipeline and keeps its share of the examples.
+    # Every worker runs this whole pipeline and keeps its shard of the examples.
     dataset = dataset.shard(workers, worker)
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
-    """Train or hold variables as the chief orders, until somebody ends this process."""
+    """Train or hold variables as the chief orders, until this process is killed."""
     if not cluster.task_type:
         raise SystemExit("TF_CONFIG is not set; launch.py sets it and starts all processes.")
     server = tf.distribute.Server(

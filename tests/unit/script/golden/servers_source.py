@@ -2,10 +2,10 @@
 
 - ParameterServerStrategy, 2 workers with 1 replica each
 - variables on 1 parameter server
-- 4 examples per step of a worker, which waits for no other
-- at most 1 thread per operation
-- each worker reads only its own share of the examples
-- 1 thread for the input alone
+- 4 examples per step of a worker, asynchronous
+- at most 1 intra-op thread
+- each worker reads only its own shard
+- 1 private thread for tf.data
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -30,7 +30,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from custom import callbacks_fn, dataset_fn, model_fn
@@ -46,31 +46,31 @@ AHEAD = 2
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    The variables lie on the parameter servers, each variable as a whole on one of them, by turns.
-    Every worker reads them, takes a step on examples of its own and writes what follows, without
-    waiting for the others. So gradients may be of weights that have changed meanwhile. Weights are
-    added to, and lose nothing; but what Keras reads and writes back (the counter of updates,
-    momenta, moving averages, metrics) loses what another worker wrote in between. The chief, which
-    runs this, only gives the orders.
+    The variables are on the parameter servers, each variable on one of them, assigned round robin.
+    Every worker reads them, computes a step on its own examples and writes the updates without
+    waiting for the others, so gradients may be stale. Weights are updated by addition and lose no
+    update; but what Keras reads and writes back (optimizer.iterations, momenta, moving averages,
+    metrics) loses what another worker wrote in between. The chief, which runs this, only
+    coordinates.
     """
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     return tf.distribute.ParameterServerStrategy(cluster)
 
 
 def make_dataset(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Return batches for one replica without end, from this worker's share."""
+    """Return an infinite dataset of per-replica batches from this worker's shard."""
     dataset = dataset_fn(input_context=input_context)
     options = tf.data.Options()
-    # A pool of its own, so that input and training do not take each other's threads.
+    # A private pool, so that input and training do not compete for threads.
     options.threading.private_threadpool_size = 1
     dataset = dataset.with_options(options)
-    # Without the remainder, because a batch of another size would be compiled anew.
+    # Without the remainder, because a batch of another size would be retraced.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def serve(cluster: tf.distribute.cluster_resolver.ClusterResolver) -> None:
-    """Train or hold variables as the chief orders, until somebody ends this process."""
+    """Train or hold variables as the chief orders, until this process is killed."""
     if not cluster.task_type:
         raise SystemExit("TF_CONFIG is not set; launch.py sets it and starts all processes.")
     server = tf.distribute.Server(

@@ -2,7 +2,7 @@
 
 - TPUStrategy, 8 replicas
 - 16 examples per replica, so 128 per step
-- 8 steps per call of the compiled function
+- 8 steps per execution
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -32,9 +32,9 @@ EXAMPLES = 4096
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    Each TPU core holds a copy of the model and takes its share of every batch. The variable
-    TPU_NAME says which TPU; without it, it is the one of this host. Never run by autotune on a TPU:
-    it was written from TensorFlow's documentation.
+    Each TPU core holds a copy of the model and processes its share of every batch. The environment
+    variable TPU_NAME selects the TPU; the default is that of this host. Not tested on a TPU:
+    written from TensorFlow's documentation.
     """
     name = os.environ.get("TPU_NAME", "local")
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
@@ -44,15 +44,15 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def make_dataset() -> tf.data.Dataset:
-    """Return batches for all replicas together, without end."""
+    """Return an infinite dataset of global batches."""
     dataset = dataset_fn()
-    # Without the remainder, so that all replicas always have equal shares.
+    # Without the remainder, so that all replicas have equal batches.
     dataset = dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-    """Give each replica random numbers of its own.
+    """Give each replica its own random numbers.
 
     Keras starts the generators of its dropout and augmentation layers equally on all replicas,
     so that each would drop the same units of its different examples.

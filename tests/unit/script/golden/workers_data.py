@@ -2,8 +2,8 @@
 
 - MultiWorkerMirroredStrategy, 2 workers with 1 replica each
 - 4 examples per replica, so 8 per step
-- 4 steps per call of the compiled function
-- every worker reads all examples and keeps its share
+- 4 steps per execution
+- every worker reads all examples and keeps its shard
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -29,7 +29,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from toy import dataset_fn, model_fn
@@ -43,9 +43,9 @@ EXAMPLES = 64
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    TensorFlow reads from TF_CONFIG who the workers are and which one this is, then waits here until
-    all of them have started. Nothing may compute before: the workers' connections are part of
-    TensorFlow's start.
+    TensorFlow reads the workers' addresses and the index of this one from TF_CONFIG, then waits
+    here until all of them have started. No TensorFlow operation may run before: the connections are
+    made when TensorFlow initializes.
     """
     return tf.distribute.MultiWorkerMirroredStrategy()
 
@@ -77,23 +77,23 @@ def check_same_software(strategy: tf.distribute.Strategy) -> None:
     if columns:
         rows = enumerate(zip(*columns, strict=True))
         each = "; ".join(f"replica {number} has {', '.join(row)}" for number, row in rows)
-        raise SystemExit(f"The workers do not run the same software: {each}.")
+        raise SystemExit(f"The workers run different software: {each}.")
 
 
 def make_dataset(global_batch: int) -> tf.data.Dataset:
-    """Return batches for all replicas together, without end."""
+    """Return an infinite dataset of global batches."""
     dataset = dataset_fn()
     options = tf.data.Options()
-    # Every worker runs this whole pipeline, and tf.data keeps its share of the examples.
+    # Every worker runs this whole pipeline, and tf.data keeps its shard of the examples.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = dataset.with_options(options)
-    # Without the remainder, so that all replicas always have equal shares.
+    # Without the remainder, so that all replicas have equal batches.
     dataset = dataset.repeat().batch(global_batch, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-    """Give each replica random numbers of its own.
+    """Give each replica its own random numbers.
 
     Keras starts the generators of its dropout and augmentation layers equally on all replicas,
     so that each would drop the same units of its different examples.
@@ -188,7 +188,7 @@ def train(
     watchers.on_train_end(logs)
 
 
-# The functions below are compiled, because outside of the graph every variable and every exchange
+# The functions below are compiled, because outside the graph every variable and every exchange
 # between replicas costs milliseconds.
 
 

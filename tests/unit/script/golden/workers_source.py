@@ -2,8 +2,8 @@
 
 - MultiWorkerMirroredStrategy, 2 workers with 1 replica each
 - 4 examples per replica, so 8 per step
-- gradients added up by the algorithm "ring"
-- each worker reads only its own share of the examples
+- gradients reduced by "ring"
+- each worker reads only its own shard
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
@@ -29,7 +29,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-# Seen from the folder where the program is run.
+# Relative to the folder where the program is run.
 sys.path.insert(0, "programs")
 
 from custom import callbacks_fn, dataset_fn, model_fn
@@ -43,9 +43,9 @@ EXAMPLES = 64
 def make_strategy() -> tf.distribute.Strategy:
     """Return the strategy.
 
-    TensorFlow reads from TF_CONFIG who the workers are and which one this is, then waits here until
-    all of them have started. Nothing may compute before: the workers' connections are part of
-    TensorFlow's start.
+    TensorFlow reads the workers' addresses and the index of this one from TF_CONFIG, then waits
+    here until all of them have started. No TensorFlow operation may run before: the connections are
+    made when TensorFlow initializes.
     """
     kinds = tf.distribute.experimental.CommunicationImplementation
     options = tf.distribute.experimental.CommunicationOptions(implementation=kinds.RING)
@@ -79,19 +79,19 @@ def check_same_software(strategy: tf.distribute.Strategy) -> None:
     if columns:
         rows = enumerate(zip(*columns, strict=True))
         each = "; ".join(f"replica {number} has {', '.join(row)}" for number, row in rows)
-        raise SystemExit(f"The workers do not run the same software: {each}.")
+        raise SystemExit(f"The workers run different software: {each}.")
 
 
 def make_dataset(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Return batches for one replica without end, from this worker's share."""
+    """Return an infinite dataset of per-replica batches from this worker's shard."""
     dataset = dataset_fn(input_context=input_context)
-    # Without the remainder, so that all replicas always have equal shares.
+    # Without the remainder, so that all replicas have equal batches.
     dataset = dataset.repeat().batch(PER_REPLICA_BATCH, drop_remainder=True)
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 def spread_random_streams(strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-    """Give each replica random numbers of its own.
+    """Give each replica its own random numbers.
 
     Keras starts the generators of its dropout and augmentation layers equally on all replicas,
     so that each would drop the same units of its different examples.
@@ -183,7 +183,7 @@ def train(
     watchers.on_train_end(logs)
 
 
-# The functions below are compiled, because outside of the graph every variable and every exchange
+# The functions below are compiled, because outside the graph every variable and every exchange
 # between replicas costs milliseconds.
 
 

@@ -114,7 +114,7 @@ def test_a_wrong_key_is_told_at_its_field(stranger: TestClient, key: str) -> Non
     """It is not repeated, and no cookie is set."""
     answer = stranger.post("/sign-in", data={"key": key, "next": JOB})
     assert answer.status_code == 401
-    assert "The API key is not valid." in answer.text
+    assert "Invalid API key." in answer.text
     assert 'aria-invalid="true"' in answer.text
     assert f'value="{JOB}"' in answer.text
     assert "AAAA" not in answer.text

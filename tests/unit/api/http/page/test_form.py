@@ -58,8 +58,8 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
         ("params.digits.filters", "many", "Input should be a valid integer."),
         ("params.digits.filters", "nan", "Input should be a valid integer."),
         ("budget", "yesterday", "yesterday"),
-        ("budget", "2h", "A budget of 7200 s is not allowed here."),
-        ("space", "moon", "There is no ready-made space of that name."),
+        ("budget", "2h", "A budget of 7200 s is not allowed."),
+        ("space", "moon", "Unknown search space."),
         ("max_trials", "0", "Input should be greater than or equal to 1."),
         ("max_trials", "some", "Input should be a number."),
         ("margin", "-1", "Input should be greater than or equal to 0."),
@@ -97,7 +97,7 @@ def test_an_unknown_workload_is_told(browser: TestClient) -> None:
     """The one that was chosen may be gone since."""
     answer = browser.post("/", data={"workload": "gone"})
     assert answer.status_code == 422
-    assert "There is no workload of that name." in answer.text
+    assert "Unknown workload." in answer.text
 
 
 def test_a_space_that_cannot_run_here_is_told(browser: TestClient) -> None:
@@ -113,7 +113,7 @@ def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None
     browser.post("/", data=SENT)
     answer = browser.post("/", data={**SENT, "seed": "1"})
     assert answer.status_code == 429
-    assert "This key may have 1 job waiting, and no more." in answer.text
+    assert "This API key may have at most 1 job queued." in answer.text
 
 
 def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Jobs) -> None:

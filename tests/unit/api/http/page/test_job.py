@@ -63,7 +63,7 @@ def test_a_running_job_tells_its_phase_and_trial(
     began = TrialBegan(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
     attempts.record(database, measured, Report(number=2, happenings=[began]))
     page = show(measured.job_id)
-    assert "Looking for a way to distribute that beats one device" in page
+    assert "Searching for a distributed configuration that beats one device" in page
     assert re.search(r"Trial 1 since <time .*: Mirrored x2, batch 2x64", page)
     assert "Best so far" in page
     assert 'role="img"' in page
@@ -128,9 +128,9 @@ def test_what_limits_a_step_stands_beside_it(
 ) -> None:
     """It is the rest of the reason that tells the step."""
     told = where_it_goes(DIAGNOSIS.one_device, "one device")
-    changes = {"diagnosis": DIAGNOSIS, "reasons": (f"{told} Its input is the limit.",)}
+    changes = {"diagnosis": DIAGNOSIS, "reasons": (f"{told} It is input-bound.",)}
     page = show(conclude(recommendation.model_copy(update=changes)).id)
-    assert '<p class="remark">Its input is the limit.</p>' in page
+    assert '<p class="remark">It is input-bound.</p>' in page
     assert "<h3>Why</h3>" not in page
 
 
@@ -276,7 +276,7 @@ def test_without_a_figure_there_is_no_drawing(
     attempts.record(database, grip, Report(number=1, happenings=[ended], trial=crashed))
     page = show(grip.job_id)
     assert "<figure" not in page
-    assert "No trial has reached a figure; the table tells why." in page
+    assert "No trial was measured; see the table for the reasons." in page
 
 
 def test_the_legend_names_what_is_drawn(
@@ -295,7 +295,7 @@ def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
     """Once times the best single device says nothing of it."""
     page = show(done.id)
     assert "times the best single device" not in page
-    assert "times what Keras does by itself" in page
+    assert "times the Keras defaults" in page
 
 
 def record(database: Database, grip: Grip, trial: Trial) -> None:

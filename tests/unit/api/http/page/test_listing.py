@@ -63,7 +63,7 @@ def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> No
     answer = browser.get(f"/?{query}")
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
-    assert "The request does not fit the schema" in answer.text
+    assert "Invalid request" in answer.text
 
 
 def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
@@ -71,4 +71,4 @@ def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
     assert done.id not in browser.get("/").text
     answer = browser.get(f"/tunings/{done.id}")
     assert answer.status_code == 404
-    assert "There is no such job." in answer.text
+    assert "Job not found." in answer.text
