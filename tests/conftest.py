@@ -14,6 +14,25 @@ from autotune.workload import Factory, Workload
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+SEARCHES = ("test_tune.py", "test_verify.py", "test_interrupt.py", "test_notebook.py")
+"""Files whose searches of this machine would wait for each other."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep files together where tests run side by side: what they share is made once.
+
+    Whatever searches this machine is one group, and the first, as it takes the longest.
+    """
+    for item in items:
+        name = "searches" if item.path.name in SEARCHES and _is_real(item) else item.path
+        item.add_marker(pytest.mark.xdist_group(str(name)))
+    items.sort(key=lambda item: not (item.path.name in SEARCHES and _is_real(item)))
+
+
+def _is_real(item: pytest.Item) -> bool:
+    return item.get_closest_marker("real") is not None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_past() -> Iterator[None]:
     """No test reads or writes the user's own past measurements, nor does what it starts."""

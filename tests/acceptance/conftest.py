@@ -58,7 +58,7 @@ def run(project: Path) -> Run:
 def search(run: Run) -> Done:
     """One search, which many tests look at."""
     copies = ("--config", "copy.json", "--script", "copy.py")
-    return run("tune", *DIGITS, "--space", "quick", "--budget", "40s", "--json", *copies)
+    return run("tune", *DIGITS, "--space", "quick", "--budget", "30s", "--json", *copies)
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ class Leisurely(FakeEngine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer after a while."""
-        time.sleep(0.4)
+        time.sleep(0.25)
         return super().run(request, watch)
 
 

@@ -19,10 +19,8 @@ GOOD = ("wrong.py:model_fn", "wrong.py:dataset_fn")
 WRONG = {
     "no such file": (("nosuch.py:model_fn", GOOD[1]), "nosuch.py"),
     "no such module": (("nosuch.module:model_fn", GOOD[1]), "nosuch.module"),
-    "no such function": (("wrong.py:nosuch", GOOD[1]), "nosuch"),
     "uncompiled model": (("wrong.py:uncompiled", GOOD[1]), "compile"),
     "model factory raises": (("wrong.py:raises", GOOD[1]), "the vocabulary is missing"),
-    "empty dataset": ((GOOD[0], "wrong.py:empty"), "empty"),
     "unknown axis": ((*GOOD, "--space", "axis.yaml"), "image_size"),
     "out under a file": ((*GOOD, "--out", "wrong.py/out"), "wrong.py/out"),
 }
@@ -55,6 +53,7 @@ def test_dry_run_prints_the_card(calls: Calls, project: Path) -> None:
     """Size, axes, rules and time are on stdout, and no folder appears."""
     done = calls["dry run"].result()
     assert done.returncode == 0, done.stderr
-    for word in ("configurations", "per_replica_batch", "at most 3 min"):
-        assert word in done.stdout
+    told = " ".join(done.stdout.split())
+    for words in ("configurations", "per_replica_batch", "at most 3 min"):
+        assert words in told
     assert not (project / "never").exists()

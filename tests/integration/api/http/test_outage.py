@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.service.site import Site, address_of, running, until
 
-ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 6}
+ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 3}
 PATIENCE = '{"lease": 2.0, "renewal": 0.3, "look": 0.1, "idle": 0.1}'
 
 
