@@ -39,7 +39,7 @@ class Program:
 
 def _overhead(result: Recommendation) -> bool:
     told = " ".join(result.reasons)
-    figures = re.search(r"exchanging gradients [\d.,]+ ms|sharing the machine [\d.,]+ ms", told)
+    figures = re.search(r"exchanging gradients [\d.,]+ ms|resource contention [\d.,]+ ms", told)
     return result.verdict is Verdict.ONE_DEVICE and figures is not None
 
 

@@ -29,15 +29,15 @@ class Part(StrEnum):
     """What one replica needs with the machine to itself and its batch in memory."""
     INPUT = "waiting for input"
     """What a batch that is held in memory saves."""
-    CALL = "the call of the step"
+    CALL = "call overhead"
     """What Python and TensorFlow take for each call, whatever the batch."""
     EXCHANGE = "exchanging gradients"
     """The strategy's own work in each step, and adding up the gradients."""
-    SHARING = "sharing the machine"
+    SHARING = "resource contention"
     """The rest: replicas that take cores and memory from each other, and wait for the slowest."""
     TOGETHER = "computing and exchanging gradients"
     """All of these, where none was timed by itself."""
-    COMPANY = "exchanging gradients and sharing the machine"
+    COMPANY = "exchanging gradients and resource contention"
     """Both, where only the computing was timed by itself."""
 
 
