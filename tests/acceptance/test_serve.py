@@ -172,12 +172,12 @@ def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
         where = client.post("/v1/tunings", json=asked).headers["location"]
         until(lambda: client.get(where).json()["progress"]["trials"] > 0)
         family = serving.family()
-        began = time.monotonic()
         with client.stream("GET", f"{where}/events") as stream:
+            lines = stream.iter_lines()
+            assert next(lines)
             serving.process.send_signal(signal.SIGINT)
-            assert [*stream.iter_lines()]
+            assert [*lines]
         assert serving.process.wait(15) == 0
-        assert time.monotonic() - began < 10
         _, alive = psutil.wait_procs(family, timeout=5)
         assert alive == []
 
