@@ -21,7 +21,7 @@ def input_limit(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
     if read_whole(found.configuration, facts):
         yield f"{limit}. {_thrown_away(found.configuration, facts)}"
     else:
-        yield f"{limit}: {_help(facts)}"
+        yield f"{limit}: {_help(found.configuration, facts)}"
 
 
 def read_whole(configuration: Configuration, facts: WorkloadFacts) -> bool:
@@ -44,12 +44,12 @@ def read_by_one(configuration: Configuration, facts: WorkloadFacts) -> int:
     return configuration.global_batch // configuration.workers
 
 
-def _help(facts: WorkloadFacts) -> str:
+def _help(configuration: Configuration, facts: WorkloadFacts) -> str:
     if facts.python_input:
-        return (
-            "Python code produces the examples one at a time in each process. Read several "
-            f"sources in parallel with `interleave`, or {_at_the_source(facts)}."
-        )
+        whole = "Python code produces the examples one at a time in each process. Read several "
+        if configuration.shard_policy == "source":
+            return f"{whole}sources in parallel with `interleave`, or add workers."
+        return f"{whole}sources in parallel with `interleave`, or {_at_the_source(facts)}."
     if "num_parallel_calls" in facts.dataset_takes:
         return "try more parallel calls, a cache, or sharding at the source."
     return (

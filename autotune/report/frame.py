@@ -9,7 +9,7 @@ from autotune.config import axes
 from autotune.extras import needed
 from autotune.recommendation import Recommendation
 from autotune.recommendation.output import COLUMNS
-from autotune.report.standing import Standing
+from autotune.report.standing import standing_of
 from autotune.report.words import in_short
 from autotune.trial import Trial
 
@@ -26,7 +26,7 @@ def trials_frame(result: Recommendation) -> DataFrame:
         MissingPackage: pandas is not installed.
     """
     pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
-    standing = Standing(result.trials, result.one_device)
+    standing = standing_of(result)
     rows = [_row(trial, standing.share_of(trial)) for trial in result.trials]
     first = _row_names()
     frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else first)

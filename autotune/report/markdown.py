@@ -8,7 +8,7 @@ from autotune.automatic import Automatic
 from autotune.owner import Owner
 from autotune.recommendation import Recommendation
 from autotune.report.result import FAILURES
-from autotune.report.standing import Row, Standing
+from autotune.report.standing import Row, standing_of
 from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
 from autotune.trial import Trial
 
@@ -46,7 +46,7 @@ def _lines(result: Recommendation) -> Iterator[str]:
 
 
 def _configurations(result: Recommendation) -> Iterator[str]:
-    standing = Standing(result.trials, result.one_device)
+    standing = standing_of(result)
     finalists = standing.rows(final=True)
     seen = {row.configuration for row in finalists}
     explored = [row for row in standing.rows(final=False) if row.configuration not in seen]

@@ -13,7 +13,7 @@ from rich.text import Text
 from autotune.recommendation import Recommendation
 from autotune.report.files import meaning, written
 from autotune.report.stacked import Line, Stacked
-from autotune.report.standing import Row, Standing
+from autotune.report.standing import Row, standing_of
 from autotune.report.tables import HEAD, columns, marked
 from autotune.report.words import (
     counted,
@@ -60,7 +60,7 @@ def result_text(result: Recommendation, folder: Path) -> RenderableType:
 
 def best_rows(result: Recommendation) -> tuple[list[Row], list[Row]]:
     """Return the finalists, and beside them the best that was explored of each strategy."""
-    standing = Standing(result.trials, result.one_device)
+    standing = standing_of(result)
     finalists = standing.rows(final=True)
     told = {row.configuration for row in finalists}
     explored = [r for r in standing.rows(final=False) if r.configuration not in told]
@@ -153,4 +153,4 @@ def _training(files: dict[str, Path]) -> str:
 
 def _command(what: str, command: str) -> RenderableType:
     # Never wrapped by us: a line break inside would be pasted into the shell.
-    return Text.assemble((f"{what:<15}", "dim"), (command, "bold"), no_wrap=True, overflow="ignore")
+    return Text.assemble((f"{what:<16}", "dim"), (command, "bold"), no_wrap=True, overflow="ignore")

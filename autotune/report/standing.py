@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
+from types import MappingProxyType
 
 from autotune.config import Configuration
 from autotune.measure import Interval, mean_rate, paired_ratio
 from autotune.measure.interval import around
+from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 from autotune.search.history import History
 from autotune.search.verdict import shared
@@ -19,6 +21,7 @@ from autotune.trial import Stage, Trial
 
 ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 """The best single device, compared with itself."""
+NOTHING: Mapping[Configuration, Interval] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,12 @@ class Row:
     """Whether the figures come from the finals."""
 
 
+def standing_of(result: Recommendation) -> Standing:
+    """Return where a search stood at its end, with the throughput that it tells."""
+    told = result.examples_per_second
+    return Standing(result.trials, result.one_device, {result.config: told} if told else NOTHING)
+
+
 class Standing:
     """Reads the trials of a search, each finalist by its finals and the others as explored.
 
@@ -44,10 +53,18 @@ class Standing:
     Args:
         trials: Oldest first.
         chosen: The best single device, once the search has chosen it.
+        known: Throughputs of finalists that the search has settled, which used more than their
+            rounds of the finals.
     """
 
-    def __init__(self, trials: Iterable[Trial], chosen: Configuration | None = None) -> None:
+    def __init__(
+        self,
+        trials: Iterable[Trial],
+        chosen: Configuration | None = None,
+        known: Mapping[Configuration, Interval] = NOTHING,
+    ) -> None:
         self._chosen = chosen
+        self._known = known
         self.trials = tuple(trials)
         self._noise = History(self.trials).noise
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
@@ -123,9 +140,10 @@ class Standing:
     def _row(self, configuration: Configuration, *, final: bool) -> Row:
         runs = self._finals[configuration] if final else self._explored[configuration]
         measured = final or self._is_measured(configuration)
+        rate = self._rate(configuration, final=final)
         return Row(
             configuration=configuration,
-            rate=self._rate(configuration, final=final),
+            rate=self._known.get(configuration, rate) if final else rate,
             share=self._share(configuration, final=final),
             outcome=self._outcome(configuration, measured=measured),
             runs=len(runs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from autotune.config import Configuration, axes, default_of
@@ -21,6 +22,7 @@ _SHORT: Mapping[str, str] = {
     "shard_policy": "shard {}",
 }
 """Axes whose values read better with other words; the rest is shown as `name value`."""
+_NAME = re.compile(r"\w+[._]\w")
 _COUNTED = ("num_parallel_calls", "private_threads")
 _IN_THE_HEAD = ("strategy", "workers", "replicas_per_worker", "per_replica_batch")
 _AT_THE_END = ("reduction", "shard_policy")
@@ -106,9 +108,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text in one line, with a capital at its start and a stop at its end."""
+    """Return a text in one line, with a capital at its start and a stop at its end.
+
+    A name of code at the start, such as `tf.data`, stays as it is.
+    """
     line = one_line(text)
-    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
+    first = line[:1] if _NAME.match(line) else line[:1].upper()
+    return first + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
 
 
 def one_line(text: str) -> str:

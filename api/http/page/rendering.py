@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 from autotune.api.http.access import EVERYTHING
 from autotune.api.http.page import assets
 from autotune.api.keys import Key, Scope
+from autotune.report.html.code import coded
 
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
 HEADERS = {"Referrer-Policy": "same-origin"}
@@ -58,4 +59,5 @@ def _environment() -> Environment:
         autoescape=True,
     )
     environment.globals["asset"] = assets.address
+    environment.filters["coded"] = coded
     return environment

@@ -22,7 +22,7 @@ from autotune.report.html.repeat import Repeat, repeat
 from autotune.report.html.runs import Run, runs
 from autotune.report.html.steps import Steps, steps
 from autotune.report.html.throughput import Throughput, throughput
-from autotune.report.standing import Standing
+from autotune.report.standing import standing_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def page(result: Recommendation, written: datetime | None = None) -> str:
         result: What was found.
         written: The moment that the page tells; None is now.
     """
-    standing = Standing(result.trials, result.one_device)
+    standing = standing_of(result)
     explored = {row.configuration: row.rate.value for row in standing.rows(final=False)}
     return render(
         Page(

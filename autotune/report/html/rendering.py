@@ -11,6 +11,8 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autotune.report.html.code import coded
+
 STYLE, SCRIPT = "style.css", "script.js"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
@@ -49,10 +51,12 @@ def _part(name: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader(__package__ or ""),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=True,
     )
+    environment.filters["coded"] = coded
+    return environment

@@ -90,6 +90,14 @@ def test_who_shards_at_the_source_throws_nothing_away() -> None:
         assert "discards" not in told(step(own, 640.0, input=0.9))
 
 
+def test_what_is_done_already_is_not_proposed() -> None:
+    """Workers that read only their shard are not told to."""
+    facts = WorkloadFacts(python_input=True, dataset_takes=("input_context",))
+    text = told(step(GANG.but(shard_policy="source"), 640.0, input=0.9), facts)
+    assert "or add workers" in text
+    assert "shard policy source" not in text
+
+
 def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
     """Twice the work of one worker leaves the others idle for half of it."""
     late = Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))

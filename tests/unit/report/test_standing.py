@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import Configuration
-from autotune.report.standing import Standing
+from autotune.recommendation import Recommendation
+from autotune.report.standing import Standing, standing_of
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -34,6 +35,12 @@ def test_finals_are_compared_with_finals(trials: tuple[Trial, ...]) -> None:
     assert best.rate.value == pytest.approx((1400 * 1450) ** 0.5)
     assert best.share
     assert best.share.low < 1.4 < best.share.high
+
+
+def test_one_throughput_is_told_of_what_is_recommended(result: Recommendation) -> None:
+    """The table says what the head of the page says, not the finals' rounds alone."""
+    rows = {row.configuration: row for row in standing_of(result).rows(final=True)}
+    assert rows[result.config].rate == result.examples_per_second
 
 
 def test_exploration_is_compared_with_exploration(trials: tuple[Trial, ...]) -> None:

@@ -86,3 +86,4 @@ def test_sizes(count: int, expected: str) -> None:
 def test_a_reason_becomes_a_sentence() -> None:
     """Line breaks go, a capital and a stop come."""
     assert words.sentence("too few\n  cores") == "Too few cores."
+    assert words.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."

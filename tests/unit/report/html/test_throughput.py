@@ -7,7 +7,7 @@ from collections.abc import Callable
 from autotune.config import Configuration
 from autotune.recommendation import Recommendation
 from autotune.report.html.throughput import SHOWN, Mark, Throughput, throughput
-from autotune.report.standing import Standing
+from autotune.report.standing import standing_of
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 
@@ -15,7 +15,7 @@ MakeTrial = Callable[..., Trial]
 
 
 def drawn(result: Recommendation) -> Throughput:
-    return throughput(result, Standing(result.trials, result.one_device))
+    return throughput(result, standing_of(result))
 
 
 def place(text: str) -> float:
