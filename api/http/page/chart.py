@@ -126,9 +126,7 @@ def chart(name: str, trials: Sequence[Trial], yardstick: float | None, width: fl
         rates=_rates(scale, step),
         numbers=_numbers(scale),
         bands=tuple(_bands(trials, scale)),
-        line=Tick(scale.y(yardstick), f"best single device: {rate(yardstick)}")
-        if yardstick
-        else None,
+        line=_line(yardstick, scale) if yardstick else None,
     )
 
 
