@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 
 from autotune.api.http.access import EVERYTHING
 from autotune.api.http.page import assets
 from autotune.api.keys import Key, Scope
-from autotune.report.html.code import coded
+from autotune.report.html.environment import environment
 
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
 HEADERS = {"Referrer-Policy": "same-origin"}
@@ -51,13 +51,6 @@ def render(template: str, view: object, frame: Frame, status: int = 200) -> HTML
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    environment.globals["asset"] = assets.address
-    environment.filters["coded"] = coded
-    return environment
+    made = environment(__package__ or "")
+    made.globals["asset"] = assets.address
+    return made

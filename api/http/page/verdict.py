@@ -15,17 +15,9 @@ from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
 from autotune.report.files import meaning
+from autotune.report.html.figure import Figure, figure
 from autotune.report.html.highlight import marked
 from autotune.report.words import in_short, rate_with_error, sentence, share
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A figure with what it says."""
-
-    value: str
-    interval: str
-    meaning: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +117,7 @@ def _interval(found: Recommendation) -> str:
 def _figures(found: Recommendation) -> list[Figure]:
     figures = []
     if found.examples_per_second:
-        told = rate_with_error(found.examples_per_second)
-        figures.append(_figure(told, "examples per second"))
+        figures.append(figure(rate_with_error(found.examples_per_second), "examples per second"))
     if found.config.distributed:
         figures.append(_ratio(found.speedup, "times the best single device"))
     if found.over_default:
@@ -135,13 +126,7 @@ def _figures(found: Recommendation) -> list[Figure]:
 
 
 def _ratio(interval: Interval, meaning: str) -> Figure:
-    return _figure(share(interval), meaning)
-
-
-def _figure(told: str, meaning: str) -> Figure:
-    """Set the figure apart from its interval, which stands smaller beside it."""
-    value, _, interval = told.partition(" ")
-    return Figure(value=value, interval=interval.strip("()"), meaning=meaning)
+    return figure(share(interval), meaning)
 
 
 def _settings(found: Recommendation) -> tuple[Setting, ...]:

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
+from autotune.report.html.figure import Figure, figure
 from autotune.report.result import FAILURES
 from autotune.report.words import in_short, one_line, rate_with_error, sentence, share
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A figure with its interval and what it says."""
-
-    value: str
-    interval: str
-    meaning: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +58,7 @@ def _figures(result: Recommendation) -> list[Figure]:
     if result.over_default:
         found.append(_ratio(result.over_default, "as fast as the Keras defaults"))
     if result.examples_per_second:
-        value, _, interval = rate_with_error(result.examples_per_second).partition(" ")
-        found.append(Figure(value=value, interval=interval, meaning="examples per second"))
+        found.append(figure(rate_with_error(result.examples_per_second), "examples per second"))
     return found
 
 
@@ -79,5 +70,4 @@ def _compared(result: Recommendation) -> str:
 
 
 def _ratio(interval: Interval, what: str) -> Figure:
-    value, _, rest = share(interval).partition(" ")
-    return Figure(value=f"{value}\N{MULTIPLICATION SIGN}", interval=rest.strip("()"), meaning=what)
+    return figure(share(interval), what, unit="\N{MULTIPLICATION SIGN}")

@@ -8,10 +8,10 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from autotune.report.html.code import coded
+from autotune.report.html.environment import environment
 
 STYLE, SCRIPT = "style.css", "script.js"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -51,12 +51,4 @@ def _part(name: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__ or ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    environment.filters["coded"] = coded
-    return environment
+    return environment(__package__ or "")
