@@ -14,10 +14,14 @@ from autotune.workload import Factory, Workload
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-SEARCHES = ("test_tune.py", "test_verify.py", "test_interrupt.py", "test_notebook.py")
+SEARCHES = (
+    *("test_tune.py", "test_verify.py", "test_interrupt.py", "test_notebook.py"),
+    *("test_bad_input.py", "test_doctor.py"),
+)
 """Files whose searches of this machine would wait for each other."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep files together where tests run side by side: what they share is made once.
 
