@@ -21,7 +21,8 @@ demo: $(READY)
 # first.
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/unit
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/acceptance tests/integration
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	  tests/acceptance tests/integration
 
 check: $(READY)
 	$(BIN)/ruff check .

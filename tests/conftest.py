@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from autotune.past.place import CACHE
 from autotune.workload import Factory, Workload
@@ -21,20 +23,28 @@ SEARCHES = (
 """Files whose searches of this machine would wait for each other."""
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep files together where tests run side by side: what they share is made once.
-
-    Whatever searches this machine is one group, and the first, as it takes the longest.
-    """
-    for item in items:
-        name = "searches" if item.path.name in SEARCHES and _is_real(item) else item.path
-        item.add_marker(pytest.mark.xdist_group(str(name)))
-    items.sort(key=lambda item: not (item.path.name in SEARCHES and _is_real(item)))
+    """Begin with what searches this machine, because it takes the longest."""
+    items.sort(key=lambda item: not _searches(item.nodeid))
 
 
-def _is_real(item: pytest.Item) -> bool:
-    return item.get_closest_marker("real") is not None
+class OneSearch(LoadFileScheduling):
+    """Keeps each file together, whose tests share what is made once, and so all that searches."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope: str = super()._split_scope(nodeid)
+        return "searches" if _searches(nodeid) else scope
+
+
+@pytest.hookimpl(optionalhook=True)  # Without xdist nobody calls it.
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSearch | None:
+    """Divide the tests of processes in this way."""
+    return OneSearch(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def _searches(nodeid: str) -> bool:
+    path = Path(nodeid.partition("::")[0])
+    return path.name in SEARCHES and "unit" not in path.parts
 
 
 @pytest.fixture(scope="session", autouse=True)
