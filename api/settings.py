@@ -32,6 +32,7 @@ from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
 from autotune.api.values import Limits
 from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
+from autotune.errors import first_mistake
 from autotune.machine import Machine
 from autotune.value import Value
 
@@ -200,9 +201,7 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     try:
         return FromFile(**given)
     except ValidationError as exc:
-        first = exc.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise SettingsError(f"Setting {place}: {first['msg']}.", "Mend it.") from exc
+        raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
 

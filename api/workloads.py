@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
+from autotune.errors import first_mistake
 from autotune.space import Space
 from autotune.value import Scalar, Value
 
@@ -66,9 +67,7 @@ class Registered:
         try:
             checked = self._checked(given)
         except ValidationError as exc:
-            first = exc.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            raise InvalidParameter(f"Parameter {name}: {first['msg']}.", _LOOK) from exc
+            raise InvalidParameter(f"Parameter {first_mistake(exc)}.", _LOOK) from exc
         found = checked.model_dump(mode="json", exclude_none=True)
         return tuple(sorted(found.items()))
 

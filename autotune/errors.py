@@ -21,6 +21,11 @@ Each names the cause and the next step, so that its text alone is enough to go o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 from typing import ClassVar
 
 
@@ -44,6 +49,12 @@ def in_words(error: Exception) -> str:
     """Return what an error of the system says, without the path that our sentence names already."""
     told = error.strerror if isinstance(error, OSError) else None
     return told or str(error)
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Return where the first thing stands that is wrong with a value, and what is wrong."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 class UsageError(AutotuneError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from autotune.errors import ConfigurationError, in_words
+from autotune.errors import ConfigurationError, first_mistake, in_words
 from autotune.recommendation.output import RESULT, TRIALS
 from autotune.recommendation.recommendation import Recommendation
 
@@ -20,8 +20,9 @@ def load_recommendation(folder: Path) -> Recommendation:
     """
     try:
         kept = json.loads((folder / RESULT).read_text("utf-8"))
-        lines = (folder / TRIALS).read_text("utf-8").splitlines()
-        trials = [json.loads(line) for line in lines]
+        # Not `splitlines`: what a trial printed may hold other characters that end a line for it.
+        with (folder / TRIALS).open(encoding="utf-8") as lines:
+            trials = [json.loads(line) for line in lines]
         return Recommendation.model_validate_json(json.dumps({**kept, "trials": trials}))
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigurationError(
@@ -29,10 +30,8 @@ def load_recommendation(folder: Path) -> Recommendation:
             "Name a folder that `autotune tune` or `result.save()` has written.",
         ) from exc
     except ValidationError as exc:
-        first = exc.errors()[0]
         raise ConfigurationError(
-            f"{folder / RESULT} is no saved result: {'.'.join(map(str, first['loc']))}: "
-            f"{first['msg']}.",
+            f"{folder / RESULT} is no saved result: {first_mistake(exc)}.",
             "Read it with the version of autotune that wrote it, or search again.",
         ) from exc
     except (ValueError, TypeError) as exc:

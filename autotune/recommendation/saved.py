@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
-from autotune.errors import ConfigurationError, OutputError, in_words
+from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation.verdict import Verdict
@@ -105,10 +105,8 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
             f"{path} cannot be read: {in_words(exc)}.", "Check the path."
         ) from exc
     except ValidationError as exc:
-        first = exc.errors()[0]
-        place = ".".join(map(str, first["loc"]))
         raise ConfigurationError(
-            f"{path} is not a saved configuration: {place}: {first['msg']}.",
+            f"{path} is not a saved configuration: {first_mistake(exc)}.",
             "Create one with `autotune tune`.",
         ) from exc
     except (yaml.YAMLError, ValueError) as exc:

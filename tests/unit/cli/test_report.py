@@ -27,7 +27,7 @@ DIGITS = Path(__file__).parents[3] / "examples" / "digits.py"
 
 def speed(configuration: Configuration) -> float | Ending:
     if configuration.per_replica_batch >= 512:
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason="it needs \u00e4 lot")
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason="it needs \u00e4 lot,\u2028 or more")
     gain = 1.9 if configuration.strategy == "multi_worker_mirrored" else 1.0
     return 1000.0 * configuration.per_replica_batch**0.5 * gain
 
