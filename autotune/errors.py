@@ -21,12 +21,10 @@ Each names the cause and the next step, so that its text alone is enough to go o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
-
-from typing import ClassVar
 
 
 class AutotuneError(Exception):
