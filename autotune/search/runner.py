@@ -23,7 +23,7 @@ from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
-from autotune.search.watches import MeasureWatch, read_out_watch
+from autotune.search.watches import OUT_OF_BUDGET, MeasureWatch, read_out_watch
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
 
@@ -111,8 +111,7 @@ class Runner:
         result = self._engine.run(self._request(configuration, folder), watch)
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
-            reason = "the budget ran out before its throughput was measured"
-            result = replace(result, outcome=Outcome.UNSTEADY, reason=reason)
+            result = replace(result, outcome=Outcome.UNSTEADY, reason=OUT_OF_BUDGET)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
     def exchange_seconds(

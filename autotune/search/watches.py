@@ -9,6 +9,8 @@ from autotune.measure import Noise, certainly_slower, read, settled_from
 from autotune.run.engine import Outcome, Stop
 from autotune.window import Window
 
+OUT_OF_BUDGET = "the budget ran out before its throughput was measured"
+"""Why a run ended that says nothing about its configuration."""
 MEASURE_SECONDS = 0.8
 """Steady time that is enough: more would not help, because fresh runs differ by more."""
 MEASURE_WINDOWS = 5
@@ -60,7 +62,7 @@ class MeasureWatch:
         if start is not None and enough(windows[start:]):
             return Stop(Outcome.MEASURED, "throughput measured")
         if self._left() < -OVERTIME_SECONDS:
-            return Stop(Outcome.UNSTEADY, "the budget ran out before its throughput was measured")
+            return Stop(Outcome.UNSTEADY, OUT_OF_BUDGET)
         return self._prune(windows) or (_unsteady(windows) if start is None else None)
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:

@@ -9,6 +9,7 @@ from autotune.errors import NothingMeasured
 from autotune.run.engine import Outcome
 from autotune.search.design import groups, one_factor_at_a_time
 from autotune.search.explore import Explorer
+from autotune.search.watches import OUT_OF_BUDGET
 from autotune.trial import Stage
 
 MOST = 2000
@@ -73,7 +74,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     failed = [
         t
         for t in (*trials[earlier:], *trials[:earlier])
-        if t.stage is Stage.YARDSTICK and not t.measured
+        if t.stage is Stage.YARDSTICK and not t.measured and t.reason != OUT_OF_BUDGET
     ]
     if not failed:
         return NothingMeasured(

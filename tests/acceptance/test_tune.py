@@ -12,7 +12,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]

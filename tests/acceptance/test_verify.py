@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 
 
 @pytest.fixture(scope="module")
-def verified(run: Run, search: Done) -> Done:
+def verified(patient: Run, search: Done) -> Done:
     """A check of the configuration that the search wrote."""
     assert search.returncode == 0, search.stderr
-    return run("verify", "autotune-out/config.yaml", "--seconds", "15", "--json")
+    call = ("verify", "autotune-out/config.yaml", "--json")
+    return patient(*call, option="--seconds", seconds=15, least=1)
 
 
 def test_it_answers_with_figures_and_exit_code(verified: Done) -> None:

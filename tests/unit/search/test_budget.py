@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.errors import UsageError
+from autotune.errors import NothingMeasured, UsageError
+from autotune.testing import FakeEngine
 from autotune.trial import Stage
 
 from .conftest import Tuner, speed
@@ -14,6 +15,13 @@ from .conftest import Tuner, speed
 def test_the_time_is_kept(tuner: Tuner, seconds: float) -> None:
     """A search ends within its time, or one trial later."""
     assert tuner(speed(), options={"seconds": seconds}).seconds <= seconds + 5
+
+
+def test_a_budget_that_is_too_small_is_named_as_the_cause(tuner: Tuner) -> None:
+    """The configuration is not blamed when there was no time to measure it."""
+    with pytest.raises(NothingMeasured, match="budget ran out") as error:
+        tuner(speed(), engine=FakeEngine(speed(), start=30.0), options={"seconds": 10.0})
+    assert "Increase the budget" in str(error.value)
 
 
 @pytest.mark.parametrize("most", [1, 5, 9])
