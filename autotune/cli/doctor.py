@@ -25,7 +25,7 @@ EXIT_CODES = (
 NAME = "autotune doctor"
 _CODE = "Code check"
 _OF_THE_CODE = ("sarif", "select", "ignore")
-_OF_THE_MACHINE = ("model", "dataset", "model_arg", "data_arg", "seconds", "seed")
+_OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed")
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
@@ -51,7 +51,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         typer.Option(metavar="FACTORY", help="Function that returns the dataset to train on."),
     ] = None,
     model_arg: take.ModelArg = None,
-    data_arg: take.DataArg = None,
+    dataset_arg: take.DatasetArg = None,
     seconds: Annotated[float, typer.Option(min=1.0, help="Time limit.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     json: Annotated[
@@ -99,7 +99,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         )
         return check.run()
     _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
-    _check_machine(_workload(model, dataset, model_arg, data_arg), seconds, seed, as_json=json)
+    _check_machine(_workload(model, dataset, model_arg, dataset_arg), seconds, seed, as_json=json)
     return None
 
 
@@ -133,7 +133,7 @@ def _workload(
     model: str | None,
     dataset: str | None,
     model_arg: list[str] | None,
-    data_arg: list[str] | None,
+    dataset_arg: list[str] | None,
 ) -> Workload | None:
     """Return the user's workload, or None for the built-in one.
 
@@ -142,11 +142,11 @@ def _workload(
     """
     from autotune.workload import Workload, factory_from_text
 
-    if model is None and dataset is None and not model_arg and not data_arg:
+    if model is None and dataset is None and not model_arg and not dataset_arg:
         return None
     if model is None or dataset is None:
         raise UsageError("--model and --dataset must be used together.", "Pass both or neither.")
     return Workload(
         model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
-        dataset=factory_from_text(dataset, pairs(data_arg or (), "--data-arg")),
+        dataset=factory_from_text(dataset, pairs(dataset_arg or (), "--dataset-arg")),
     )

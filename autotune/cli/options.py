@@ -127,7 +127,7 @@ ModelArg = Annotated[
         rich_help_panel=_WORKLOAD,
     ),
 ]
-DataArg = Annotated[
+DatasetArg = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",

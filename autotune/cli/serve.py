@@ -84,12 +84,15 @@ app.command()(worker)
 
 def _refuse_lost(context: typer.Context) -> None:
     """Raise UsageError where an option stands before the part that it is meant for."""
+    part = context.invoked_subcommand
     for name, option in _OF_THE_API.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                f"{option} has no effect before {context.invoked_subcommand}.",
-                f"Put it last: autotune serve api {option} ...",
+                f"{option} has no effect before {part}.",
+                f"Put it last: autotune serve api {option} ..."
+                if part == "api"
+                else f"Remove it: a {part} takes no requests.",
             )
 
 

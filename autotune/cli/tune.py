@@ -28,7 +28,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     workers: take.Workers = None,
     allow_asynchronous: take.AllowAsynchronous = False,
     model_arg: take.ModelArg = None,
-    data_arg: take.DataArg = None,
+    dataset_arg: take.DatasetArg = None,
     callbacks: take.Callbacks = None,
     out: take.Out = Path("autotune-out"),
     config: take.ConfigFile = None,
@@ -60,7 +60,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     session = Session(
         workload=Workload(
             model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
-            dataset=factory_from_text(dataset, pairs(data_arg or (), "--data-arg")),
+            dataset=factory_from_text(dataset, pairs(dataset_arg or (), "--dataset-arg")),
             callbacks=factory_from_text(callbacks) if callbacks else None,
         ),
         space=space,

@@ -12,7 +12,7 @@ from autotune.report.words import in_short, one_line, rate_with_error, share
 def result_html(result: Recommendation) -> str:
     """Return verdict and table in sight, grounds and failures a click away."""
     rows = [row for kind in best_rows(result) for row in kind]
-    heads = ("outcome", ">examples/s", ">vs one device", "configuration")
+    heads = ("outcome", ">examples/s", ">speedup", "configuration")
     return block(
         f"<p>{tag('b', result.summary)}</p>",
         table(heads, [_row(row, result) for row in rows]),

@@ -50,7 +50,7 @@ def _configurations(result: Recommendation) -> Iterator[str]:
     finalists = standing.rows(final=True)
     seen = {row.configuration for row in finalists}
     explored = [row for row in standing.rows(final=False) if row.configuration not in seen]
-    head = ("configuration", "examples/s", "vs one device", "outcome")
+    head = ("configuration", "examples/s", "speedup", "outcome")
     yield from _table(head, (_cells(row, result) for row in (*finalists, *explored)))
 
 

@@ -113,9 +113,9 @@ def standing_html(standing: Standing) -> str:
         for distributed, name in ((False, "one device"), (True, "distributed"))
         if (row := standing.best(distributed=distributed))
     ]
-    heads = ("best so far", ">examples/s", ">vs one device", "configuration")
+    heads = ("best so far", ">examples/s", ">speedup", "configuration")
     recent = [(_cells(standing, trial), "") for trial in standing.trials[-LINES:]]
-    trials = (">trial", "outcome", ">examples/s", ">vs one", "configuration")
+    trials = (">trial", "outcome", ">examples/s", ">speedup", "configuration")
     return (table(heads, best) if standing.yardstick else "") + table(trials, recent)
 
 

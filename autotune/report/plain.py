@@ -84,7 +84,7 @@ class PlainReport:
 
 
 HEADINGS = (
-    f"{'':>7}  {'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one':>6}  configuration"
+    f"{'':>7}  {'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'speedup':>7}  configuration"
 )
 
 
@@ -92,7 +92,7 @@ def row(trial: Trial, share: float | None) -> str:
     """Return a trial in a line; what has no fixed length comes last."""
     shown = rate(trial.examples_per_second) if trial.examples_per_second else "-"
     factor = "-" if share is None else f"{share:.2f}"
-    line = f"{trial.number:>5}  {trial.outcome:<13}  {shown:>10}  {factor:>6}  "
+    line = f"{trial.number:>5}  {trial.outcome:<13}  {shown:>10}  {factor:>7}  "
     return line + in_short(trial.configuration) + _why(trial)
 
 

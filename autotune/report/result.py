@@ -36,7 +36,7 @@ FAILURES = (
     Outcome.CRASHED,
     Outcome.HUNG,
     Outcome.FAILED,
-    Outcome.UNSTEADY,
+    Outcome.UNSTABLE,
 )
 
 
@@ -94,7 +94,7 @@ def reasons_beside_tables(result: Recommendation) -> Iterator[str]:
 def _best(result: Recommendation) -> Stacked:
     finalists, explored = best_rows(result)
     rows = [_line(row, result) for row in (*finalists, *explored)]
-    heads = ("|outcome", ">examples/s", ">vs one device")
+    heads = ("|outcome", ">examples/s", ">speedup")
     return Stacked(heads, "configuration", rows, LEAST)
 
 
@@ -125,7 +125,8 @@ def counts(result: Recommendation) -> str:
     found = Counter(str(trial.outcome) for trial in result.trials)
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = counted(len(result.trials), "trial")
-    return f"{trials} in {roughly(result.seconds)}: {parts}. ± and ranges: 95% intervals."
+    key = "Speedup is over one device; ± and ranges are 95% intervals."
+    return f"{trials} in {roughly(result.seconds)}: {parts}. {key}"
 
 
 def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:

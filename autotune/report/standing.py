@@ -69,7 +69,7 @@ class Standing:
         self._noise = History(self.trials).noise
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
         self._finals: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        self._wrong = {t.configuration for t in self.trials if t.outcome is Outcome.WRONG}
+        self._wrong = {t.configuration for t in self.trials if t.outcome is Outcome.REJECTED}
         for trial in self.trials:
             self._take(trial)
 
@@ -152,7 +152,7 @@ class Standing:
 
     def _outcome(self, configuration: Configuration, *, measured: bool) -> Outcome:
         if configuration in self._wrong:
-            return Outcome.WRONG
+            return Outcome.REJECTED
         return Outcome.MEASURED if measured else self._explored[configuration][-1].outcome
 
     def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:

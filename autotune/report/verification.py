@@ -34,9 +34,9 @@ def _rows(found: Verification) -> list[tuple[str, str]]:
         rows.append(("ratio", share(found.ratio)))
     if found.examples_per_second:
         rows.append(("examples/s", rate_with_error(found.examples_per_second)))
-    if found.share_of_promise and found.promised:
-        promised = rate_with_error(found.promised)
-        rows.append(("vs saved", f"{share(found.share_of_promise)} of {promised}"))
+    if found.ratio_to_expected and found.expected:
+        expected = rate_with_error(found.expected)
+        rows.append(("vs saved", f"{share(found.ratio_to_expected)} of {expected}"))
     return rows
 
 

@@ -66,7 +66,7 @@ def _best(standing: Standing) -> Stacked:
         for distributed, name in every
         if (row := standing.best(distributed=distributed))
     ]
-    return Stacked(("|best so far", ">examples/s", ">vs one device"), "configuration", rows, LEAST)
+    return Stacked(("|best so far", ">examples/s", ">speedup"), "configuration", rows, LEAST)
 
 
 def _figures(name: str, row: Row, *, distributed: bool) -> Line:
@@ -96,7 +96,7 @@ class Recent:
         yield table
 
     def _table(self, trials: Sequence[Trial]) -> Stacked:
-        heads = (">trial", "|outcome", ">examples/s", ">vs one")
+        heads = (">trial", "|outcome", ">examples/s", ">speedup")
         return Stacked(heads, "configuration", [self._row(trial) for trial in trials], LEAST)
 
     def _row(self, trial: Trial) -> Line:

@@ -56,9 +56,9 @@ class Outcome(StrEnum):
     """A phase exceeded its time limit."""
     FAILED = "failed"
     """The user's code or TensorFlow raised an exception."""
-    UNSTEADY = "unsteady"
+    UNSTABLE = "unstable"
     """Its throughput did not stabilize within the warm-up limit."""
-    WRONG = "wrong"
+    REJECTED = "rejected"
     """It failed certification: it does not train like one device."""
 
 

@@ -62,4 +62,4 @@ class Certification:
     @property
     def _wrong(self) -> set[Configuration]:
         trials = self._runner.history.trials
-        return {family(t.configuration) for t in trials if t.outcome is Outcome.WRONG}
+        return {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}

@@ -12,8 +12,8 @@ from autotune.trial import Trial
 FAILURES = 3
 """After so many failures of one strategy without a success, the rest of it is skipped."""
 _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
-_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY}
-_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.WRONG}
+_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE}
+_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.REJECTED}
 
 
 class Dominance:

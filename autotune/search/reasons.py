@@ -52,7 +52,7 @@ def _verdict(findings: Findings, margin: float) -> str:
 def _nothing_to_compare(findings: Findings) -> str:
     if not findings.distributable:
         return "Stay on one device: no distributed configuration can run on this machine."
-    if any(trial.outcome is Outcome.WRONG for trial in findings.history.trials):
+    if any(trial.outcome is Outcome.REJECTED for trial in findings.history.trials):
         return "Stay on one device: the faster distributed configuration failed certification."
     ran = [t for t in findings.history.trials if t.configuration.distributed and t.windows]
     if not ran:
@@ -96,7 +96,7 @@ def _wrong(history: History) -> list[str]:
     return [
         f"{title(trial.configuration)} failed certification (trial {trial.number}): {trial.reason}"
         for trial in history.trials
-        if trial.outcome is Outcome.WRONG
+        if trial.outcome is Outcome.REJECTED
     ]
 
 
@@ -269,7 +269,7 @@ def _proofs(history: History) -> list[str]:
 
 def _failures(history: History) -> list[str]:
     """Failures with one cause are told once."""
-    bad = (Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED, Outcome.UNSTEADY)
+    bad = (Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED, Outcome.UNSTABLE)
     causes: dict[tuple[Outcome, str, str], list[int]] = {}
     for t in history.trials:
         if t.outcome in bad:

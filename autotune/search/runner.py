@@ -111,7 +111,7 @@ class Runner:
         result = self._engine.run(self._request(configuration, folder), watch)
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
-            result = replace(result, outcome=Outcome.UNSTEADY, reason=OUT_OF_BUDGET)
+            result = replace(result, outcome=Outcome.UNSTABLE, reason=OUT_OF_BUDGET)
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
     def exchange_seconds(
@@ -208,7 +208,7 @@ class Runner:
             number=len(self._study.trials),
             stage=Stage.FINAL,
             configuration=configuration,
-            outcome=Outcome.WRONG,
+            outcome=Outcome.REJECTED,
             reason=certificate.refusal or "",
             wall_seconds=certificate.seconds,
         )

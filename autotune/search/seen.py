@@ -23,7 +23,7 @@ WORSE = math.log(2.0)
 looked at last."""
 
 
-SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTEADY)
+SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
 """Outcomes with a speed; what broke down later had one too, and is no use."""
 
 

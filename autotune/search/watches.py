@@ -62,8 +62,8 @@ class MeasureWatch:
         if start is not None and enough(windows[start:]):
             return Stop(Outcome.MEASURED, "throughput measured")
         if self._left() < -OVERTIME_SECONDS:
-            return Stop(Outcome.UNSTEADY, OUT_OF_BUDGET)
-        return self._prune(windows) or (_unsteady(windows) if start is None else None)
+            return Stop(Outcome.UNSTABLE, OUT_OF_BUDGET)
+        return self._prune(windows) or (_unstable(windows) if start is None else None)
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
         warm = past_warm_up(windows)
@@ -107,10 +107,10 @@ def enough(steady: Sequence[Window]) -> bool:
     return few or (len(steady) >= MEASURE_WINDOWS and elapsed >= MEASURE_SECONDS)
 
 
-def _unsteady(windows: Sequence[Window]) -> Stop | None:
+def _unstable(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
         return None
     return Stop(
-        Outcome.UNSTEADY, (f"throughput did not stabilize within {seconds:.0f} s of training")
+        Outcome.UNSTABLE, (f"throughput did not stabilize within {seconds:.0f} s of training")
     )

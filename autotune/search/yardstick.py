@@ -92,7 +92,7 @@ def _how(outcome: Outcome) -> str:
     words = {
         Outcome.CRASHED: "crashed",
         Outcome.HUNG: "hung",
-        Outcome.UNSTEADY: "did not reach a stable throughput",
+        Outcome.UNSTABLE: "did not reach a stable throughput",
         Outcome.OUT_OF_MEMORY: "ran out of memory",
     }
     return words.get(outcome, "failed")

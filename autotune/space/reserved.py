@@ -44,12 +44,12 @@ def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
         if name in _INSTEAD:
             raise _filled_by_autotune(name, value)
     _check_axes("--model-arg", workload.model.arguments, own_axes)
-    _check_axes("--data-arg", workload.dataset.arguments, own_axes)
+    _check_axes("--dataset-arg", workload.dataset.arguments, own_axes)
 
 
 def _filled_by_autotune(name: str, value: Scalar) -> ConfigurationError:
     return ConfigurationError(
-        f"--data-arg cannot set {name!r}: autotune passes it to the dataset factory.",
+        f"--dataset-arg cannot set {name!r}: autotune passes it to the dataset factory.",
         _INSTEAD[name].format(value=value),
     )
 

@@ -37,10 +37,10 @@ class Verification(Comparison):
     """The recommended configuration."""
     margin: float
     """Minimum relative gain for which distribution is recommended."""
-    promised: Interval | None
+    expected: Interval | None
     """Examples per second in the search; None if it had no finals."""
-    share_of_promise: Interval | None
-    """The current throughput relative to `promised`."""
+    ratio_to_expected: Interval | None
+    """The current throughput relative to `expected`."""
     notes: tuple[str, ...]
     """Differences from the search and other remarks, one sentence each."""
     machine: Machine

@@ -131,14 +131,14 @@ class _Check:
 
     def _result(self, case: Case, found: Comparison) -> Verification:
         saved = self._saved
-        promised, rate = saved.examples_per_second, found.examples_per_second
+        expected, rate = saved.examples_per_second, found.examples_per_second
         return Verification(
             **{name: getattr(found, name) for name in Comparison.model_fields},
             verdict=saved.verdict,
             configuration=saved.configuration,
             margin=saved.margin,
-            promised=promised,
-            share_of_promise=_share(rate, promised) if rate and promised else None,
+            expected=expected,
+            ratio_to_expected=_share(rate, expected) if rate and expected else None,
             notes=(*(notes_on_rival(case) if found.trials else ()), *changes(case)),
             machine=case.machine,
             seconds=self._engine.now() - self._began,
@@ -158,7 +158,7 @@ def _refuted(ground: str) -> Comparison:
     return Comparison(answer=Answer.FAILS, summary=sentence(Answer.FAILS, ground))
 
 
-def _share(measured: Interval, promised: Interval) -> Interval:
+def _share(measured: Interval, expected: Interval) -> Interval:
     """Return the ratio of two independent figures."""
-    halves = [math.log(each.high / each.low) / 2 for each in (measured, promised)]
-    return around(math.log(measured.value / promised.value), math.hypot(*halves))
+    halves = [math.log(each.high / each.low) / 2 for each in (measured, expected)]
+    return around(math.log(measured.value / expected.value), math.hypot(*halves))

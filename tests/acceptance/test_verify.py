@@ -29,7 +29,7 @@ def test_it_answers_with_figures_and_exit_code(verified: Done) -> None:
     assert verified.returncode == int(read["answer"] == "fails"), verified.stderr
     assert read["summary"]
     assert read["examples_per_second"]["value"] > 0
-    assert read["share_of_promise"]["value"] > 0
+    assert read["ratio_to_expected"]["value"] > 0
     assert read["notes"] == []
     assert verified.stderr.count("measured") >= 1
 

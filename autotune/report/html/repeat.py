@@ -34,7 +34,7 @@ def _words(result: Recommendation) -> Iterator[str]:
     if result.margin != USUAL_MARGIN:
         yield from ("--margin", f"{result.margin:g}")
     yield from _arguments("--model-arg", workload.model)
-    yield from _arguments("--data-arg", workload.dataset)
+    yield from _arguments("--dataset-arg", workload.dataset)
     if workload.callbacks:
         yield from ("--callbacks", _name(workload.callbacks))
     yield from ("--seed", str(result.seed))

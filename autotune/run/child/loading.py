@@ -75,7 +75,7 @@ def fill(
 
 _OPTIONS = {
     "model": "--model-arg",
-    "dataset": "--data-arg",
+    "dataset": "--dataset-arg",
     "callbacks": "functools.partial and",
 }
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -40,7 +40,7 @@ def test_the_users_own_workload_is_trained(run: Run, engine: FakeEngine) -> None
     assert (model.short_name, model.arguments) == ("mine:model_fn", (("units", 8),))
 
 
-@pytest.mark.parametrize("half", [("--model", "mine.py:model_fn"), ("--data-arg", "rows=8")])
+@pytest.mark.parametrize("half", [("--model", "mine.py:model_fn"), ("--dataset-arg", "rows=8")])
 def test_half_a_workload_is_a_wrong_call(
     run: Run, engine: FakeEngine, half: tuple[str, str]
 ) -> None:

@@ -40,7 +40,7 @@ def test_a_value_that_no_argument_can_have(text: str) -> None:
 
 def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
     """A value may hold an equals sign."""
-    assert pairs(["units=512", "filter=a=b"], "--data-arg") == {"units": 512, "filter": "a=b"}
+    assert pairs(["units=512", "filter=a=b"], "--dataset-arg") == {"units": 512, "filter": "a=b"}
 
 
 @pytest.mark.parametrize("text", ["units", "=5", "two words=5", "9=1"])

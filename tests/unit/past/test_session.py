@@ -35,7 +35,7 @@ def test_what_showed_a_speed_is_kept() -> None:
     trials = [
         trial(ALONE, 100.0),
         trial(TWO, 30.0, Outcome.PRUNED),
-        trial(TWO, 50.0, Outcome.UNSTEADY),
+        trial(TWO, 50.0, Outcome.UNSTABLE),
         trial(LARGE, None, Outcome.CRASHED),
     ]
     kept = session_of(FAKE_MACHINE, WORKLOAD, trials)

@@ -84,10 +84,12 @@ def test_what_trains_wrongly_is_not_called_measured(
 ) -> None:
     """A configuration that was fast and failed a check carries that outcome."""
     other = result.config.but(per_replica_batch=512)
-    bad = make_trial(9, other, outcome=Outcome.WRONG, examples_per_second=None, reason="It drifts.")
+    bad = make_trial(
+        9, other, outcome=Outcome.REJECTED, examples_per_second=None, reason="It drifts."
+    )
     trials = (*result.trials, make_trial(8, other), bad)
     text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
-    assert next(line for line in text.splitlines() if "2x512" in line).startswith("wrong")
+    assert next(line for line in text.splitlines() if "2x512" in line).startswith("rejected")
 
 
 def test_a_command_is_never_broken(result: Recommendation, tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def found() -> Verification:
         verdict=Verdict.DISTRIBUTE,
         configuration=PAIR,
         margin=0.03,
-        promised=Interval(low=1400, value=1500, high=1600),
-        share_of_promise=Interval(low=0.85, value=0.95, high=1.06),
+        expected=Interval(low=1400, value=1500, high=1600),
+        ratio_to_expected=Interval(low=0.85, value=0.95, high=1.06),
         notes=("Measured on another machine: CPU cores 2 then, 4 now.",),
         machine=FAKE_MACHINE,
         seconds=31.0,
@@ -41,7 +41,7 @@ def found() -> Verification:
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width: int) -> None:
-    """The answer first, then both configurations, the promise, the notes; nothing too wide."""
+    """The answer first, then both configurations, the figures, the notes; nothing too wide."""
     text = draw(verification_text(found), width)
     assert text.startswith("Confirmed: ")
     words = " ".join(text.split())
@@ -52,9 +52,9 @@ def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width
 
 def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw) -> None:
     """What is not known is left out."""
-    nothing = {"rival": None, "ratio": None, "examples_per_second": None, "share_of_promise": None}
+    nothing = {"rival": None, "ratio": None, "examples_per_second": None, "ratio_to_expected": None}
     text = draw(verification_text(found.model_copy(update=nothing)))
-    for part in ("compared with", "ratio", "examples/s", "promise"):
+    for part in ("compared with", "ratio", "examples/s", "vs saved"):
         assert part not in text
 
 

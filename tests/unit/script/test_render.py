@@ -78,7 +78,7 @@ def test_an_argument_that_nobody_declares_is_an_error() -> None:
 
 
 def test_a_fixed_argument_replaces_what_the_tuner_would_pass() -> None:
-    """`--data-arg num_parallel_calls=3` fixes it."""
+    """`--dataset-arg num_parallel_calls=3` fixes it."""
     takes = ("num_parallel_calls",)
     text = rendered(dataset=by_import(num_parallel_calls=3), dataset_takes=takes).train
     assert "dataset_fn(num_parallel_calls=3)" in text

@@ -27,7 +27,7 @@ def engine(faults: Faults, distributed: float = 1.5) -> FakeEngine:
 
 
 def wrong(result: Recommendation) -> set[str]:
-    return {t.configuration.strategy for t in result.trials if t.outcome is Outcome.WRONG}
+    return {t.configuration.strategy for t in result.trials if t.outcome is Outcome.REJECTED}
 
 
 def test_a_winner_carries_its_certificate(tuner: Tuner, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_faster_but_wrong_is_out(tuner: Tuner, fault: Fault) -> None:
     assert result.verdict is Verdict.ONE_DEVICE
     assert not result.config.distributed
     assert result.certificate is None
-    refused = [t for t in result.trials if t.outcome is Outcome.WRONG]
+    refused = [t for t in result.trials if t.outcome is Outcome.REJECTED]
     assert refused
     assert all(any(t.reason in reason for reason in result.reasons) for t in refused)
     assert "failed certification" in result.summary
@@ -89,7 +89,7 @@ def test_what_was_found_wrong_stays_wrong(tuner: Tuner) -> None:
     first = tuner(speed(), engine=faults, study="one", options=LONG)
     again = engine(lambda _: None)
     second = tuner(speed(), engine=again, study="one", resume=True, options=LONG)
-    families = {family(t.configuration) for t in first.trials if t.outcome is Outcome.WRONG}
+    families = {family(t.configuration) for t in first.trials if t.outcome is Outcome.REJECTED}
     assert families
     assert not families & {family(r.trial.configuration) for r in again.observed}
     assert family(second.config) not in families

@@ -61,7 +61,9 @@ def test_a_model_may_have_a_batch_size_of_its_own(workload: Workload) -> None:
     check_arguments(fixing(workload, "model", batch_size=64), ())
 
 
-@pytest.mark.parametrize(("role", "option"), [("model", "--model-arg"), ("dataset", "--data-arg")])
+@pytest.mark.parametrize(
+    ("role", "option"), [("model", "--model-arg"), ("dataset", "--dataset-arg")]
+)
 def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: str) -> None:
     """Which of the two values would count is not left to chance."""
     with pytest.raises(SpaceError, match=f"'units'.* set to 3 by {option}"):

@@ -105,8 +105,8 @@ def test_with_no_rival_at_all_it_holds_if_it_runs(save: Save) -> None:
     saved = save(Verdict.ONE_DEVICE, configuration=Configuration(), best_distributed=None)
     found = verify(saved, engine=FakeEngine(lambda _: 900.0, between=0.01))
     assert (found.answer, found.rival, found.ratio) == (Answer.HOLDS, None, None)
-    assert found.share_of_promise is not None
-    assert found.share_of_promise.low < 0.9 < found.share_of_promise.high
+    assert found.ratio_to_expected is not None
+    assert found.ratio_to_expected.low < 0.9 < found.ratio_to_expected.high
 
 
 def test_what_cannot_run_here_fails_without_a_run(save: Save) -> None:
@@ -208,10 +208,10 @@ def test_another_workload_is_named(save: Save) -> None:
     assert "EXAMPLES = 20000" in engine.requests[0].script
 
 
-def test_the_throughput_is_compared_with_the_promise(check: Check) -> None:
+def test_the_throughput_is_compared_with_what_was_expected(check: Check) -> None:
     """Both uncertainties are in the interval of the share."""
     found = check(Verdict.ONE_DEVICE, alone=800.0, pair=400.0)
-    share, today = found.share_of_promise, found.examples_per_second
+    share, today = found.ratio_to_expected, found.examples_per_second
     assert share is not None
     assert today is not None
     assert share.low < 0.8 < share.high

@@ -31,7 +31,7 @@ def test_it_holds_all_that_was_asked_for(result: Recommendation) -> None:
     assert repeat(given).command == (
         "autotune tune examples/digits.py:model_fn package.data:make --space 'my space.yaml' "
         "--budget 90s --max-trials 12 --global-batch 64 --strategies mirrored --workers 1,2 "
-        "--no-diagnose --margin 0.1 --model-arg units=5 --data-arg full=true --seed 0"
+        "--no-diagnose --margin 0.1 --model-arg units=5 --dataset-arg full=true --seed 0"
     )
 
 

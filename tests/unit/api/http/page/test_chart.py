@@ -60,7 +60,7 @@ def test_what_has_no_figure_lies_below_zero() -> None:
         ({"outcome": Outcome.PRUNED, "configuration": PAIR}, Mark.PRUNED),
         ({"outcome": Outcome.SKIPPED}, Mark.SKIPPED),
         ({"outcome": Outcome.CRASHED}, Mark.FAILED),
-        ({"outcome": Outcome.UNSTEADY}, Mark.FAILED),
+        ({"outcome": Outcome.UNSTABLE}, Mark.FAILED),
     ],
 )
 def test_each_fate_has_its_mark(changes: dict[str, object], mark: Mark) -> None:
