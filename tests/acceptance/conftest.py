@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = Path(sys.executable).with_name("autotune")
@@ -83,6 +83,7 @@ def browser() -> Iterator[Browser]:
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
+    expect.set_options(timeout=60_000)  # Milliseconds: the machine may be slow.
     options = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=options)

@@ -56,7 +56,7 @@ def test_nothing_is_left_running(interrupted: tuple[Done, list[psutil.Process]])
     """All processes that belonged to the search are gone."""
     _, family = interrupted
     assert family
-    _, alive = psutil.wait_procs(family, timeout=5)
+    _, alive = psutil.wait_procs(family, timeout=30)
     assert alive == []
 
 

@@ -37,7 +37,7 @@ class Serving:
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
-def until(look: Callable[[], bool], seconds: float = 20) -> None:
+def until(look: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not look():
@@ -84,7 +84,7 @@ def running(command: Path, project: Path) -> Iterator[Serving]:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
         key = told(process, r"(autotune_\S+)")
         header = {"Authorization": f"Bearer {key}"}
-        with httpx.Client(base_url=address, headers=header, timeout=20) as client:
+        with httpx.Client(base_url=address, headers=header, timeout=60) as client:
             yield Serving(process, client, log)
     finally:
         process.kill()
@@ -177,8 +177,8 @@ def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
             assert next(lines)
             serving.process.send_signal(signal.SIGINT)
             assert [*lines]
-        assert serving.process.wait(15) == 0
-        _, alive = psutil.wait_procs(family, timeout=5)
+        assert serving.process.wait(60) == 0
+        _, alive = psutil.wait_procs(family, timeout=30)
         assert alive == []
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Pat
         family = serving.family()[1:]
         assert len(family) >= 2
         serving.process.kill()
-        _, alive = psutil.wait_procs(family, timeout=5)
+        _, alive = psutil.wait_procs(family, timeout=30)
         assert alive == []
 
 

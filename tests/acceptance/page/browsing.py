@@ -24,8 +24,6 @@ SIZES = (
 )
 FAINT = (ENGINES / "faint.js").read_text(encoding="utf-8")
 """A script that finds text which can hardly be read."""
-LONG = 60_000
-"""Milliseconds that a search may take on a slow machine."""
 PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of all pages, for people to look at."""
 Open = Callable[..., Page]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from .browsing import LAPTOP, LONG, Open, Served, running, sign_in, start
+from .browsing import LAPTOP, Open, Served, running, sign_in, start
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -76,7 +76,7 @@ def done(browser: Browser, service: Served) -> str:
     page.goto("/")
     sign_in(page, service.key)
     start(page)
-    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.done")).to_be_visible()
     path = page.url.removeprefix(service.address)
     context.close()
     return path

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from .browsing import FAINT, LONG, Open, Served, start
+from .browsing import FAINT, Open, Served, start
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
@@ -38,12 +38,12 @@ def running_job(signed_in: Open) -> Iterator[Page]:
     """The page of a job that runs until the test ends."""
     page = signed_in()
     start(page, trials="500")
-    expect(page.locator("svg.chart.wide .mark").first).to_be_visible(timeout=LONG)
+    expect(page.locator("svg.chart.wide .mark").first).to_be_visible()
     yield page
     if page.locator("#cancel").count():
         page.get_by_role("button", name="Cancel", exact=True).click()
         page.get_by_role("button", name="Cancel the job").click()
-    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.cancelled")).to_be_visible()
 
 
 def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
@@ -134,7 +134,7 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     write(page, "Most trials", "500")
     reach(page, page.get_by_role("button", name="Start"))
     page.keyboard.press("Enter")
-    expect(page.locator(".badge.running")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.running")).to_be_visible()
     expect(page.get_by_text("filters=48")).to_be_visible()
     button = page.get_by_role("button", name="Cancel", exact=True)
     reach(page, button)
@@ -145,7 +145,7 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     page.keyboard.press("Enter")
     reach(page, page.get_by_role("button", name="Cancel the job"))
     page.keyboard.press("Enter")
-    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.cancelled")).to_be_visible()
 
 
 def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page) -> None:
@@ -154,7 +154,7 @@ def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page)
     running_job.evaluate(
         "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
     )
-    expect(running_job.locator("#cancel")).to_have_count(0, timeout=LONG)
+    expect(running_job.locator("#cancel")).to_have_count(0)
     expect(running_job.locator("#main")).to_be_focused()
 
 
@@ -172,7 +172,7 @@ def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> 
             .observe(place, {childList: true, characterData: true, subtree: true});
         }"""
     )
-    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.done")).to_be_visible()
     summary = page.locator(".summary-line").inner_text()
     expect(news).to_have_text(f"Done. {summary}")
     said = page.evaluate("window.said")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from .browsing import LONG, Open, Served, looks_right, running, start
+from .browsing import Open, Served, looks_right, running, start
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
@@ -35,10 +35,10 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
     start(page)
     page.evaluate("window.same = true")
     points = page.locator("svg.chart.wide .mark")
-    expect(points.nth(2)).to_be_visible(timeout=LONG)
+    expect(points.nth(2)).to_be_visible()
     expect(page.locator(".phase")).to_contain_text("one device")
     looks_right(page, "running")
-    expect(page.locator(".badge.done")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.done")).to_be_visible()
     expect(page.locator(".summary-line")).not_to_be_empty()
     expect(page.get_by_role("heading", name="train.py")).to_be_visible()
     assert page.evaluate("window.same"), "the page was loaded anew"
@@ -86,14 +86,14 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
     """After a question; it ends within seconds, and the page shows it."""
     page = signed_in()
     start(page, trials="500", space="cpu")
-    expect(page.locator("svg.chart.wide .mark").first).to_be_visible(timeout=LONG)
+    expect(page.locator("svg.chart.wide .mark").first).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Keep it running").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator(".badge.running")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the job").click()
-    expect(page.locator(".badge.cancelled")).to_be_visible(timeout=LONG)
+    expect(page.locator(".badge.cancelled")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
