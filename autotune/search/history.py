@@ -38,6 +38,7 @@ class History:
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
         self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
+        self._costs: Costs | None = None
         for trial in trials:
             self._add(trial, earlier=True)
 
@@ -51,6 +52,7 @@ class History:
 
     def _add(self, trial: Trial, *, earlier: bool) -> None:
         self._trials.append(trial)
+        self._costs = None
         if not (trial.measured and trial.examples_per_second):
             return
         self._repeats[trial.configuration].append(math.log(trial.examples_per_second))
@@ -128,4 +130,6 @@ class History:
     @property
     def costs(self) -> Costs:
         """What further trials are expected to take."""
-        return Costs(self._trials)
+        if self._costs is None:
+            self._costs = Costs(self._trials)
+        return self._costs

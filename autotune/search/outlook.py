@@ -48,6 +48,8 @@ class Outlook:
         self._surrogate = surrogate
         self._bounds = bounds
         self._known = {c: gap for c, gap in known.items() if c in surrogate}
+        self._expected: dict[bool, dict[Configuration, Seen]] = {}
+        self._trials = 0
 
     def why_not(self, configuration: Configuration) -> str | None:
         """Return why a configuration need not be run, as a sentence, or None if it should."""
@@ -64,6 +66,15 @@ class Outlook:
 
     def expected(self, *, distributed: bool) -> dict[Configuration, Seen]:
         """Return what all exploring runs together let expect of what was measured."""
+        # Asked many times between two trials, and every answer takes a matrix to be inverted.
+        if self._trials != len(self._history.trials):
+            self._trials = len(self._history.trials)
+            self._expected.clear()
+        if distributed not in self._expected:
+            self._expected[distributed] = self._expect(distributed=distributed)
+        return self._expected[distributed]
+
+    def _expect(self, *, distributed: bool) -> dict[Configuration, Seen]:
         measured = self._history.ranked(distributed=distributed)
         mine = [each for each in measured if each in self._surrogate]
         if not mine:
@@ -78,10 +89,8 @@ class Outlook:
         Not what it has measured: the best of several noisy runs was lucky as well, and what is
         compared with it would be stopped too often.
         """
-        alone = self.ranked(distributed=False)[:1]
-        if not alone:
-            return ()
-        return (math.exp(float(self._surrogate.believe(self._shown(), alone).mean[0])),)
+        best = self._best(distributed=False)
+        return (math.exp(best),) if math.isfinite(best) else ()
 
     def most_promising(self, untried: Sequence[Configuration]) -> Configuration | None:
         """Return what is expected to gain most for its time, or None if nothing gains enough.
@@ -101,18 +110,15 @@ class Outlook:
         return untried[int(np.argmax(np.where(gains < WORTH, 0, gains) / seconds))]
 
     def _gains(self, shown: dict[Configuration, Seen], untried: Sequence[Configuration]) -> Matrix:
-        alone = self._best(shown, distributed=False)
-        several = self._best(shown, distributed=True)
+        alone, several = self._best(distributed=False), self._best(distributed=True)
         goals = [max(alone, several) if each.distributed else alone for each in untried]
         belief = self._surrogate.believe(shown, untried, doubt=DOUBT)
         return expected_improvement(belief, np.array(goals))
 
-    def _best(self, shown: dict[Configuration, Seen], *, distributed: bool) -> float:
+    def _best(self, *, distributed: bool) -> float:
         """Return the highest log(rate) that all runs together let expect of what was measured."""
-        among = [c for c in self._history.ranked(distributed=distributed) if c in shown]
-        if not among:
-            return -np.inf
-        return float(self._surrogate.believe(shown, among).mean.max())
+        expected = self.expected(distributed=distributed).values()
+        return max((each.log_rate for each in expected), default=-math.inf)
 
     def _shown(self) -> dict[Configuration, Seen]:
         today = seen(self._history)
