@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from scipy.special import stdtrit
-
 from autotune.measure.estimate import Reading
 from autotune.measure.interval import Interval, around
 from autotune.measure.noise import Noise
+from autotune.measure.student import t_quantile
 
 FALSE_PRUNE_RATE = 0.005
 """Probability that an equally fast run is stopped early, over all looks at it together."""
@@ -45,7 +44,7 @@ def paired_ratio(
     degrees = len(logs) - 1 + BORROWED
     # The difference of two runs varies twice as much as one.
     variance = (own + BORROWED * 2 * noise.sd**2) / degrees
-    half = float(stdtrit(degrees, (1 + confidence) / 2)) * math.sqrt(variance / len(logs))
+    half = t_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance / len(logs))
     return around(mean, half)
 
 
@@ -83,4 +82,4 @@ def surely_below(gap: float, error: float, noise: Noise, *, wrong: float) -> boo
 
 
 def _reach(error: float, noise: Noise, wrong: float) -> float:
-    return float(stdtrit(noise.degrees, 1 - wrong)) * error
+    return t_quantile(noise.degrees, 1 - wrong) * error

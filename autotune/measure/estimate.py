@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from scipy.special import stdtrit
-
 from autotune.measure.interval import Interval, around, log_interval
 from autotune.measure.noise import Noise
 from autotune.measure.steady import rate
+from autotune.measure.student import t_quantile
 from autotune.value import Value
 from autotune.window import Window
 
@@ -60,5 +59,5 @@ def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
     logs = [math.log(each) for each in rates]
     if len(logs) >= 3:
         return log_interval(logs)
-    half = float(stdtrit(noise.degrees, 0.975)) * noise.sd / math.sqrt(len(logs))
+    half = t_quantile(noise.degrees, 0.975) * noise.sd / math.sqrt(len(logs))
     return around(fmean(logs), half)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from scipy.special import stdtrit
-
+from autotune.measure.student import t_quantile
 from autotune.value import Value
 
 
@@ -32,7 +31,7 @@ def log_interval(logs: Sequence[float], *, confidence: float = 0.95) -> Interval
     """
     mean = fmean(logs)
     error = stdev(logs) / math.sqrt(len(logs))
-    half = float(stdtrit(len(logs) - 1, (1 + confidence) / 2)) * error
+    half = t_quantile(len(logs) - 1, (1 + confidence) / 2) * error
     return around(mean, half)
 
 

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from autotune.config import Configuration, axes
 from autotune.measure import Interval
 from autotune.measure.interval import around
+from autotune.measure.student import t_quantile
 from autotune.report.words import distribution
 from autotune.value import Scalar, Value
 
@@ -144,7 +144,7 @@ def _effect(axis: str, columns: Sequence[tuple[str, Scalar]], fit: _Fit) -> Effe
     contrast[best] += 1
     contrast[worst] -= 1
     error = float(np.sqrt(contrast @ fit.covariance @ contrast))
-    half = float(stdtrit(fit.freedom, 0.975)) * error
+    half = t_quantile(fit.freedom, 0.975) * error
     return Effect(
         axis=axis,
         worst=columns[worst][1],

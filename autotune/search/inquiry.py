@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import break_even
 from autotune.diagnose.breakdown import breakdown, straggler
+from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.experiment import Experiment, Variant, experiments, variant
 from autotune.diagnose.timing import Timing

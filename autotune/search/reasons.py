@@ -18,7 +18,7 @@ from autotune.search.history import History
 from autotune.search.numbers import settled
 from autotune.search.search import Findings
 from autotune.search.seen import EXPLORED, seen
-from autotune.strategies import strategy
+from autotune.strategies import strategy, title
 
 
 def summary(findings: Findings, margin: float) -> str:
@@ -130,16 +130,6 @@ def _noise(history: History) -> str:
 def _rounds(findings: Findings) -> str:
     count = findings.decision.rounds
     return f"{count} round{'s' * (count != 1)}"
-
-
-def title(configuration: Configuration) -> str:
-    """Return how a configuration is distributed, in a few words."""
-    name = strategy(configuration.strategy).title
-    if not configuration.distributed:
-        return name
-    if configuration.workers > 1:
-        return f"{name} with {configuration.workers} workers"
-    return f"{name} with {configuration.replicas} replicas"
 
 
 def factor(interval: Interval) -> str:

@@ -7,10 +7,11 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.strategies._base import COMMON_AXES, Setup, Strategy, Training
 
-__all__ = ["COMMON_AXES", "Setup", "Strategy", "Training", "strategies", "strategy"]
+__all__ = ["COMMON_AXES", "Setup", "Strategy", "Training", "strategies", "strategy", "title"]
 
 
 @cache
@@ -32,3 +33,13 @@ def strategy(name: str) -> Strategy:
     close = get_close_matches(name, known)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(known)}."
     raise ConfigurationError(f"Unknown strategy {name!r}.", hint)
+
+
+def title(configuration: Configuration) -> str:
+    """Return how a configuration is distributed, in a few words."""
+    name = strategy(configuration.strategy).title
+    if not configuration.distributed:
+        return name
+    if configuration.workers > 1:
+        return f"{name} with {configuration.workers} workers"
+    return f"{name} with {configuration.replicas} replicas"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import stdtrit
-
 from autotune.measure.compare import BORROWED
+from autotune.measure.student import t_quantile
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.options import MARGIN
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK
@@ -60,5 +59,5 @@ def smallest_gain(sd: float, pairs: int) -> float | None:
         return None
     degrees = pairs - 1 + BORROWED
     level = 1 - FALSE_RATE * LAST_LOOK
-    reach = float(stdtrit(degrees, level)) + float(stdtrit(degrees, POWER))
+    reach = t_quantile(degrees, level) + t_quantile(degrees, POWER)
     return math.expm1(reach * math.sqrt(2 / pairs) * sd)

@@ -11,7 +11,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.sentences import where_it_goes, where_it_pays
 from autotune.recommendation import Recommendation
 from autotune.report.words import counted, distribution, sentence
-from autotune.search.reasons import title
+from autotune.strategies import title
 
 
 @dataclass(frozen=True, kw_only=True)

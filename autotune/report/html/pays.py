@@ -9,7 +9,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.sentences import MEGABIT, where_it_pays
 from autotune.measure import Interval
 from autotune.report.html.scale import Reach, Tick, scale_for
-from autotune.search.reasons import title
+from autotune.strategies import title
 
 NETWORKS = (1000.0, 10_000.0)
 """Mbit/s of usual networks, as a help to the eye."""

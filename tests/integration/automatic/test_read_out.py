@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,12 +26,6 @@ CASES = {
     "loop": Configuration(strategy="mirrored", replicas_per_worker=2, steps_per_execution=8),
     "workers": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data"),
 }
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    with LocalEngine() as engine:
-        yield engine
 
 
 @pytest.fixture

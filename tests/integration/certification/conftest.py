@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,6 @@ GANG = Configuration(
 )
 
 Certifier = Callable[..., Certificate]
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    with LocalEngine() as engine:
-        yield engine
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.run.engine import TrialRequest
-from autotune.run.local import LocalEngine
 from autotune.workload import Factory, Workload
 
 pytest.register_assert_rewrite("autotune.testing.contract")
@@ -38,16 +37,3 @@ def make_request() -> MakeRequest:
         return TrialRequest(**{**defaults, **fields})
 
     return make
-
-
-@pytest.fixture(scope="session")
-def shared_engine() -> Iterator[LocalEngine]:
-    """Return an engine that the tests share, because starting one takes seconds."""
-    with LocalEngine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def engine(shared_engine: LocalEngine) -> LocalEngine:
-    """Return an engine."""
-    return shared_engine

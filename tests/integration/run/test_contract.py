@@ -39,9 +39,9 @@ class TestLocalEngine(EngineContract):
         return LocalEngine()
 
     @pytest.fixture
-    def engine(self, shared_engine: LocalEngine) -> LocalEngine:
+    def engine(self, engine: LocalEngine) -> LocalEngine:
         """Return the engine of all tests here."""
-        return shared_engine
+        return engine
 
     @pytest.fixture(autouse=True)
     def _requests(self, make_request: Callable[..., TrialRequest]) -> None:

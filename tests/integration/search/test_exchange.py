@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="
 GANG = Configuration(
     strategy="multi_worker_mirrored", workers=2, shard_policy="data", steps_per_execution=8
 )
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    with LocalEngine() as engine:
-        yield engine
 
 
 @pytest.mark.parametrize("configuration", [MIRRORED, GANG], ids=["replicas", "workers"])

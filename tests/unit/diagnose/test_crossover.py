@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import break_even
+from autotune.diagnose.crossover import break_even
 from autotune.diagnose.experiment import Experiment
 from autotune.diagnose.timing import Timing
 from autotune.measure import Interval

@@ -1,0 +1,16 @@
+"""What tests with real processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autotune.run.local import LocalEngine
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[LocalEngine]:
+    """One engine for all, because importing TensorFlow takes seconds."""
+    with LocalEngine() as engine:
+        yield engine
