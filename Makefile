@@ -35,7 +35,7 @@ docs: $(READY)
 	$(BIN)/zensical build --clean --strict
 
 # The service's processes killed at every step, then a thousand times at random on SQLite and on
-# PostgreSQL each. KILLS=50 is the short run.
+# PostgreSQL each; fifty kills are among the tests.
 KILLS ?= 1000
 chaos: $(READY)
 	AUTOTUNE_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest -m chaos tests/integration/api

@@ -19,8 +19,6 @@ from .ledger import Ledger, trials_recorded
 from .world import World
 
 BETWEEN_LOOKS = 2.0
-JOBS_PER_DEVICE = 4
-"""How many jobs wait, or run, at a time."""
 START_SECONDS = 180.0
 """Longest wait until a worker has a job."""
 LEFT_SECONDS = 600.0
@@ -37,6 +35,7 @@ class Run:
         asked: What the customer asks for.
         seed: Of all choices.
         pause: Mean seconds between two kills.
+        waiting: How many jobs wait, or run, at a time.
     """
 
     def __init__(
@@ -48,6 +47,7 @@ class Run:
         asked: Mapping[str, object],
         seed: int,
         pause: float,
+        waiting: int,
     ) -> None:
         self._world = world
         self._database = database
@@ -55,7 +55,7 @@ class Run:
         self._pause = pause
         self._ledger = Ledger(database, lease)
         self._acts = Acts(world, lease)
-        self._customer = Customer(world.address, asked, seed, most=JOBS_PER_DEVICE * world.devices)
+        self._customer = Customer(world.address, asked, seed, most=waiting)
         self._looked = 0.0
 
     def go(self, kills: int, seconds: float) -> str:
@@ -109,7 +109,7 @@ class Run:
         states = {row.id: State(row.state) for row in self._ledger.ended.values()}
         cancelled = {each for each, state in states.items() if state is State.CANCELLED}
         assert cancelled <= self._customer.cancelled
-        _until(lambda: not self._ledger.left_over(), 10)
+        _until(lambda: not self._ledger.left_over(), 60)
         assert self._over_http() == states
 
     def _over_http(self) -> dict[str, State]:

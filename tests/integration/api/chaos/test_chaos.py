@@ -1,7 +1,7 @@
 """Whatever is killed and whenever: every job ends once, nothing is lost, twice, or left running.
 
-`make chaos` kills a thousand times. AUTOTUNE_TEST_KILLS says how often, AUTOTUNE_TEST_SEED which
-choices, AUTOTUNE_TEST_SECONDS for how long at most.
+Fifty times among all tests; `make chaos` kills a thousand times. AUTOTUNE_TEST_KILLS says how often
+that is, AUTOTUNE_TEST_SEED which choices, AUTOTUNE_TEST_SECONDS for how long at most.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from .disk import own_disk
 from .run import Run
 from .world import World
 
-pytestmark = pytest.mark.chaos
-
-KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "50"))
+SHORT = 50
+KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "1000"))
 SEED = int(os.environ.get("AUTOTUNE_TEST_SEED", "1"))
 SECONDS = float(os.environ.get("AUTOTUNE_TEST_SECONDS", "3600"))
 PATIENCE = Patience(lease=3.0, renewal=0.5, look=0.1, idle=0.25, interrupt=1.0, overrun=5.0)
@@ -62,7 +61,9 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
         )
 
 
-def run(ground: Ground, engine: str, devices: int, kills: int, pause: float) -> str:
+def run(
+    ground: Ground, engine: str, *, devices: int, kills: int, pause: float, waiting: int
+) -> str:
     """Run, and return the summary."""
     changes = {
         "PATIENCE": PATIENCE.model_dump_json(),
@@ -76,30 +77,47 @@ def run(ground: Ground, engine: str, devices: int, kills: int, pause: float) -> 
     )
     asked = REAL if engine == LOCAL else ASKED
     try:
-        chaos = Run(world, database, lease=PATIENCE.lease, asked=asked, seed=SEED, pause=pause)
+        lease = PATIENCE.lease
+        chaos = Run(
+            world, database, lease=lease, asked=asked, seed=SEED, pause=pause, waiting=waiting
+        )
         return chaos.go(kills, SECONDS)
     finally:
         world.close()
         database.close()
 
 
-@pytest.mark.timeout(0)
-def test_no_kill_loses_or_doubles_anything(
-    ground: Ground, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Shows the figures of a run, also where pytest hides what is printed."""
+
+    def show(summary: str) -> None:
+        with capsys.disabled():
+            print(f"\nchaos: {summary}")  # noqa: T201
+
+    return show
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ground", ["sqlite"], indirect=True)
+def test_fifty_kills_lose_or_double_nothing(ground: Ground) -> None:
     """API, workers, searches and their processes die and are stopped, disk and clock fail."""
-    told = run(ground, "service_engines:brief", devices=3, kills=KILLS, pause=0.05)
-    with capsys.disabled():
-        print(f"\nchaos: {told}")  # noqa: T201 - the figures of the run
+    run(ground, "service_engines:brief", devices=2, kills=SHORT, pause=0.05, waiting=2)
 
 
+@pytest.mark.chaos
+@pytest.mark.timeout(0)
+def test_no_kill_loses_or_doubles_anything(ground: Ground, tell: Callable[[str], None]) -> None:
+    """The same again and again, with more of everything."""
+    tell(run(ground, "service_engines:brief", devices=3, kills=KILLS, pause=0.05, waiting=12))
+
+
+@pytest.mark.chaos
 @pytest.mark.real
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("ground", ["sqlite"], indirect=True)
 def test_no_kill_loses_anything_of_real_searches(
-    ground: Ground, capsys: pytest.CaptureFixture[str]
+    ground: Ground, tell: Callable[[str], None]
 ) -> None:
     """As before, a few times, with TensorFlow's processes."""
-    told = run(ground, LOCAL, devices=1, kills=min(KILLS, 6), pause=5.0)
-    with capsys.disabled():
-        print(f"\nchaos, real: {told}")  # noqa: T201 - the figures of the run
+    tell(run(ground, LOCAL, devices=1, kills=min(KILLS, 6), pause=5.0, waiting=4))
