@@ -11,13 +11,13 @@ from autotune.api.http.answers import address
 from autotune.api.http.page.findings import Findings, findings
 from autotune.api.http.parts import Part
 from autotune.config import axes, default_of, describe
-from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
 from autotune.report.files import meaning
-from autotune.report.html.figure import Figure, figure
+from autotune.report.html.figure import Figure
 from autotune.report.html.highlight import marked
-from autotune.report.words import in_short, rate_with_error, sentence, share
+from autotune.report.html.key_figures import key_figures
+from autotune.report.words import in_short, rate_with_error, sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,6 @@ class VerdictView:
     meanwhile: bool
     """Whether what is recommended is so only until somebody knows more."""
     summary: str
-    interval: str
-    """How sure it is, as a sentence; empty where the summary says it, or nothing was compared."""
     found: Findings
     """Why: the reasons, the certificate and the diagnosis."""
     figures: tuple[Figure, ...]
@@ -87,9 +85,8 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
         verdict=found.verdict,
         meanwhile=found.verdict is Verdict.UNDECIDED,
         summary=found.summary,
-        interval=_interval(found),
         found=findings(found),
-        figures=tuple(_figures(found)),
+        figures=key_figures(found),
         configuration=in_short(found.config),
         settings=_settings(found),
         unchanged=_unchanged(found.unchanged_batch) if found.unchanged_batch else None,
@@ -100,33 +97,6 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
         downloads=tuple(_downloads(job_id, programs)),
         interrupted=found.interrupted,
     )
-
-
-def _interval(found: Recommendation) -> str:
-    gain = found.distributed_speedup
-    told = found.verdict is Verdict.DISTRIBUTE  # Then the summary has the interval.
-    if told or gain is None or found.best_distributed is None:
-        return ""
-    return (
-        f"The best distributed configuration, {in_short(found.best_distributed)}, reached "
-        f"{gain.value:.2f} times the throughput of the best single device "
-        f"(95 % interval {gain.low:.2f} to {gain.high:.2f})."
-    )
-
-
-def _figures(found: Recommendation) -> list[Figure]:
-    figures = []
-    if found.examples_per_second:
-        figures.append(figure(rate_with_error(found.examples_per_second), "examples per second"))
-    if found.config.distributed:
-        figures.append(_ratio(found.speedup, "times the best single device"))
-    if found.over_default:
-        figures.append(_ratio(found.over_default, "times the Keras defaults"))
-    return figures
-
-
-def _ratio(interval: Interval, meaning: str) -> Figure:
-    return figure(share(interval), meaning)
 
 
 def _settings(found: Recommendation) -> tuple[Setting, ...]:

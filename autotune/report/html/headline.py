@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
-from autotune.report.html.figure import Figure, figure
+from autotune.report.html.figure import Figure
+from autotune.report.html.key_figures import key_figures
 from autotune.report.result import FAILURES
-from autotune.report.words import in_short, one_line, rate_with_error, sentence, share
+from autotune.report.words import in_short, one_line, sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +29,14 @@ class Headline:
 
 def headline(result: Recommendation) -> Headline:
     """Return the head of a result's page."""
-    figures = _figures(result)
+    figures = key_figures(result)
     return Headline(
         workload=result.workload.name,
         machine=str(result.machine),
         verdict=result.verdict,
         summary=one_line(result.summary),
         main=figures[0] if figures else None,
-        others=tuple(figures[1:]),
+        others=figures[1:],
         configuration=in_short(result.config),
         reasons=_reasons(result),
         interrupted=result.interrupted,
@@ -48,26 +48,3 @@ def _reasons(result: Recommendation) -> tuple[str, ...]:
     told = [trial.reason for trial in result.trials if trial.outcome in FAILURES]
     rest = [each for each in result.reasons if not any(reason in each for reason in told)]
     return tuple(map(sentence, rest))
-
-
-def _figures(result: Recommendation) -> list[Figure]:
-    """Return the figures that are known, that of the verdict first."""
-    found = []
-    if result.distributed_speedup and result.best_distributed:
-        found.append(_ratio(result.distributed_speedup, _compared(result)))
-    if result.over_default:
-        found.append(_ratio(result.over_default, "as fast as the Keras defaults"))
-    if result.examples_per_second:
-        found.append(figure(rate_with_error(result.examples_per_second), "examples per second"))
-    return found
-
-
-def _compared(result: Recommendation) -> str:
-    against = "as fast as the best single device"
-    if result.best_distributed in (None, result.config):
-        return against
-    return f"{against}: best distributed configuration, {in_short(result.best_distributed)}"
-
-
-def _ratio(interval: Interval, what: str) -> Figure:
-    return figure(share(interval), what, unit="\N{MULTIPLICATION SIGN}")
