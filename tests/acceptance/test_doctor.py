@@ -16,7 +16,7 @@ Run = Callable[..., Done]
 
 def test_it_tells_the_noise(patient: Run) -> None:
     """Fresh runs of the built-in workload are measured, and every figure is there."""
-    done = patient("doctor", "--json", option="--seconds", seconds=25, least=4)
+    done = patient("doctor", "--json", option="--seconds", seconds=50, least=4)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     assert read["runs"] >= 4
