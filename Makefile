@@ -17,11 +17,11 @@ demo: $(READY)
 	@export TF_CPP_MIN_LOG_LEVEL=2; if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
 	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
 
-# Unit tests on all cores; the others start processes by themselves and wait for them, so three at a
-# time, and the longest first.
+# Unit tests on all cores; the others start processes by themselves, so two at a time, and the longest
+# first.
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/unit
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/acceptance tests/integration
 
 check: $(READY)
