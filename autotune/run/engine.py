@@ -61,6 +61,17 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
     """It failed certification: it does not train like one device."""
 
+    @property
+    def verb(self) -> str:
+        """What a configuration has done that ended so, as in `it ran out of memory`."""
+        return _VERBS.get(self, str(self))
+
+
+_VERBS = {
+    Outcome.OUT_OF_MEMORY: "ran out of memory",
+    Outcome.UNSTABLE: "did not reach a stable throughput",
+}
+
 
 class Phase(StrEnum):
     """Where a running trial stands."""

@@ -265,7 +265,7 @@ def _failures(history: History) -> list[str]:
         if t.outcome in bad:
             causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
     return [
-        f"{name} {outcome} in trial{'s' * (len(numbers) > 1)} "
+        f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
         f"{', '.join(map(str, numbers))}: {reason}"
         for (outcome, name, reason), numbers in causes.items()
     ]

@@ -82,17 +82,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
         )
     first = failed[0]
     return NothingMeasured(
-        f"No single-device configuration could be measured; the first one {_how(first.outcome)}: "
+        f"No single-device configuration could be measured; the first one {first.outcome.verb}: "
         f"{first.reason.rstrip('.')}.",
         "Fix this and try again.",
     )
-
-
-def _how(outcome: Outcome) -> str:
-    words = {
-        Outcome.CRASHED: "crashed",
-        Outcome.HUNG: "hung",
-        Outcome.UNSTABLE: "did not reach a stable throughput",
-        Outcome.OUT_OF_MEMORY: "ran out of memory",
-    }
-    return words.get(outcome, "failed")

@@ -51,6 +51,7 @@ def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
     assert reason is not None
     assert str(failed.number) in reason
     assert result.config.per_replica_batch == 32
+    assert any("ran out of memory in trial" in each for each in result.reasons)
 
 
 class InterruptedEngine(FakeEngine):
