@@ -8,7 +8,7 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.experiment import Experiment, Variant, experiments, variant
+from autotune.diagnose.experiment import Experiment, Variant, alone, experiments, variant
 from autotune.diagnose.timing import Timing
 from autotune.search.budget import Budget
 from autotune.search.events import Observer, Preparing
@@ -16,7 +16,7 @@ from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.seen import seen
 
-MOST_SHARE = 0.1
+MOST_SHARE = 0.15
 """Of the budget, what the search leaves for this."""
 MOST_SECONDS = 25.0
 """All experiments together seldom take longer."""
@@ -27,6 +27,17 @@ Found = dict[Experiment, Timing]
 def kept_for_inquiry(seconds: float) -> float:
     """Return the seconds of a budget that the search leaves for the experiments."""
     return min(MOST_SHARE * seconds, MOST_SECONDS)
+
+
+def telling_seconds(findings: Findings) -> float:
+    """Return how long the runs take that tell the most.
+
+    They are the yardstick's and its rival's on a batch held in memory, one replica of the rival
+    alone, and the rival's exchange.
+    """
+    rival = _rival(findings)
+    telling = [findings.yardstick, *rival, *map(alone, rival), *rival]
+    return findings.history.costs.total(telling)
 
 
 class Inquiry:

@@ -27,18 +27,17 @@ class ReadOut:
         self._budget = budget
         self._observer = observer
 
-    def kept(self, configuration: Configuration, first: Configuration) -> float:
+    def kept(self, configuration: Configuration, before: float) -> float:
         """Return the seconds that others should leave for this.
 
         Args:
             configuration: Whose numbers are wanted.
-            first: What is timed before, as it tells more; without time for both there is no claim.
+            before: Seconds of what tells more; without time for both there is no claim.
         """
         if not self._is_wanted(configuration):
             return 0.0
-        costs = self._runner.history.costs
         seconds = self._seconds(configuration)
-        return seconds if self._budget.left >= seconds + costs.seconds(first) else 0.0
+        return seconds if self._budget.left >= seconds + before else 0.0
 
     def run(self, configuration: Configuration) -> Automatic | None:
         """Return what was read; None without the time for it, or if there is nothing to read."""

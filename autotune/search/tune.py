@@ -18,7 +18,7 @@ from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
 from autotune.search.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.search.host import NO_HOST, Host
-from autotune.search.inquiry import Inquiry, kept_for_inquiry
+from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.lock import Claim, claims
 from autotune.search.options import Options
 from autotune.search.plan import Plan, plan
@@ -124,7 +124,7 @@ def _looked_into(findings: Findings, runner: Runner, whole: Budget, observer: Ob
     """Return the findings with what the rest of the time tells of them."""
     chosen = findings.recommended
     read_out = ReadOut(runner, whole, observer)
-    left = whole.without(read_out.kept(chosen, findings.yardstick))
+    left = whole.without(read_out.kept(chosen, telling_seconds(findings)))
     diagnosis = Inquiry(runner, left, observer).run(findings)
     return replace(findings, diagnosis=diagnosis, automatic=read_out.run(chosen))
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
+from autotune.diagnose.breakdown import Part
 from autotune.owner import Owner
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
@@ -47,6 +50,18 @@ def test_it_keeps_to_the_budget(tuner: Tuner) -> None:
     assert engine.now() <= 62
     assert result.automatic is None
     assert not any("AUTOTUNE chose" in each for each in result.reasons)
+
+
+@pytest.mark.parametrize("seconds", [60.0, 75.0, 90.0, 105.0, 120.0])
+def test_what_limits_distribution_comes_before_it(tuner: Tuner, seconds: float) -> None:
+    """It takes no time from the experiments without which nobody knows what an exchange takes."""
+    truth = speed(distributed=0.5)
+    engine = FakeEngine(truth, start=3.0)
+    result = tuner(truth, engine=engine, options={"seconds": seconds})
+    assert result.diagnosis is not None
+    assert result.diagnosis.distributed is not None
+    if result.automatic is not None:
+        assert result.diagnosis.distributed.told_apart(Part.EXCHANGE)
 
 
 def test_a_run_that_fails_says_why(tuner: Tuner) -> None:
