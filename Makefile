@@ -59,7 +59,7 @@ replay-tables: $(READY)
 bench-delivered: $(READY)
 	$(BIN)/python benchmarks/delivered.py
 
-# Three programs that have to be judged rightly, about five minutes; writes a page only if it is told
+# Three programs that have to be judged rightly, about six minutes; writes a page only if it is told
 # where: OUT=docs/benchmarks/judged.md.
 bench-judged: $(READY)
 	$(BIN)/python benchmarks/judged.py $(if $(OUT),--out $(OUT))

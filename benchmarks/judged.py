@@ -1,6 +1,6 @@
 """Three programs that autotune has to judge rightly, with figures for its reasons.
 
-    python benchmarks/judged.py [--budget 90s] [--only tiny wide slow] [--out PAGE]
+    python benchmarks/judged.py [--budget 120s] [--only tiny wide slow] [--out PAGE]
 
 Each is searched with two workers as the only rival of one device, at its own batch. It prints the
 verdict, the gain, and every reason; nothing is written unless it is told where.
@@ -150,7 +150,7 @@ def _head(asked: Namespace, result: Recommendation) -> Iterator[str]:
 
 def _asked() -> Namespace:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--budget", default="90s")
+    parser.add_argument("--budget", default="120s")
     parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=[*PROGRAMS])
     parser.add_argument("--out", type=Path, help="the page to write; default: none")
     return parser.parse_args()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
@@ -20,6 +20,9 @@ MOST_SHARE = 0.15
 """Of the budget, what the search leaves for this."""
 MOST_SECONDS = 25.0
 """All experiments together seldom take longer."""
+
+TELLING = (Experiment.HELD, Experiment.ALONE, Experiment.EXCHANGE)
+"""Without these nobody knows what a step of several replicas spends its time on."""
 
 Found = dict[Experiment, Timing]
 
@@ -142,13 +145,10 @@ def _rival(findings: Findings) -> list[Configuration]:
     return [max(shown, key=lambda c: shown[c])] if shown else []
 
 
-def _in_turns(subjects: list[Configuration]) -> Iterator[tuple[Configuration, Experiment]]:
-    """Yield the first experiment of each, then the second: the time may end at any of them."""
-    lists = {each: experiments(each) for each in subjects}
-    for number in range(max(map(len, lists.values()))):
-        for configuration, each in lists.items():
-            if number < len(each):
-                yield configuration, each[number]
+def _in_turns(subjects: list[Configuration]) -> list[tuple[Configuration, Experiment]]:
+    """Return what is found out of each, the most telling first: the time may end at any of them."""
+    every = [(each, experiment) for each in subjects for experiment in experiments(each)]
+    return sorted(every, key=lambda each: each[1] not in TELLING)
 
 
 def _timed(seconds: float | None) -> Timing | None:
