@@ -11,7 +11,7 @@ the bandwidth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -27,7 +27,6 @@ FARTHEST = 8
 NEEDED = (Experiment.HELD, Experiment.ALONE, Experiment.HALF, Experiment.EXCHANGE)
 
 Draws = Mapping[Experiment, np.ndarray]
-Formula = Callable[[Draws], np.ndarray]
 
 
 def break_even(
