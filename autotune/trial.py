@@ -13,7 +13,7 @@ from autotune.window import Window
 class Stage(StrEnum):
     """Why a trial was made."""
 
-    YARDSTICK = "one device"
+    BASELINE = "one device"
     """To find the best single-device configuration, the baseline for all others."""
     EXPLORE = "distributed"
     """To find a distributed configuration that may beat it."""

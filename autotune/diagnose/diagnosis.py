@@ -1,4 +1,4 @@
-"""What was found out about the yardstick and the best distributed configuration."""
+"""What was found out about the baseline and the best distributed configuration."""
 
 from __future__ import annotations
 

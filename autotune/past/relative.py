@@ -1,4 +1,4 @@
-"""What past searches say of configurations, each search measured by its own yardstick."""
+"""What past searches say of configurations, each search measured by its own baseline."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def standing_html(standing: Standing) -> str:
     heads = ("best so far", ">examples/s", ">speedup", "configuration")
     recent = [(_cells(standing, trial), "") for trial in standing.trials[-LINES:]]
     trials = (">trial", "outcome", ">examples/s", ">speedup", "configuration")
-    return (table(heads, best) if standing.yardstick else "") + table(trials, recent)
+    return (table(heads, best) if standing.baseline else "") + table(trials, recent)
 
 
 def _cells(standing: Standing, trial: Trial) -> tuple[str, ...]:

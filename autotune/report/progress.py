@@ -11,7 +11,7 @@ from autotune.search.plan import Plan
 from autotune.trial import Stage
 
 PHASES: Mapping[Stage, str] = {
-    Stage.YARDSTICK: "Searching for the best settings on one device",
+    Stage.BASELINE: "Searching for the best settings on one device",
     Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
     Stage.FINAL: "Finals: measuring the best again, alternating in fresh processes",
 }

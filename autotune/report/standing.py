@@ -80,16 +80,16 @@ class Standing:
         In their second round it has, even if exploration took another one for the best.
         """
         second = any(len(runs) > 1 for runs in self._finals.values())
-        return self.yardstick in self._finals or (second and self.final_yardstick is not None)
+        return self.baseline in self._finals or (second and self.final_baseline is not None)
 
     @cached_property
-    def yardstick(self) -> Configuration | None:
+    def baseline(self) -> Configuration | None:
         """The best single-device configuration, as explored."""
         measured = [c for c in self._explored if not c.distributed and self._is_measured(c)]
         return max(measured, key=lambda c: self._mean(c, final=False), default=None)
 
     @cached_property
-    def final_yardstick(self) -> Configuration | None:
+    def final_baseline(self) -> Configuration | None:
         """The best single-device configuration of the finals."""
         if self._chosen in self._finals:
             return self._chosen
@@ -116,10 +116,10 @@ class Standing:
     def share_of(self, trial: Trial) -> float | None:
         """Return a trial's throughput as a multiple of the best single device's so far."""
         final = trial.stage is Stage.FINAL
-        yardstick = self._compared_with(final=final)
-        if yardstick is None or not trial.examples_per_second or (final and not self.in_finals):
+        baseline = self._compared_with(final=final)
+        if baseline is None or not trial.examples_per_second or (final and not self.in_finals):
             return None
-        return trial.examples_per_second / self._rate(yardstick, final=final).value
+        return trial.examples_per_second / self._rate(baseline, final=final).value
 
     def rate_of(self, trial: Trial) -> Interval | None:
         """Return a trial's throughput, as certain as one run on this machine can be."""
@@ -127,7 +127,7 @@ class Standing:
         return mean_rate([rate], self._noise) if rate else None
 
     def _compared_with(self, *, final: bool) -> Configuration | None:
-        return self.final_yardstick if final else self.yardstick
+        return self.final_baseline if final else self.baseline
 
     def _take(self, trial: Trial) -> None:
         if not trial.examples_per_second:
@@ -156,15 +156,15 @@ class Standing:
         return Outcome.MEASURED if measured else self._explored[configuration][-1].outcome
 
     def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:
-        yardstick = self._compared_with(final=final)
-        if yardstick is None:
+        baseline = self._compared_with(final=final)
+        if baseline is None:
             return None
-        if configuration == yardstick:
+        if configuration == baseline:
             return ITSELF
-        mine, theirs = shared(configuration, yardstick, self._finals)
+        mine, theirs = shared(configuration, baseline, self._finals)
         if final and len(mine) > 1:
             return paired_ratio(mine, theirs, self._noise)
-        return _unpaired(self._rate(configuration, final=final), self._rate(yardstick, final=final))
+        return _unpaired(self._rate(configuration, final=final), self._rate(baseline, final=final))
 
     def _rate(self, configuration: Configuration, *, final: bool) -> Interval:
         return mean_rate(self._rates(configuration, final=final), self._noise)

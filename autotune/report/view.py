@@ -32,7 +32,7 @@ def head(progress: Progress) -> RenderableType:
 def standing_tables(standing: Standing) -> RenderableType:
     """Return the best so far and the latest trials, which change when a trial ends."""
     parts: list[RenderableType] = []
-    if standing.yardstick:
+    if standing.baseline:
         parts += [Text(), _best(standing)]
     if standing.trials:
         parts += [Text(), Recent(standing)]

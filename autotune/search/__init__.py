@@ -1,1 +1,1 @@
-"""The search: the yardstick first, then whatever may beat it, then finals and the verdict."""
+"""The search: the baseline first, then whatever may beat it, then finals and the verdict."""

@@ -59,7 +59,7 @@ class Bounds:
 
     def why_not(self, configuration: Configuration) -> str | None:
         """Return the proof that a configuration cannot win, as a sentence, or None."""
-        shown, best = seen(self._history), self._history.yardstick
+        shown, best = seen(self._history), self._history.baseline
         if best is None or not configuration.distributed:
             return None
         return (

@@ -52,7 +52,7 @@ class Certification:
         """Return the time that certifying some configurations is expected to take."""
         history = self._runner.history
         found = {family(each): each for each in configurations if self.is_open(each)}
-        alone = history.yardstick
+        alone = history.baseline
         if alone is None:
             return 0.0
         costs = history.costs

@@ -52,19 +52,19 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(start.model_copy(update=each), pool) for each in changes]
 
 
-def openers(yardstick: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
     """Return for each strategy one configuration, fed and stepped as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of
     an axis stand in the order in which they are worth a try.
     """
-    fed = {name: getattr(yardstick, name) for name in (*axes(), "arguments") if name not in WAY}
+    fed = {name: getattr(baseline, name) for name in (*axes(), "arguments") if name not in WAY}
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):
         mine = [each for each in pool if each.strategy == name]
         way = {axis: getattr(mine[0], axis) for axis in WAY}
         alike = [each for each in mine if all(getattr(each, a) == v for a, v in way.items())]
-        found.append(nearest(yardstick.model_copy(update={**way, **fed}), alike))
+        found.append(nearest(baseline.model_copy(update={**way, **fed}), alike))
     return found
 
 

@@ -98,7 +98,7 @@ class Explorer:
 
     def _try(self, configuration: Configuration) -> bool:
         """Run a configuration, or keep the reason why it need not be run; return which it was."""
-        stage = Stage.EXPLORE if configuration.distributed else Stage.YARDSTICK
+        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         reason = self._outlook.why_not(configuration)
         if reason:
             self._runner.skip(configuration, stage, reason)

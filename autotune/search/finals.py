@@ -125,7 +125,7 @@ def finals_seconds(history: History, finalists: Finalists) -> float:
 
 
 def _rounds(history: History, finalists: Finalists, challenger: Configuration) -> int:
-    """Return how many rounds it should take to see on which side of the yardstick one lies."""
+    """Return how many rounds it should take to see on which side of the baseline one lies."""
     best = history.estimate(finalists.one_device[0]).value
     if not history.rates(challenger):
         return FEWEST
@@ -139,7 +139,7 @@ def _rounds(history: History, finalists: Finalists, challenger: Configuration) -
 def _seconds(history: History, finalists: Finalists, rounds: int) -> float:
     costs = history.costs
     default = costs.seconds(finalists.default) if finalists.default else 0.0
-    # A second single device leaves when the yardstick is settled.
+    # A second single device leaves when the baseline is settled.
     second = costs.total(finalists.one_device[1:])
     arms = [*finalists.one_device[:1], *finalists.challengers]
     return rounds * costs.total(arms) + min(rounds, FEWEST) * second + DEFAULT_ROUNDS * default
@@ -192,7 +192,7 @@ class Finals:
                 break
             for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
-            self._settle_yardstick(number + 1)
+            self._settle_baseline(number + 1)
             self._drop()
             self._defend(number + 1)
         self._certify_winner(LAST_LOOK)
@@ -231,7 +231,7 @@ class Finals:
             return Decision(verdict=Verdict.UNDECIDED)
         # Who lost too early to be compared round by round has lost all the same.
         compared = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
-        found = decide(self.yardstick, compared, self._rates, self._noise, self._margin, share)
+        found = decide(self.baseline, compared, self._rates, self._noise, self._margin, share)
         if found.verdict is Verdict.DISTRIBUTE and (rivals := self._doubts(found.challenger)):
             return found.model_copy(update={"verdict": Verdict.UNDECIDED, "rival": rivals[0]})
         return found
@@ -242,7 +242,7 @@ class Finals:
         return bool(self._rivals) and all(map(self._certification.refused, self._rivals))
 
     @property
-    def yardstick(self) -> Configuration:
+    def baseline(self) -> Configuration:
         """The best single-device finalist; who joined late counts from enough rounds on."""
         late = [c for c in self._defenders if len(self._rates[c]) >= FEWEST]
         return max([*self._alone, *late], key=self._typical)
@@ -312,15 +312,15 @@ class Finals:
             return True
         return rounds >= max(LOOKS) and self._look(look or LAST_LOOK).verdict is Verdict.ONE_DEVICE
 
-    def _settle_yardstick(self, rounds: int) -> None:
+    def _settle_baseline(self, rounds: int) -> None:
         if rounds == DEFAULT_ROUNDS and self._default:
             alone = tuple(dict.fromkeys([*self._alone, self._default]))
             if max(alone, key=self._typical) == self._default:
                 # Exploration was lucky with another one: the default is a rival to reckon with.
                 self._alone = alone
         if rounds == FEWEST and self._contenders:
-            # One yardstick from here on: rates of different rounds cannot be compared.
-            self._alone = (self.yardstick,)
+            # One baseline from here on: rates of different rounds cannot be compared.
+            self._alone = (self.baseline,)
 
     def _defend(self, rounds: int) -> None:
         """Let single devices join that may be as fast as a challenger that would win.
@@ -330,7 +330,7 @@ class Finals:
         """
         if rounds < FEWEST:
             return
-        leader = decide(self.yardstick, self._contenders, self._rates, self._noise, self._margin)
+        leader = decide(self.baseline, self._contenders, self._rates, self._noise, self._margin)
         if leader.verdict is Verdict.DISTRIBUTE:
             self._defenders = tuple(self._doubts(leader.challenger)[:DEFENDERS])
 
@@ -339,7 +339,7 @@ class Finals:
         return [
             each
             for each in self._expected
-            if each != self.yardstick and challenger and not self._outdoes(challenger, each)
+            if each != self.baseline and challenger and not self._outdoes(challenger, each)
         ]
 
     def _outdoes(self, challenger: Configuration, alone: Configuration) -> bool:
@@ -355,17 +355,17 @@ class Finals:
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
-        history, yardstick = self._runner.history, self.yardstick
-        self._alone = tuple(c for c in self._alone if not history.certainly_beats(yardstick, c))
+        history, baseline = self._runner.history, self.baseline
+        self._alone = tuple(c for c in self._alone if not history.certainly_beats(baseline, c))
         for challenger in self._contenders:
-            mine, theirs = shared(challenger, yardstick, self._rates)
+            mine, theirs = shared(challenger, baseline, self._rates)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
             # All runs together: those that made it a challenger speak rather in its favour.
-            if beaten or (mine and history.certainly_beats(yardstick, challenger)):
+            if beaten or (mine and history.certainly_beats(baseline, challenger)):
                 self._beaten.add(challenger)
 
     def _ratio(self, mine: list[float], theirs: list[float]) -> Interval:
         return paired_ratio(mine, theirs, self._noise, confidence=OUT)
 
     def _rounds(self, challenger: Configuration) -> int:
-        return len(shared(challenger, self.yardstick, self._rates)[0])
+        return len(shared(challenger, self.baseline, self._rates)[0])

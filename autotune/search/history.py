@@ -100,17 +100,17 @@ class History:
         return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._rates[c]))
 
     @property
-    def yardstick(self) -> Configuration | None:
+    def baseline(self) -> Configuration | None:
         """The best single-device configuration so far."""
         return next(iter(self.ranked(distributed=False)), None)
 
     def reference(self) -> tuple[float, ...]:
-        """Return the throughput of each run of the yardstick."""
-        return self.rates(self.yardstick) if self.yardstick else ()
+        """Return the throughput of each run of the baseline."""
+        return self.rates(self.baseline) if self.baseline else ()
 
     def not_surely_slower(self, configurations: Sequence[Configuration]) -> list[Configuration]:
-        """Return those measured configurations that the yardstick does not certainly beat."""
-        best = self.yardstick
+        """Return those measured configurations that the baseline does not certainly beat."""
+        best = self.baseline
         return [c for c in configurations if best is None or not self.certainly_beats(best, c)]
 
     def certainly_beats(

@@ -1,4 +1,4 @@
-"""Finds out, with what is left of the budget, what limits the yardstick and its best rival."""
+"""Finds out, with what is left of the budget, what limits the baseline and its best rival."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def kept_for_inquiry(seconds: float) -> float:
 def telling_seconds(findings: Findings) -> float:
     """Return how long the runs take that tell the most.
 
-    They are the yardstick's and its rival's on a batch held in memory, one replica of the rival
+    They are the baseline's and its rival's on a batch held in memory, one replica of the rival
     alone, and the rival's exchange.
     """
     rival = _rival(findings)
-    telling = [findings.yardstick, *rival, *map(alone, rival), *rival]
+    telling = [findings.baseline, *rival, *map(alone, rival), *rival]
     return findings.history.costs.total(telling)
 
 
 class Inquiry:
-    """Takes a step of the yardstick and one of its best rival apart.
+    """Takes a step of the baseline and one of its best rival apart.
 
     Args:
         runner: Makes the runs.
@@ -60,7 +60,7 @@ class Inquiry:
 
     def run(self, findings: Findings) -> Diagnosis | None:
         """Return what was found out; None if there was no time for any of it."""
-        subjects = [findings.yardstick, *_rival(findings)]
+        subjects = [findings.baseline, *_rival(findings)]
         found: dict[Configuration, Found] = {each: {} for each in subjects}
         for configuration, experiment in _in_turns(subjects):
             timing = self._timing(configuration, experiment)

@@ -95,7 +95,7 @@ class Outlook:
     def most_promising(self, untried: Sequence[Configuration]) -> Configuration | None:
         """Return what is expected to gain most for its time, or None if nothing gains enough.
 
-        A single device has to beat the best single device, because the yardstick should be as
+        A single device has to beat the best single device, because the baseline should be as
         good as it can be; several replicas have to beat everything.
         """
         shown = self._shown()

@@ -183,7 +183,7 @@ def _why_uncompared(findings: Findings) -> str:
 def _distributed(findings: Findings) -> list[str]:
     """The best of each distributed strategy against one device, as exploration saw it."""
     history, lines = findings.history, []
-    reference = history.estimate(findings.yardstick).value
+    reference = history.estimate(findings.baseline).value
     best: dict[str, tuple[float, Configuration]] = {}
     for configuration, shown in seen(history).items():
         name, rate = configuration.strategy, math.exp(shown.log_rate)

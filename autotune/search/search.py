@@ -1,4 +1,4 @@
-"""The search itself: yardstick, exploration, finals."""
+"""The search itself: baseline, exploration, finals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.recommendation import Verdict
+from autotune.search.baseline import find_baseline
 from autotune.search.bounds import PROOF, Bounds
 from autotune.search.budget import Budget
 from autotune.search.certification import Certification
@@ -34,7 +35,6 @@ from autotune.search.start import NOTHING, Start
 from autotune.search.surrogate import Surrogate
 from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
-from autotune.search.yardstick import find_yardstick
 from autotune.space import Candidates
 from autotune.workload import WorkloadFacts
 
@@ -55,7 +55,7 @@ class Findings:
 
     recommended: Configuration
     decision: Decision
-    yardstick: Configuration
+    baseline: Configuration
     default: Configuration
     twin: Configuration | None
     """One device at the challenger's global batch, if it could run and was not measured."""
@@ -129,12 +129,12 @@ class Search:
     def _explore(self) -> None:
         explorer = self._explorer(self._reserve)
         share = ALONE_SHARE if self._distributed else 1.0
-        find_yardstick(explorer, self._default, self._alone, share=share)
-        yardstick = self._runner.history.yardstick
-        if self._distributed and yardstick:
+        find_baseline(explorer, self._default, self._alone, share=share)
+        baseline = self._runner.history.baseline
+        if self._distributed and baseline:
             self._measure_exchanges()
-            self._measure_without_input(yardstick)
-            explorer.try_all(openers(yardstick, self._distributed))
+            self._measure_without_input(baseline)
+            explorer.try_all(openers(baseline, self._distributed))
             explorer.propose_from([*self._alone, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_twins())
 
@@ -156,17 +156,17 @@ class Search:
             if seconds is not None:
                 self._bounds.note_exchange(each, seconds)
 
-    def _measure_without_input(self, yardstick: Configuration) -> None:
-        """Time the yardstick without its input, where that may tell what workers gain."""
+    def _measure_without_input(self, baseline: Configuration) -> None:
+        """Time the baseline without its input, where that may tell what workers gain."""
         facts, costs = self._runner.subject.facts, self._runner.history.costs
         # Python code is what makes an input slow without doubt; elsewhere the look may be in vain.
         if not facts.python_input or not any(undivided(c, facts) for c in self._distributed):
             return
         # It may spare every trial of a distributed one, so it need not fit beside them.
-        if costs.seconds(yardstick) <= INPUT_SHARE * self._budget.left:
-            seconds = self._runner.step_seconds(yardstick, held=True)
+        if costs.seconds(baseline) <= INPUT_SHARE * self._budget.left:
+            seconds = self._runner.step_seconds(baseline, held=True)
             if seconds is not None:
-                self._bounds.note_without_input(yardstick, seconds)
+                self._bounds.note_without_input(baseline, seconds)
 
     def _decide(self) -> None:
         self._certify_leaders()
@@ -205,14 +205,14 @@ class Search:
             self._certification.certify(leader)
 
     def _leaders(self) -> list[Configuration]:
-        """Finalists that were faster than the yardstick while exploring."""
+        """Finalists that were faster than the baseline while exploring."""
         finalists, history = self._finalists(), self._runner.history
         best = history.estimate(finalists.one_device[0]).value
         return [c for c in finalists.challengers if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
         history = self._runner.history
-        if history.yardstick is None:
+        if history.baseline is None:
             return GUESSED_RESERVE
         finalists = self._finalists()
         if self._distributed and not history.ranked(distributed=True):
@@ -227,7 +227,7 @@ class Search:
 
     def _unknown_twins(self) -> list[Configuration]:
         """One device at the global batches of the challengers, where it has not been tried."""
-        if self._runner.history.yardstick is None:
+        if self._runner.history.baseline is None:
             return []
         found = [self._twins.get(each) for each in self._finalists().challengers]
         return [twin for twin in found if twin and twin not in self._runner.history.tried]
@@ -259,19 +259,19 @@ class Search:
 
     def _findings(self, *, interrupted: bool) -> Findings:
         history, finals = self._runner.history, self._finals
-        best = history.yardstick
+        best = history.baseline
         if best is None:
             raise Interrupted("Interrupted before anything was measured.")
         decision = self._decision()
-        yardstick = finals.yardstick if finals else best
-        recommended = yardstick
+        baseline = finals.baseline if finals else best
+        recommended = baseline
         if decision.verdict is Verdict.DISTRIBUTE and decision.challenger:
             recommended = decision.challenger
         twin = self._twins.get(decision.challenger) if decision.challenger else None
         return Findings(
             recommended=recommended,
             decision=decision,
-            yardstick=yardstick,
+            baseline=baseline,
             default=self._default,
             twin=twin if twin not in history.tried else None,
             examples_per_second=finals.throughput(recommended) if finals else None,

@@ -212,7 +212,7 @@ def _recommendation(
         else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,
         speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
-        one_device=findings.yardstick,
+        one_device=findings.baseline,
         best_distributed=decision.challenger,
         distributed_speedup=decision.gain,
         margin=request.options.margin,

@@ -36,13 +36,13 @@ class Decision(Value):
     certified: bool = True
     """Whether somebody has looked into a challenger that would win."""
     rival: Configuration | None = None
-    """Another single device that may be as fast as a challenger that beat the yardstick."""
+    """Another single device that may be as fast as a challenger that beat the baseline."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
 
 def decide(
-    yardstick: Configuration,
+    baseline: Configuration,
     challengers: Sequence[Configuration],
     rates: Rates,
     noise: Noise,
@@ -55,21 +55,21 @@ def decide(
     challenger to gain less than the margin, with 97.5 % confidence each.
 
     Args:
-        yardstick: The best single-device finalist.
+        baseline: The best single-device finalist.
         challengers: The distributed finalists, those that dropped out as beaten included.
         rates: What was measured in the finals.
         noise: Between-run noise.
         margin: A gain below this share is not worth the trouble.
         share: Of the false rate, what this look may spend.
     """
-    gains = {c: _gain(c, yardstick, rates, noise) for c in challengers}
+    gains = {c: _gain(c, baseline, rates, noise) for c in challengers}
     known = {c: gain for c, gain in gains.items() if gain is not None}
     if not known:
         return Decision(verdict=Verdict.UNDECIDED if challengers else Verdict.ONE_DEVICE)
     best = max(known, key=lambda c: known[c].value)
     confidence = 1 - 2 * FALSE_RATE * share / len(challengers)
-    sure = _gain(best, yardstick, rates, noise, confidence)
-    rounds = len(shared(best, yardstick, rates)[0])
+    sure = _gain(best, baseline, rates, noise, confidence)
+    rounds = len(shared(best, baseline, rates)[0])
     verdict = Verdict.UNDECIDED
     if rounds >= FEWEST and sure and sure.low > 1 and known[best].value > 1 + margin:
         verdict = Verdict.DISTRIBUTE
@@ -87,10 +87,10 @@ def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float
 
 def _gain(
     challenger: Configuration,
-    yardstick: Configuration,
+    baseline: Configuration,
     rates: Rates,
     noise: Noise,
     confidence: float = 0.95,
 ) -> Interval | None:
-    mine, theirs = shared(challenger, yardstick, rates)
+    mine, theirs = shared(challenger, baseline, rates)
     return paired_ratio(mine, theirs, noise, confidence=confidence) if len(mine) > 1 else None

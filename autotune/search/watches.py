@@ -37,7 +37,7 @@ class MeasureWatch:
 
     Args:
         global_batch: Examples per step.
-        reference: Throughput of each run of the yardstick; empty: nothing is pruned.
+        reference: Throughput of each run of the baseline; empty: nothing is pruned.
         noise: Between-run noise.
         left: Tells how many seconds of the budget are left.
     """

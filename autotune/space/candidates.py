@@ -65,12 +65,12 @@ def candidates(
                 broken[name, rule] += count
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
     found = Candidates(configurations=tuple(legal), limits=limits)
-    _check_yardstick(found, facts)
+    _check_baseline(found, facts)
     return found
 
 
 def _chosen(space: Space, constraints: Constraints) -> tuple[str, ...]:
-    """The strategies to try: one device always, because it is the yardstick."""
+    """The strategies to try: one device always, because it is the baseline."""
     asked = constraints.strategies
     unknown = set(asked or ()) - set(space.strategies) - {"one_device"}
     if unknown:
@@ -110,7 +110,7 @@ def _hint(name: str, taken: set[str]) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(axes())}."
 
 
-def _check_yardstick(found: Candidates, facts: WorkloadFacts) -> None:
+def _check_baseline(found: Candidates, facts: WorkloadFacts) -> None:
     if found.one_device:
         return
     rules = [limit.rule for limit in found.limits if limit.strategy == "one_device"]

@@ -18,7 +18,7 @@ class Constraints(Value):
     """Examples per step of all replicas together, the same in every configuration."""
     max_global_batch: Count | None = None
     strategies: tuple[str, ...] | None = None
-    """Only these strategies of the space; one device is always measured, as the yardstick."""
+    """Only these strategies of the space; one device is always measured, as the baseline."""
     workers: tuple[Count, ...] | None = None
     """Worker counts in place of the space's."""
     allow_asynchronous: StrictBool = False

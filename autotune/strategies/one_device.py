@@ -1,4 +1,4 @@
-"""One device: no distribution, the yardstick for everything else."""
+"""One device: no distribution, the baseline for everything else."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _gain_covered(result: Replayed) -> bool | None:
     challenger = findings.decision.challenger
     if challenger is None:
         return None
-    return _covers(findings.decision.gain, rates[challenger] / rates[findings.yardstick])
+    return _covers(findings.decision.gain, rates[challenger] / rates[findings.baseline])
 
 
 def _covers(interval: Interval | None, truth: float) -> bool | None:

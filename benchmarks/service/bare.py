@@ -1,4 +1,4 @@
-"""The yardstick: FastAPI alone, with the same queries on the same database.
+"""The baseline: FastAPI alone, with the same queries on the same database.
 
     python -m benchmarks.service.bare DATABASE
 

@@ -55,14 +55,14 @@ def _row(name: str, turns: Sequence[tuple[Burst, Burst]]) -> Row:
     if wrong:
         raise RuntimeError(f"{name}: {wrong} answers were no success")
     ratios = sorted(mine.rate / bare.rate for mine, bare in turns)
-    ours, yardstick = ([turn[which] for turn in turns] for which in (0, 1))
+    ours, baseline = ([turn[which] for turn in turns] for which in (0, 1))
     share = median(ratios)
     busiest = max(each.busy for turn in turns for each in turn)
     limited = "" if busiest < BUSIEST else f"; the caller was {busiest:.0%} busy and limits this"
     return Row(
         what=name,
         measured=f"{share:.0%} of bare ({ratios[0]:.0%} to {ratios[-1]:.0%}): {_speed(ours)}; "
-        f"bare {_speed(yardstick)}{limited}",
+        f"bare {_speed(baseline)}{limited}",
         goal=f"at least {SHARE:.0%}",
         reached=share >= SHARE,
     )

@@ -100,16 +100,16 @@ class _Scale:
         return round(_zero() - (_zero() - TOP) * value / self.top, 1)
 
 
-def chart(name: str, trials: Sequence[Trial], yardstick: float | None, width: float) -> Chart:
+def chart(name: str, trials: Sequence[Trial], baseline: float | None, width: float) -> Chart:
     """Draw some trials, of which there is at least one.
 
     Args:
         name: To tell two drawings on a page apart.
         trials: By number.
-        yardstick: Examples per second of the best single device, if that is known.
+        baseline: Examples per second of the best single device, if that is known.
         width: Of the drawing.
     """
-    highest = max([each.examples_per_second or 0 for each in trials] + [yardstick or 0]) or 1
+    highest = max([each.examples_per_second or 0 for each in trials] + [baseline or 0]) or 1
     step = _round_step(highest / 4)
     first, last = trials[0].number, trials[-1].number
     scale = _Scale(first, last - first + 1, step * math.ceil(highest / step), width)
@@ -126,12 +126,12 @@ def chart(name: str, trials: Sequence[Trial], yardstick: float | None, width: fl
         rates=_rates(scale, step),
         numbers=_numbers(scale),
         bands=tuple(_bands(trials, scale)),
-        line=_line(yardstick, scale) if yardstick else None,
+        line=_line(baseline, scale) if baseline else None,
     )
 
 
-def _line(yardstick: float, scale: _Scale) -> Tick:
-    return Tick(scale.y(yardstick), f"best single device: {rate(yardstick)}")
+def _line(baseline: float, scale: _Scale) -> Tick:
+    return Tick(scale.y(baseline), f"best single device: {rate(baseline)}")
 
 
 def _zero() -> float:

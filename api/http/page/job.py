@@ -158,11 +158,11 @@ def _best(row: Row) -> Best:
     )
 
 
-def _charts(story: Story, yardstick: float | None) -> tuple[Chart, ...]:
+def _charts(story: Story, baseline: float | None) -> tuple[Chart, ...]:
     if not any(each.examples_per_second for each in story.trials):
         return ()
     widths = {"wide": WIDE, "narrow": NARROW}
-    return tuple(chart(name, story.trials, yardstick, width) for name, width in widths.items())
+    return tuple(chart(name, story.trials, baseline, width) for name, width in widths.items())
 
 
 def _facts(job: Job) -> list[Fact]:

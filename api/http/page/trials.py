@@ -13,7 +13,7 @@ from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
 STAGES = {
-    Stage.YARDSTICK: "One device",
+    Stage.BASELINE: "One device",
     Stage.EXPLORE: "Distributed",
     Stage.FINAL: "Finals",
 }

@@ -9,7 +9,7 @@ from autotune.report.standing import Standing
 from autotune.report.words import in_short, rate_with_error
 from autotune.trial import Stage, Trial
 
-_STAGES = {Stage.YARDSTICK: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"}
+_STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from .browsing import FAINT, Open, Served, start
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
 NOWHERE = f"/tunings/{'0' * 24}"
-SHAPES = (".mark.alone", ".mark.distributed", ".yardstick", ".bar-share", ".bar-sure", ".finding")
+SHAPES = (".mark.alone", ".mark.distributed", ".baseline", ".bar-share", ".bar-sure", ".finding")
 """What is drawn on the page of a job."""
 STOPS = 60
 """Nothing on a page is farther away by the keyboard."""

@@ -29,7 +29,7 @@ def job(jobs: Jobs, asked: Asked) -> Job:
 def trial(number: int) -> Trial:
     return Trial(
         number=number,
-        stage=Stage.YARDSTICK,
+        stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=Outcome.MEASURED,
         reason="",

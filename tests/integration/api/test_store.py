@@ -45,7 +45,7 @@ def lapse(database: Database, seconds: float = -1000.0) -> None:
 def trial(number: int = 0) -> Trial:
     return Trial(
         number=number,
-        stage=Stage.YARDSTICK,
+        stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=TrialOutcome.MEASURED,
         reason="",

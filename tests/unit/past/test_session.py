@@ -85,7 +85,7 @@ def test_sessions_are_averaged() -> None:
 
 
 def test_a_session_without_one_device_says_nothing() -> None:
-    """There is nothing that it could be compared with; what was pruned is no yardstick."""
+    """There is nothing that it could be compared with; what was pruned is no baseline."""
     pruned = measured(ALONE, 1.0).model_copy(update={"pruned": True})
     assert relative([measured(TWO, 200.0), pruned]) == {}
     assert relative([]) == {}

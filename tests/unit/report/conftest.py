@@ -37,7 +37,7 @@ def fixture_make_trial() -> MakeTrial:
     """Makes a measured trial, or another one."""
 
     def make(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
-        stage = Stage.EXPLORE if configuration.distributed else Stage.YARDSTICK
+        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         fields = {
             "stage": stage,
             "outcome": Outcome.MEASURED,

@@ -20,9 +20,9 @@ PAIR = Configuration(
 
 
 def test_nothing_is_known_at_first() -> None:
-    """Without trials there is no best and no yardstick."""
+    """Without trials there is no best and no baseline."""
     standing = Standing(())
-    assert standing.yardstick is None
+    assert standing.baseline is None
     assert standing.best(distributed=False) is None
     assert standing.rows(final=False) == []
 
@@ -53,14 +53,14 @@ def test_exploration_is_compared_with_exploration(trials: tuple[Trial, ...]) -> 
 
 
 def test_the_best_single_device_is_once_itself(trials: tuple[Trial, ...]) -> None:
-    """Compared with itself, the yardstick is exactly 1."""
+    """Compared with itself, the baseline is exactly 1."""
     row = Standing(trials).best(distributed=False)
     assert row
     assert row.share
     assert (row.share.low, row.share.value, row.share.high) == (1, 1, 1)
 
 
-def test_finals_are_not_compared_before_the_yardstick_ran_in_them(make_trial: MakeTrial) -> None:
+def test_finals_are_not_compared_before_the_baseline_ran_in_them(make_trial: MakeTrial) -> None:
     """The first run of a round has nothing to be compared with."""
     final = make_trial(2, PAIR, stage=Stage.FINAL, round=0)
     standing = Standing((make_trial(0), make_trial(1, PAIR), final))
@@ -83,18 +83,18 @@ def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -
     assert standing.share_of(rounds[-1]) == pytest.approx(1.0)
 
 
-def test_a_few_lucky_finals_do_not_make_a_yardstick(make_trial: MakeTrial) -> None:
+def test_a_few_lucky_finals_do_not_make_a_baseline(make_trial: MakeTrial) -> None:
     """Who dropped out of the finals early is not the best single device."""
     other = Configuration(per_replica_batch=32)
     rounds = [make_trial(i, stage=Stage.FINAL, round=i) for i in range(3)]
     lucky = make_trial(3, other, stage=Stage.FINAL, round=0, examples_per_second=5000.0)
-    assert Standing((*rounds, lucky)).final_yardstick == ALONE
+    assert Standing((*rounds, lucky)).final_baseline == ALONE
 
 
 def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
-    """It has a figure and keeps its outcome, and is never the yardstick."""
+    """It has a figure and keeps its outcome, and is never the baseline."""
     pruned = make_trial(0, outcome=Outcome.PRUNED)
     standing = Standing((pruned,))
     assert standing.rows(final=False)[0].outcome is Outcome.PRUNED
-    assert standing.yardstick is None
+    assert standing.baseline is None
     assert standing.rows(final=False)[0].share is None

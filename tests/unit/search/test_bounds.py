@@ -20,7 +20,7 @@ def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
     trials = [
         Trial(
             number=number,
-            stage=Stage.YARDSTICK,
+            stage=Stage.BASELINE,
             configuration=configuration,
             outcome=Outcome.MEASURED,
             reason="",

@@ -25,7 +25,7 @@ def test_each_value_of_each_axis_is_seen_alone() -> None:
 
 
 def test_distribution_starts_from_the_best_single_device() -> None:
-    """Each strategy is first tried as the yardstick is fed."""
+    """Each strategy is first tried as the baseline is fed."""
     found = openers(Configuration(per_replica_batch=128), FOUND.distributed)
     assert [c.strategy for c in found] == ["mirrored", "multi_worker_mirrored"]
     assert {c.per_replica_batch for c in found} == {128}

@@ -19,7 +19,7 @@ def found(decision: Decision) -> Findings:
     return Findings(
         recommended=ALONE,
         decision=decision,
-        yardstick=ALONE,
+        baseline=ALONE,
         default=ALONE,
         twin=None,
         examples_per_second=None,
@@ -32,7 +32,7 @@ def found(decision: Decision) -> Findings:
     )
 
 
-def test_a_rival_of_the_yardstick_is_named() -> None:
+def test_a_rival_of_the_baseline_is_named() -> None:
     """A challenger that another single device may equal is not sure, and the reason says so."""
     gain = Interval(low=1.05, value=1.12, high=1.2)
     decision = Decision(

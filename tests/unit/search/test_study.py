@@ -233,7 +233,7 @@ def storage() -> Iterator[Storage]:
 def some_trial(number: int) -> Trial:
     return Trial(
         number=number,
-        stage=Stage.YARDSTICK,
+        stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=Outcome.MEASURED,
         reason="",

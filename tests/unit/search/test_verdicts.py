@@ -149,7 +149,7 @@ def test_a_challenger_that_fails_in_the_finals_decides_nothing(tuner: Tuner) -> 
 
 
 @pytest.mark.parametrize("sd", [0.03, 0.08])
-def test_the_finals_keep_one_yardstick(tuner: Tuner, sd: float) -> None:
+def test_the_finals_keep_one_baseline(tuner: Tuner, sd: float) -> None:
     """From the third round on, one single-device finalist runs in every round."""
     trials = tuner(speed(distributed=1.1), noise=sd, options={"seconds": 400.0}).trials
     finals = [t for t in trials if t.stage is Stage.FINAL and not t.configuration.distributed]
@@ -189,7 +189,7 @@ def test_one_device_leaves_time_for_every_strategy(tuner: Tuner, seconds: float)
     assert {t.configuration.strategy for t in explored} == set(SPACE.strategies)
 
 
-def test_a_default_that_was_unlucky_before_becomes_the_yardstick(tuner: Tuner) -> None:
+def test_a_default_that_was_unlucky_before_becomes_the_baseline(tuner: Tuner) -> None:
     """The finals compare with the default too, and keep it if it leads."""
     runs = Counter[Configuration]()
 

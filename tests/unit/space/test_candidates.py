@@ -41,7 +41,7 @@ def test_no_two_candidates_are_equal_in_effect() -> None:
 
 
 def test_one_device_is_always_there() -> None:
-    """The yardstick is measured even when the user names other strategies only."""
+    """The baseline is measured even when the user names other strategies only."""
     space = found({"replicas_per_worker": [2]}, strategies=["mirrored"])
     assert [c.strategy for c in space.configurations] == ["one_device", "mirrored"]
 

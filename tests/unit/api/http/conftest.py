@@ -115,7 +115,7 @@ def trial() -> Trial:
     """A trial that was measured."""
     return Trial(
         number=0,
-        stage=Stage.YARDSTICK,
+        stage=Stage.BASELINE,
         configuration=Configuration(per_replica_batch=128),
         outcome=TrialOutcome.MEASURED,
         reason="throughput measured",

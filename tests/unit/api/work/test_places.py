@@ -67,7 +67,7 @@ def test_messages_lose_them_too() -> None:
         "/srv/models/a.py",
         Trial(
             number=0,
-            stage=Stage.YARDSTICK,
+            stage=Stage.BASELINE,
             configuration=Configuration(),
             outcome=Outcome.FAILED,
             reason="In /srv/models/a.py.",

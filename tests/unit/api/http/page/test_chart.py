@@ -16,7 +16,7 @@ def trial(number: int, rate: float | None, **changes: object) -> Trial:
     """Return a trial."""
     fields = {
         "number": number,
-        "stage": Stage.YARDSTICK,
+        "stage": Stage.BASELINE,
         "configuration": Configuration(),
         "outcome": Outcome.MEASURED if rate else Outcome.FAILED,
         "reason": "so",
@@ -70,7 +70,7 @@ def test_each_fate_has_its_mark(changes: dict[str, object], mark: Mark) -> None:
 
 def test_the_stages_share_the_width() -> None:
     """Each where its trials are; a title only where it fits."""
-    stages = [Stage.YARDSTICK] * 20 + [Stage.FINAL]
+    stages = [Stage.BASELINE] * 20 + [Stage.FINAL]
     trials = [trial(number, 5.0, stage=stage) for number, stage in enumerate(stages)]
     drawn = chart("c", trials, None, 350)
     assert [band.title for band in drawn.bands] == ["One device", ""]

@@ -20,7 +20,7 @@ HOPELESS = 3
 """So many failures before any success end the search: the cause is the workload, not a setting."""
 
 
-def find_yardstick(
+def find_baseline(
     explorer: Explorer, default: Configuration, pool: Sequence[Configuration], *, share: float
 ) -> None:
     """Try single-device configurations, the default first.
@@ -38,7 +38,7 @@ def find_yardstick(
     explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
     explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
     explorer.propose_from(pool, share=share)
-    if explorer.history.yardstick is None:
+    if explorer.history.baseline is None:
         raise _nothing(explorer, earlier)
 
 
@@ -74,7 +74,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     failed = [
         t
         for t in (*trials[earlier:], *trials[:earlier])
-        if t.stage is Stage.YARDSTICK and not t.measured and t.reason != OUT_OF_BUDGET
+        if t.stage is Stage.BASELINE and not t.measured and t.reason != OUT_OF_BUDGET
     ]
     if not failed:
         return NothingMeasured(
