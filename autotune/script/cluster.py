@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.script.filling import fill_in
+from autotune.script.structure import check_plain
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"
@@ -26,10 +27,16 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
     Args:
         configuration: How it is distributed.
         machine: Whose GPUs every process had; each machine of the cluster should have as many.
+
+    Raises:
+        ConfigurationError: A text would change the structure of the files.
     """
     if configuration.workers == 1:
         return {SLURM: None, JOBSET: None}
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
+    for kind in kinds:
+        check_plain("kind of process", kind)
+    check_plain("version of TensorFlow", machine.tensorflow)
     context = {
         "name": NAME,
         "kinds": kinds,

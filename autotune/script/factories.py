@@ -9,7 +9,7 @@ from textwrap import indent
 
 from autotune.script.imports import Import, imports_of
 from autotune.script.text import call, listing
-from autotune.workload import Factory, Workload
+from autotune.workload import Factory, Workload, is_dotted_name
 from autotune.workload.source import Source
 
 _OWN_NAMES = (
@@ -139,7 +139,8 @@ def _guarded(source: Source) -> str:
 
 
 def _stub(role: str, source: Source) -> str:
-    what = listing(source.missing) or "its source"
+    # What cannot be written down may have any name.
+    what = listing([each for each in source.missing if is_dotted_name(each)]) or "its source"
     return (
         f"def {role}(*arguments: object, **options: object) -> None:\n"
         f'    """Fill in: autotune could not write down {what}."""\n'

@@ -10,8 +10,9 @@ from autotune.script.filling import fill_in
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, pipeline
+from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, literal
-from autotune.script.words import in_words
+from autotune.script.words import in_words, own_values
 from autotune.strategies import Setup, Training, strategy
 from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -50,9 +51,35 @@ def render(
         frozen: Says of the configuration which numbers in it took AUTOTUNE's place.
 
     Raises:
-        ConfigurationError: The strategy is unknown, or no factory takes one of the arguments.
+        ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
+            value or name cannot be written into a program.
     """
     _check_arguments(configuration, facts)
+    check_names(configuration, workload)
+    placeholders = Placeholders()
+    plain = _written(
+        placeholders.of_configuration(configuration),
+        placeholders.of_workload(workload),
+        facts,
+        machine,
+        held=held,
+    )
+    program = _written(configuration, workload, facts, machine, held=held, frozen=frozen)
+    check_structure(program.train, plain.train, placeholders.values)
+    check_structure(program.launch, plain.launch, placeholders.values)
+    return program
+
+
+def _written(
+    configuration: Configuration,
+    workload: Workload,
+    facts: WorkloadFacts,
+    machine: Machine,
+    *,
+    held: bool,
+    frozen: Frozen | None = None,
+) -> Program:
+    """Return the program, unchecked."""
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
@@ -128,6 +155,7 @@ def _head(
         "about": f"Train the model of {_name(workload.model)} on the examples of "
         f"{_name(workload.dataset)}.",
         "words": in_words(configuration),
+        "own_values": own_values(configuration),
         "imports": sections({*parts.imports, *modules, *_imports(parts, training, gang=gang)}),
         "local_imports": sections(parts.local_imports),
         "roots": parts.roots,

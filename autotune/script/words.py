@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.config import Configuration
-from autotune.script.text import count, literal
+from autotune.script.text import WIDTH, count, literal
 from autotune.strategies import strategy
 
 
 def in_words(configuration: Configuration) -> list[str]:
     """Return a line for the strategy, one for the batch, and one per axis that was changed."""
     return [*_distribution(configuration), *_steps(configuration), *_input(configuration)]
+
+
+def own_values(configuration: Configuration) -> list[str]:
+    """Return a comment for each axis of the user's own, cut to the width."""
+    lines = [f"# - {name} = {literal(value)}" for name, value in configuration.arguments]
+    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
 
 
 def _distribution(configuration: Configuration) -> Iterator[str]:
@@ -55,8 +61,6 @@ def _input(configuration: Configuration) -> Iterator[str]:
         yield f"{configuration.num_parallel_calls} parallel calls in dataset_fn"
     if configuration.private_threads:
         yield f"{count(configuration.private_threads, 'private thread')} for tf.data"
-    for name, value in configuration.arguments:
-        yield f"{name} = {literal(value)}"
 
 
 _SHARDS = {

@@ -1,6 +1,11 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
-from autotune.workload.factory import Factory, factory_from_callable, factory_from_text
+from autotune.workload.factory import (
+    Factory,
+    factory_from_callable,
+    factory_from_text,
+    is_dotted_name,
+)
 from autotune.workload.facts import WorkloadFacts
 from autotune.workload.workload import Workload
 
@@ -10,4 +15,5 @@ __all__ = [
     "WorkloadFacts",
     "factory_from_callable",
     "factory_from_text",
+    "is_dotted_name",
 ]

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) 
             f"{text!r} is not the name of a factory.",
             "Use package.module:function or path/to/file.py:function.",
         )
+    if not is_dotted_name(name):
+        raise FactoryNotFound(
+            f"{name!r} is not the name of a function.", "Check what stands after the colon."
+        )
     module, root = _file(where) if where.endswith(".py") else _module(where)
     return Factory(name=name, module=module, root=root, arguments=_pairs(arguments))
 
@@ -97,6 +102,11 @@ def factory_from_callable(
     )
 
 
+def is_dotted_name(text: str) -> bool:
+    """Whether a text is a Python name, or several with dots between them."""
+    return all(part.isidentifier() and not iskeyword(part) for part in text.split("."))
+
+
 def _digest(module: str, root: str) -> str:
     """Return a fingerprint of the file that importing a module would read, if there is one."""
     stem = Path(root, *module.split("."))
@@ -116,7 +126,7 @@ def _file(where: str) -> tuple[str, str]:
     path = Path(where)
     if not path.is_file():
         raise FactoryNotFound(f"File {where} not found.", "Check the path.")
-    if not path.stem.isidentifier():
+    if not path.stem.isidentifier() or iskeyword(path.stem):
         raise FactoryNotFound(
             f"{path.name} cannot be imported, because {path.stem!r} is not a valid module name.",
             "Rename the file using letters, digits and underscores.",
@@ -125,6 +135,11 @@ def _file(where: str) -> tuple[str, str]:
 
 
 def _module(where: str) -> tuple[str, str | None]:
+    if not is_dotted_name(where):
+        raise FactoryNotFound(
+            f"{where!r} is not the name of a module.",
+            "Use package.module:function or path/to/file.py:function.",
+        )
     top = where.partition(".")[0]
     here = Path(top)
     if here.is_dir() or here.with_suffix(".py").is_file():

@@ -2,13 +2,15 @@
 
 - one device, 8 examples per step
 - 2 parallel calls in dataset_fn
-- scale = 2.0
-- units = 32
 
 Run it from the folder where autotune ran, because the factories are looked up from there:
 
     python train.py --epochs 5
 """
+
+# Chosen for the factories:
+# - scale = 2.0
+# - units = 32
 
 import argparse
 import sys

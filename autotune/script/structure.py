@@ -1,0 +1,147 @@
+"""Makes sure that a program holds the user's values as values, and never as code.
+
+A program is written a second time with a placeholder for each value. Put the values into the syntax
+tree of that one, and it must be the tree of the program: so no value has ended a text or a comment.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from autotune.config import Configuration
+from autotune.errors import ConfigurationError
+from autotune.script.text import literal
+from autotune.value import Scalar
+from autotune.workload import Factory, Workload, is_dotted_name
+
+_Pairs = tuple[tuple[str, Scalar], ...]
+
+
+class Placeholders:
+    """Texts that stand in for values."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.values: dict[str, Scalar] = {}
+
+    def of_configuration(self, configuration: Configuration) -> Configuration:
+        """Return the configuration without the values of the user's own axes."""
+        return configuration.but(arguments=self._pairs(configuration.arguments))
+
+    def of_workload(self, workload: Workload) -> Workload:
+        """Return the workload without the values of fixed arguments and without folders."""
+        factories = {
+            role: self._of_factory(factory) for role, factory in _factories(workload).items()
+        }
+        return workload.model_copy(update=factories)
+
+    def _of_factory(self, factory: Factory) -> Factory:
+        source = factory.source
+        if source is not None:
+            roots = tuple((module, self._text(root)) for module, root in source.roots)
+            source = source.model_copy(update={"roots": roots})
+        root = None if factory.root is None else self._text(factory.root)
+        arguments = self._pairs(factory.arguments)
+        return factory.model_copy(update={"arguments": arguments, "root": root, "source": source})
+
+    def _pairs(self, pairs: _Pairs) -> _Pairs:
+        return tuple((name, self._text(value)) for name, value in pairs)
+
+    def _text(self, value: Scalar) -> str:
+        # One for each value, since a folder that stands twice is written once.
+        known = (text for text, each in self.values.items() if _same(each, value))
+        text = next(known, f"autotune's placeholder {len(self.values)}")
+        self.values[text] = value
+        return text
+
+
+def check_structure(
+    text: str | None, with_placeholders: str | None, values: Mapping[str, Scalar]
+) -> None:
+    """Make sure that a program differs from another one by values only.
+
+    Args:
+        text: The program, or None where there is none.
+        with_placeholders: The same, written with placeholders.
+        values: What the placeholders stand for.
+
+    Raises:
+        ConfigurationError: The program's structure depends on a value.
+    """
+    if text is None or with_placeholders is None:
+        return
+    try:
+        found = ast.parse(text)
+        wanted = _Filled(values).visit(ast.parse(with_placeholders))
+    except (SyntaxError, ValueError) as exc:
+        raise _broken(values) from exc
+    if ast.dump(found) != ast.dump(wanted):
+        raise _broken(values)
+
+
+def check_names(configuration: Configuration, workload: Workload) -> None:
+    """Make sure that what the program uses as a name is one.
+
+    Raises:
+        ConfigurationError: The name of a factory, a module or a parameter is no Python name.
+    """
+    parameters = [name for name, _ in configuration.arguments]
+    for factory in _factories(workload).values():
+        _check_names("factory", [factory.module, factory.name] if factory.module else [])
+        parameters += [name for name, _ in factory.arguments]
+    _check_names("parameter", parameters)
+
+
+def check_plain(what: str, text: str) -> None:
+    """Make sure that a text may stand anywhere in a file that is no Python program.
+
+    Raises:
+        ConfigurationError: It holds more than letters, digits, dots, hyphens and the like.
+    """
+    if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
+        raise ConfigurationError(
+            f"The {what} {text!r} cannot be written into a file.",
+            "Use letters, digits, '.', '_', '+' and '-'.",
+        )
+
+
+def _check_names(what: str, names: Iterable[str]) -> None:
+    for name in names:
+        if not is_dotted_name(name):
+            raise ConfigurationError(
+                f"{name!r} is not the name of a {what}.",
+                "Use a Python name: letters, digits and underscores.",
+            )
+
+
+def _factories(workload: Workload) -> dict[str, Factory]:
+    roles = {"model": workload.model, "dataset": workload.dataset, "callbacks": workload.callbacks}
+    return {role: factory for role, factory in roles.items() if factory is not None}
+
+
+def _same(one: Scalar, other: Scalar) -> bool:
+    return type(one) is type(other) and literal(one) == literal(other)
+
+
+def _broken(values: Mapping[str, Scalar]) -> ConfigurationError:
+    texts = sorted({each for each in values.values() if isinstance(each, str)}, key=len)
+    return ConfigurationError(
+        "A value would change the structure of the generated program.",
+        f"Use plainer text for one of: {', '.join(map(repr, texts))}." if texts else "",
+    )
+
+
+class _Filled(ast.NodeTransformer):
+    """Puts values into a tree, in place of their placeholders."""
+
+    def __init__(self, values: Mapping[str, Scalar]) -> None:
+        self.values = values
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if not isinstance(node.value, str) or node.value not in self.values:
+            return node
+        value = self.values[node.value]
+        if isinstance(value, str):
+            return ast.Constant(value)
+        return ast.parse(literal(value), mode="eval").body
