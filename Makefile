@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test check docs chaos schemathesis bench bench-replay bench-delivered bench-peers \
+.PHONY: demo test test-chaos check docs chaos schemathesis bench bench-replay bench-delivered bench-peers \
         bench-service bench-judged replay-tables clean
 
 demo: $(READY)
@@ -18,15 +18,23 @@ demo: $(READY)
 	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
 
 # Unit tests on all cores; the others start processes by themselves, so two at a time, and the longest
-# first.
+# first. What is missing for some of them is installed where that needs no question; what was not
+# tested all the same is said at the end.
+NOT_TESTED := .cache/not-tested
+test: export AUTOTUNE_NOT_TESTED = $(NOT_TESTED)
 test: $(READY)
+	@mkdir -p $(dir $(NOT_TESTED)); rm -f $(NOT_TESTED)
+	@$(BIN)/python tests/system.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/unit
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
-	  tests/acceptance tests/integration
+	  tests/integration tests/acceptance
+	$(BIN)/python -m pytest -n 2 tests/browser
+	@touch $(NOT_TESTED); sort $(NOT_TESTED) | uniq -c | sed 's/^ *\([0-9]*\) /Not tested (\1): /'
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 
 # Writes the pages that follow from the code, and builds them all into site/; a warning is an error.
@@ -34,11 +42,14 @@ docs: $(READY)
 	$(BIN)/python -m documentation.write
 	$(BIN)/zensical build --clean --strict
 
-# The service's processes killed at every step, then a thousand times at random on SQLite and on
-# PostgreSQL each; fifty kills are among the tests.
+# The service's processes killed fifty times at random, some two minutes.
+test-chaos: $(READY)
+	$(BIN)/python -m pytest -m "chaos and not long" tests/integration/api
+
+# They are killed at every step, then a thousand times at random on SQLite and on PostgreSQL each.
 KILLS ?= 1000
 chaos: $(READY)
-	AUTOTUNE_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest -m chaos tests/integration/api
+	AUTOTUNE_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest -m "chaos and long" tests/integration/api
 
 # The service against its OpenAPI document, with a thousand examples of each call; an hour or so.
 schemathesis: $(READY)

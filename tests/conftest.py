@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSear
 def _searches(nodeid: str) -> bool:
     path = Path(nodeid.partition("::")[0])
     return path.name in SEARCHES and "unit" not in path.parts
+
+
+NOT_TESTED = "AUTOTUNE_NOT_TESTED"
+"""Names the file in which `make test` collects, from all its runs, why tests were skipped."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add the reason of each skipped test to that file, a line each."""
+    place = os.environ.get(NOT_TESTED)
+    if place is None or "PYTEST_XDIST_WORKER" in os.environ:
+        return  # What a worker skips is told by the run that it works for.
+    with Path(place).open("a", encoding="utf-8") as file:
+        for report in terminalreporter.getreports("skipped"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            file.write(f"{str(reason).removeprefix('Skipped: ')}\n")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = Path(sys.executable).with_name("autotune")
@@ -75,29 +73,3 @@ def search(patient: Patient) -> Done:
     copies = ("--config", "copy.json", "--script", "copy.py")
     call = ("tune", *DIGITS, "--space", "quick", "--json", *copies)
     return patient(*call, option="--budget", seconds=30, least=2, again="--resume")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
-    expect.set_options(timeout=60_000)  # Milliseconds: the machine may be slow.
-    options = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
-def drawn() -> str:
-    """A script that finds what is not drawn in the colours of a reader who has their own."""
-    return Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def faint() -> str:
-    """A script that finds text which can hardly be read."""
-    return Path(__file__).with_name("faint.js").read_text(encoding="utf-8")

@@ -1,12 +1,10 @@
-"""The rules that keep the parts apart."""
+"""What is packaged and offered; who may import whom stands in pyproject.toml, for import-linter."""
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 import tomllib
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,93 +15,6 @@ ROOT = Path(__file__).parents[2]
 PLACES = (ROOT / "autotune", ROOT / "autotune" / "api", ROOT / "autotune" / "search_spaces")
 """The last two are links, which a search does not follow by itself."""
 SOURCES = sorted({path for place in PLACES for path in place.rglob("*.py")})
-
-LAYERS = (
-    {"errors", "value", "window", "version", "probes", "owner"},
-    {"extras"},
-    {"config", "automatic", "machine", "cluster", "durations", "lint"},
-    {"workload"},
-    {"strategies"},
-    {"search_spaces"},
-    {"space"},
-    {"script"},
-    {"run"},
-    {"measure"},
-    {"trial", "certificate", "diagnose"},
-    {"past", "recommendation", "certify"},
-    {"search"},
-    {"testing", "verification"},
-    {"report", "board"},
-    {"tuning"},
-    {"api"},
-    {"cli"},
-)
-"""Lowest first; a part may import what stands before it, and its own files."""
-
-
-def part_of(path: Path) -> str:
-    return path.relative_to(ROOT / "autotune").parts[0].removesuffix(".py")
-
-
-def imports_of(path: Path) -> set[str]:
-    """The parts of autotune that a file imports, wherever in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("autotune."):
-            found.add((node.module or "").split(".")[1])
-        elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("autotune.")}
-    return found
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(part for part in parts if part != "__init__")
-
-
-def all_modules_of(path: Path) -> set[str]:
-    """The modules that a file imports, of whomever."""
-    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    plain = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
-    return plain | modules_of(path)
-
-
-def modules_of(path: Path) -> set[str]:
-    """The modules of autotune that a file imports from."""
-    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_lower_parts_never_import_higher_ones(path: Path) -> None:
-    """A part imports only parts that stand before it."""
-    part = part_of(path)
-    if part in {"__init__", "__main__"}:
-        return
-    level = next(i for i, layer in enumerate(LAYERS) if part in layer)
-    allowed = set().union(*LAYERS[:level], {part})
-    assert imports_of(path) <= allowed
-
-
-HTTP = {"fastapi", "starlette", "uvicorn", "prometheus_client"}
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_one_package_knows_http(path: Path) -> None:
-    """The job service, its store and its worker can be used without the web framework."""
-    known = {each.partition(".")[0] for each in all_modules_of(path)} & HTTP
-    inside = path.is_relative_to(ROOT / "autotune" / "api" / "http")
-    assert inside or not known
-
-
-def test_no_two_files_import_each_other() -> None:
-    """The files form a hierarchy, within each part as well."""
-    names = {module_of(path): path for path in SOURCES}
-    graph = {name: modules_of(path) & set(names) - {name} for name, path in names.items()}
-    # The packages' own files only hand on names; they would close every circle.
-    packages = {name for name, path in names.items() if path.name == "__init__.py"}
-    rest = {name: seen - packages for name, seen in graph.items() if name not in packages}
-    TopologicalSorter(rest).prepare()
 
 
 def test_every_package_on_disk_is_declared() -> None:

@@ -171,6 +171,7 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 @needs_networks
 @pytest.mark.real
 @pytest.mark.chaos
+@pytest.mark.long
 def test_a_gang_trains_within_its_own_network(
     jobs: Jobs, database: Database, settings: Settings
 ) -> None:

@@ -17,7 +17,7 @@ from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
 from autotune.api.work import processes
 
-pytestmark = [pytest.mark.chaos, pytest.mark.real]
+pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]
 
 
 def until(true: Callable[[], bool], seconds: float = 90) -> float:

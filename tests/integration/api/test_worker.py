@@ -25,7 +25,7 @@ from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.run.engine import Outcome
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 PATIENCE = 60.0
 Start = Callable[..., subprocess.Popen[bytes]]

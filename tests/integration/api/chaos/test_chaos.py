@@ -1,7 +1,7 @@
 """Whatever is killed and whenever: every job ends once, nothing is lost, twice, or left running.
 
-Fifty times among all tests; `make chaos` kills a thousand times. AUTOTUNE_TEST_KILLS says how often
-that is, AUTOTUNE_TEST_SEED which choices, AUTOTUNE_TEST_SECONDS for how long at most.
+`make test-chaos` kills fifty times, `make chaos` a thousand times. AUTOTUNE_TEST_KILLS says how
+often that is, AUTOTUNE_TEST_SEED which choices, AUTOTUNE_TEST_SECONDS for how long at most.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .disk import own_disk
 from .run import Run
 from .world import World
 
+pytestmark = pytest.mark.chaos
 SHORT = 50
 KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "1000"))
 SEED = int(os.environ.get("AUTOTUNE_TEST_SEED", "1"))
@@ -105,14 +106,14 @@ def test_fifty_kills_lose_or_double_nothing(ground: Ground) -> None:
     run(ground, "service_engines:brief", devices=2, kills=SHORT, pause=0.05, waiting=2)
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.timeout(0)
 def test_no_kill_loses_or_doubles_anything(ground: Ground, tell: Callable[[str], None]) -> None:
     """The same a thousand times, on both kinds of database."""
     tell(run(ground, "service_engines:brief", devices=2, kills=KILLS, pause=0.05, waiting=4))
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.real
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("ground", ["sqlite"], indirect=True)

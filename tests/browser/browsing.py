@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-ENGINES = Path(__file__).parents[1]
+ENGINES = Path(__file__).parents[1] / "acceptance"
 """The folder of the engines that the service is given."""
 LAPTOP = {"width": 1280, "height": 800}
 SIZES = (
@@ -22,7 +22,7 @@ SIZES = (
     {"width": 390, "height": 844},
     {"width": 360, "height": 640},
 )
-FAINT = (ENGINES / "faint.js").read_text(encoding="utf-8")
+FAINT = Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
 """A script that finds text which can hardly be read."""
 PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of all pages, for people to look at."""

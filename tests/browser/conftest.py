@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from .browsing import LAPTOP, Open, Served, running, sign_in, start
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The installed command."""
+    return Path(sys.executable).with_name("autotune")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, without a window."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
+    expect.set_options(timeout=60_000)  # Milliseconds: the machine may be slow.
+    options = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def drawn() -> str:
+    """A script that finds what is not drawn in the colours of a reader who has their own."""
+    return Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def faint() -> str:
+    """A script that finds text which can hardly be read."""
+    return Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="package")

@@ -1,0 +1,65 @@
+"""Installs the programs that some tests drive, where root or sudo need not ask anybody.
+
+Where they cannot be had the tests that need them are skipped, with the reason, and `make test` says
+so at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGES = {
+    "Chromium": ("chromium", "fonts-dejavu-core"),
+    "PostgreSQL": ("postgresql",),
+}
+"""Debian's packages of each program."""
+
+
+def missing() -> list[str]:
+    """Return the programs that are not here."""
+    found = {
+        "Chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
+        "PostgreSQL": shutil.which("initdb")
+        or next(Path("/usr/lib/postgresql").glob("*/bin/initdb"), None),
+    }
+    return [name for name, path in found.items() if path is None]
+
+
+def apt() -> list[str] | None:
+    """Return the beginning of a command that may install packages, or None where there is none."""
+    if shutil.which("apt-get") is None:
+        return None
+    if os.getuid() == 0:
+        return ["apt-get"]
+    sudo = shutil.which("sudo")
+    allowed = sudo and subprocess.run([sudo, "-n", "true"], capture_output=True, check=False)
+    return [str(sudo), "-n", "apt-get"] if allowed and allowed.returncode == 0 else None
+
+
+def install(names: list[str], command: list[str]) -> None:
+    """Install the packages of some programs, after a fresh look at what there is if that fails."""
+    packages = [package for name in names for package in PACKAGES[name]]
+    wanted = [*command, "install", "--yes", "--quiet", "--no-install-recommends", *packages]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for before in ([], [*command, "update", "--quiet"]):
+        if before:
+            subprocess.run(before, stdout=subprocess.DEVNULL, env=environment, check=False)
+        done = subprocess.run(wanted, stdout=subprocess.DEVNULL, env=environment, check=False)
+        if done.returncode == 0:
+            return
+
+
+def main() -> None:
+    """Install what is missing and can be had."""
+    names, command = missing(), apt()
+    if names and command:
+        sys.stderr.write(f"Installing {' and '.join(names)}, which some tests drive.\n")
+        install(names, command)
+
+
+if __name__ == "__main__":
+    main()
