@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from autotune.api.happenings import Happening
+from autotune.api.events import Event
 from autotune.api.states import State
 from autotune.config import Configuration
 from autotune.recommendation import Recommendation, Verdict
@@ -65,7 +65,7 @@ class JobEvent(Value):
     number: int
     """Counts from one without gaps; a stream is resumed after it."""
     at: float
-    body: Happening
+    body: Event
 
 
 class JobTrial(Value):
@@ -126,7 +126,7 @@ class Birth(Value):
     """Clock ticks from the boot to its start."""
 
 
-class Claimed(Value):
+class Claim(Value):
     """A job that a worker has just taken, and what is known of it."""
 
     grip: Grip

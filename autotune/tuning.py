@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from autotune.board import board_for
 from autotune.durations import parse_seconds
 from autotune.errors import UsageError
+from autotune.events import Notice, Observer, nobody
 from autotune.run.engine import Engine
 from autotune.run.exclusive import exclusive
 from autotune.run.local import LocalEngine
 from autotune.search.checks import check
-from autotune.search.events import Notice, Observer, nobody
 from autotune.search.host import NO_HOST, this_host
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
@@ -171,7 +171,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
 @contextmanager
 def _own_engine(request: TuningRequest, observer: Observer) -> Iterator[Engine]:
     name = request.workload.name
-    with exclusive(name, lambda text: observer(Notice(text))), LocalEngine() as engine:
+    with exclusive(name, lambda text: observer(Notice(text=text))), LocalEngine() as engine:
         yield engine
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, computed_field, create_model
 
-from autotune.api.happenings import Happening, TrialEnded
+from autotune.api.events import Event, event
 from autotune.api.states import State
 from autotune.api.values import Job, JobEvent, Page
 from autotune.api.workloads import Registered
@@ -16,6 +16,7 @@ from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
+from autotune.events import TrialEnded
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
@@ -170,10 +171,10 @@ class EventAnswer(Value):
     kind: str
 
     @classmethod
-    def of(cls, event: JobEvent) -> EventAnswer:
+    def of(cls, told: JobEvent) -> EventAnswer:
         """Return the answer for an event."""
         return cls.model_validate(
-            {"number": event.number, "at": moment(event.at), **_body(event.body)}
+            {"number": told.number, "at": moment(told.at), **_body(told.body)}
         )
 
 
@@ -302,12 +303,9 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-_happening = TypeAdapter[Happening](Happening)
-
-
-def _body(happening: Happening) -> dict[str, Any]:
-    if isinstance(happening, TrialEnded):
-        trial = TrialAnswer.of(happening.trial).model_dump(mode="json")
-        return {"kind": happening.kind, "elapsed": happening.elapsed, "trial": trial}
-    found: dict[str, Any] = _happening.dump_python(happening, mode="json")
+def _body(what: Event) -> dict[str, Any]:
+    if isinstance(what, TrialEnded):
+        trial = TrialAnswer.of(what.trial).model_dump(mode="json")
+        return {"kind": what.kind, "elapsed": what.elapsed, "trial": trial}
+    found: dict[str, Any] = event.dump_python(what, mode="json")
     return found

@@ -13,7 +13,7 @@ from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
 from autotune.api.errors import DatabaseUnavailable, KeyRefused, ServiceError, TooManyStreams
-from autotune.api.happenings import AttemptEnded, Ended, Queued
+from autotune.api.events import Ended, Queued, Released
 from autotune.api.http.answers import EventAnswer
 from autotune.api.http.metrics import Metrics
 from autotune.api.jobs import Jobs
@@ -94,7 +94,7 @@ class Feed:
     def _take(self, found: tuple[JobEvent, ...]) -> None:
         last = found[-1].body
         self.told += map(_encoded, found)
-        self._waits = isinstance(last, Queued | AttemptEnded)
+        self._waits = isinstance(last, Queued | Released)
         self.over = isinstance(last, Ended)
         self._announce()
 

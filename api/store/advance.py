@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
-from autotune.api.happenings import Happening
+from autotune.api.events import Event, event
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.clock import Now, live
-from autotune.api.tables import events, jobs
+from autotune.api.tables import events as rows
+from autotune.api.tables import jobs
 from autotune.api.values import Grip
 
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
-happening = TypeAdapter[Happening](Happening)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class Step:
 
     to: State | None = None
     """The state that follows; None for the same."""
-    happenings: Sequence[Happening] = ()
+    events: Sequence[Event] = ()
     columns: dict[str, Cell] = field(default_factory=dict)
 
 
@@ -76,7 +75,7 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
     changes: dict[str, Cell] = {**step.columns}
     if step.to is not None:
         changes["state"] = step.to
-    count = len(step.happenings)
+    count = len(step.events)
     statement = (
         update(jobs)
         .where(jobs.c.id == job_id, condition)
@@ -85,14 +84,12 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
     )
     last = connection.execute(statement).scalar()
     if last is not None:
-        add_events(connection, job_id, last - count, step.happenings)
+        add_events(connection, job_id, last - count, step.events)
     return last is not None
 
 
-def add_events(
-    connection: Connection, job_id: str, after: int, happenings: Sequence[Happening]
-) -> None:
+def add_events(connection: Connection, job_id: str, after: int, events: Sequence[Event]) -> None:
     """Add events to a job whose row the transaction holds."""
-    for number, each in enumerate(happenings, after + 1):
-        body = happening.dump_json(each).decode()
-        connection.execute(insert(events).values(job_id=job_id, number=number, body=body, at=Now()))
+    for number, each in enumerate(events, after + 1):
+        body = event.dump_json(each).decode()
+        connection.execute(insert(rows).values(job_id=job_id, number=number, body=body, at=Now()))

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, exists, false, func, insert, select, update
 
-from autotune.api.happenings import AttemptEnded, Ended, Happening
+from autotune.api.events import Ended, Event, Released
 from autotune.api.states import State
 from autotune.api.store.advance import (
     Cell,
@@ -40,7 +40,7 @@ class Report:
 
     number: int
     """Of the message; each is recorded once, however often it is tried."""
-    happenings: Sequence[Happening] = ()
+    events: Sequence[Event] = ()
     trial: Trial | None = None
     """A trial that ended."""
     running: Configuration | None = None
@@ -81,7 +81,7 @@ def record(database: Database, grip: Grip, report: Report) -> bool:
             columns |= _standing(report.trial)
         if report.study is not None:
             columns["study"] = report.study
-        step = Step(happenings=report.happenings, columns=columns)
+        step = Step(events=report.events, columns=columns)
         advance_held(connection, grip, step)
     return True
 
@@ -105,7 +105,7 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
             **outcome.model_dump(exclude={"state"}),
             "short_recommendation": found and without_trials(found),
         }
-        advance_held(connection, grip, Step(to=to, happenings=[ended], columns=columns))
+        advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
     return to
 
 
@@ -204,13 +204,11 @@ def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
 
 
 def _waiting(state: State, grip: Grip, reason: str) -> Step:
-    ended = AttemptEnded(attempt=grip.attempt, reason=reason)
+    ended = Released(attempt=grip.attempt, reason=reason)
     if state is State.CANCELLING:
-        happenings: list[Happening] = [ended, Ended(state=State.CANCELLED)]
+        events: list[Event] = [ended, Ended(state=State.CANCELLED)]
         columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
-        return Step(to=State.CANCELLED, happenings=happenings, columns=columns)
+        return Step(to=State.CANCELLED, events=events, columns=columns)
     # What was not measured anywhere may be measured on any devices.
     devices = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
-    return Step(
-        to=State.QUEUED, happenings=[ended], columns={"expires_at": None, "devices": devices}
-    )
+    return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})

@@ -22,14 +22,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from autotune.api.happenings import AttemptBegan
+from autotune.api.events import Claimed
 from autotune.api.states import HELD, State, transition
 from autotune.api.store.advance import Cell, Step, advance, superseded
 from autotune.api.store.clock import Now, ahead, lapsed, live
 from autotune.api.store.database import Database
 from autotune.api.store.reading import read_job, read_trials, spent
 from autotune.api.tables import attempts, jobs, leases
-from autotune.api.values import Claimed, Grip, Post
+from autotune.api.values import Claim, Grip, Post
 from autotune.config import Configuration
 
 LOST = "lost"
@@ -42,7 +42,7 @@ class _Nothing(Exception):
     """There is nothing to claim; the transaction is undone."""
 
 
-def claim(database: Database, post: Post, lease_seconds: float) -> Claimed | None:
+def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
     """Take the devices, and the next job for them: one that was left behind, or the oldest.
 
     Returns:
@@ -138,7 +138,7 @@ def _held_by(grip: Grip) -> ColumnElement[bool]:
     )
 
 
-def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claimed:
+def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
     until = _until(connection, lease_seconds)
     _take_devices(connection, post, until)
     query = _next(post).with_for_update(skip_locked=True)
@@ -188,8 +188,8 @@ def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -
         "expires_at": until,
         "started_at": func.coalesce(jobs.c.started_at, Now()),
     }
-    began = AttemptBegan(attempt=grip.attempt, kept=row.trials)
-    step = Step(to=transition(before, after), happenings=[began], columns=columns)
+    began = Claimed(attempt=grip.attempt, kept=row.trials)
+    step = Step(to=transition(before, after), events=[began], columns=columns)
     advance(connection, grip.job_id, step)
     held = {"job_id": grip.job_id, "attempt": grip.attempt}
     connection.execute(update(leases).where(leases.c.devices == grip.devices).values(held))
@@ -216,12 +216,12 @@ def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
     return marker
 
 
-def _claimed(connection: Connection, grip: Grip, marker: str) -> Claimed:
+def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
     job_id = grip.job_id
     died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
     study = select(jobs.c.study).where(jobs.c.id == job_id)
-    return Claimed(
+    return Claim(
         grip=grip,
         marker=marker,
         job=read_job(connection, job_id),

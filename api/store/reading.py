@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Result, Row, Select, bindparam, func, select
 
 from autotune.api.errors import no_such_job
+from autotune.api.events import event
 from autotune.api.states import State
-from autotune.api.store.advance import happening
 from autotune.api.store.clock import Now
 from autotune.api.store.database import Database
 from autotune.api.tables import attempts, events, jobs, trials
@@ -263,7 +263,7 @@ def _events(connection: Connection, job_id: str, after: int, limit: int) -> tupl
     mine = (events.c.job_id == job_id, events.c.number > after)
     query = select(events).where(*mine).order_by(events.c.number).limit(limit)
     return tuple(
-        JobEvent(number=row.number, at=row.at, body=happening.validate_json(row.body))
+        JobEvent(number=row.number, at=row.at, body=event.validate_json(row.body))
         for row in connection.execute(query)
     )
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, case, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from autotune.api.errors import IdempotencyMismatch, QuotaExceeded
-from autotune.api.happenings import Cancelling, Ended, Happening, Queued
+from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.states import FINAL, UNFINISHED, State
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.clock import Now
@@ -72,9 +72,9 @@ def forget_keys(database: Database, older_seconds: float) -> None:
 
 def _cancelling(state: State) -> Step:
     if state is not State.QUEUED:
-        return Step(to=State.CANCELLING, happenings=[Cancelling()])
-    happenings: list[Happening] = [Cancelling(), Ended(state=State.CANCELLED)]
-    return Step(to=State.CANCELLED, happenings=happenings, columns={"ended_at": Now()})
+        return Step(to=State.CANCELLING, events=[Cancelling()])
+    events: list[Event] = [Cancelling(), Ended(state=State.CANCELLED)]
+    return Step(to=State.CANCELLED, events=events, columns={"ended_at": Now()})
 
 
 def _claim_key(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
+from autotune import events
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import say
@@ -25,7 +26,6 @@ from autotune.errors import OutputError
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Engine
 from autotune.run.exclusive import exclusive
-from autotune.search import events
 from autotune.search.request import TuningRequest
 from autotune.workload import Workload, factory_from_text
 
@@ -99,7 +99,7 @@ def _save(result: Recommendation, order: Order) -> None:
 
 def _machine(order: Order, tell: Tell) -> AbstractContextManager[None]:
     """Wait for a search that somebody runs on this machine without the service."""
-    return exclusive(order.name, lambda text: tell(messages.Said(text=text)))
+    return exclusive(order.name, lambda text: tell(events.Notice(text=text)))
 
 
 def _engine(order: Order) -> Engine:
@@ -128,8 +128,12 @@ def _url(order: Order) -> str:
 
 
 def _observer(order: Order, tell: Tell) -> events.Observer:
+    from autotune.api.work.kept import identity  # noqa: PLC0415 - as above
+
     def observe(event: events.Event) -> None:
-        tell(_told(event, order))
+        if isinstance(event, events.Planned):
+            tell(messages.Studied(study=identity(_url(order))))
+        tell(event)
         match event:
             case events.Planned():
                 reach(FailPoint.PLANNED)
@@ -139,21 +143,3 @@ def _observer(order: Order, tell: Tell) -> events.Observer:
                 reach(FailPoint.TRIAL_ENDED)
 
     return observe
-
-
-def _told(event: events.Event, order: Order) -> Message:
-    from autotune.api.work.kept import identity  # noqa: PLC0415 - as above
-
-    match event:
-        case events.Preparing(what):
-            return messages.Said(text=f"{what}.")
-        case events.Planned(plan):
-            return messages.Prepared(plan=plan, study=identity(_url(order)))
-        case events.TrialStarted(number, stage, configuration, elapsed):
-            return messages.TrialStarted(
-                number=number, stage=stage, configuration=configuration, elapsed=elapsed
-            )
-        case events.TrialEnded(trial, elapsed):
-            return messages.TrialDone(trial=trial, elapsed=elapsed)
-        case events.Notice(text):
-            return messages.Said(text=text)

@@ -1,4 +1,7 @@
-"""What a worker and its child process tell each other, a line of JSON each."""
+"""What a worker and its child process tell each other, a line of JSON each.
+
+The child hands on the events of its search as they are.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from pydantic import Field, TypeAdapter
 
 from autotune.api.isolation import Isolation
 from autotune.config import Configuration
+from autotune.events import Event
 from autotune.recommendation import Recommendation
 from autotune.search.options import Options
-from autotune.search.plan import Plan
 from autotune.space import Space
-from autotune.trial import Stage, Trial
+from autotune.trial import Trial
 from autotune.value import Scalar, Value
 
 STUDY = "job"
@@ -52,50 +55,25 @@ class Begun(Value):
     """Which network it has, in a sentence for whoever follows the job."""
 
 
-class Prepared(Value):
-    """The study is there and the search is planned."""
+class Studied(Value):
+    """The study is there; its trials may be resumed."""
 
-    kind: Literal["prepared"] = "prepared"
-    plan: Plan
+    kind: Literal["studied"] = "studied"
     study: str
+    """What it was made for."""
 
 
 class RunBegun(Value):
     """The engine is about to run a configuration."""
 
-    kind: Literal["run begun"] = "run begun"
+    kind: Literal["run_begun"] = "run_begun"
     configuration: Configuration
 
 
 class RunOver(Value):
     """The engine has run it, and is still alive."""
 
-    kind: Literal["run over"] = "run over"
-
-
-class TrialStarted(Value):
-    """A trial starts."""
-
-    kind: Literal["trial started"] = "trial started"
-    number: int
-    stage: Stage
-    configuration: Configuration
-    elapsed: float
-
-
-class TrialDone(Value):
-    """A trial ended."""
-
-    kind: Literal["trial done"] = "trial done"
-    trial: Trial
-    elapsed: float
-
-
-class Said(Value):
-    """A sentence for whoever follows the job."""
-
-    kind: Literal["said"] = "said"
-    text: str
+    kind: Literal["run_over"] = "run_over"
 
 
 class Found(Value):
@@ -108,7 +86,7 @@ class Found(Value):
 class GaveUp(Value):
     """The search ended without one, by an error that it understands."""
 
-    kind: Literal["gave up"] = "gave up"
+    kind: Literal["gave_up"] = "gave_up"
     reason: str
     """For whoever asked for the job."""
     detail: str | None = None
@@ -126,7 +104,7 @@ class Stuck(Value):
 Answer = Found | GaveUp | Stuck
 """What the search says at last."""
 Message = Annotated[
-    Begun | Prepared | RunBegun | RunOver | TrialStarted | TrialDone | Said | Answer,
+    Event | Begun | Studied | RunBegun | RunOver | Answer,
     Field(discriminator="kind"),
 ]
 message = TypeAdapter[Message](Message)

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from autotune.api.settings import Settings
-from autotune.api.values import Claimed, Tuning
+from autotune.api.values import Claim, Tuning
 from autotune.api.work.messages import Order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
@@ -18,7 +18,7 @@ LAST_SECONDS = 15.0
 """A search that goes on after a crash gets at least this long, to decide from what it has."""
 
 
-def order(claimed: Claimed, registry: Registry, settings: Settings) -> Order:
+def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
     """Return what the process of an attempt is to do.
 
     Raises:
@@ -46,7 +46,7 @@ def order(claimed: Claimed, registry: Registry, settings: Settings) -> Order:
     )
 
 
-def folder(claimed: Claimed, settings: Settings) -> Path:
+def folder(claimed: Claim, settings: Settings) -> Path:
     """Return the folder of an attempt."""
     return jobs_folder(settings) / claimed.job.id / str(claimed.grip.attempt)
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from autotune.api.settings import Settings
-from autotune.api.work.messages import Found, GaveUp, Message, Said, TrialDone
-from autotune.certificate import Certificate
-from autotune.recommendation import Recommendation
-from autotune.trial import Trial
+from autotune.api.work.messages import GaveUp, Message, Stuck
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.value import Value
+from autotune.window import Window
+from autotune.workload import Workload, WorkloadFacts
+
+_AS_THEY_ARE = (Configuration, Machine, Window, Workload, WorkloadFacts)
+"""Values without texts for callers, or that must stay equal to what was measured."""
+_VERBATIM = frozenset({"kind", "script", "launch", "study"})
+"""Fields that must stay as they are: the program is byte for byte the one that was timed."""
 
 
 class Places:
@@ -33,35 +41,22 @@ class Places:
     def told(self, what: Message) -> Message:
         """Return a message with all its texts for callers like that."""
         match what:
-            case Said(text=text):
-                return what.model_copy(update={"text": self.hidden(text)})
+            case Stuck():
+                return what
             case GaveUp(reason=reason):
                 return what.model_copy(update={"reason": self.hidden(reason)})
-            case TrialDone(trial=trial):
-                return what.model_copy(update={"trial": self._trial(trial)})
-            case Found(recommendation=found):
-                return what.model_copy(update={"recommendation": self._found(found)})
-        return what
+        shown: Message = self._hide(what)
+        return shown
 
-    def _trial(self, trial: Trial) -> Trial:
-        texts = {"reason": self.hidden(trial.reason), "detail": self.hidden(trial.detail)}
-        return trial.model_copy(update=texts)
-
-    def _found(self, found: Recommendation) -> Recommendation:
-        texts = {
-            "summary": self.hidden(found.summary),
-            "reasons": tuple(map(self.hidden, found.reasons)),
-            "certificate": found.certificate and self._certificate(found.certificate),
-            "trials": tuple(map(self._trial, found.trials)),
-        }
-        return found.model_copy(update=texts)
-
-    def _certificate(self, found: Certificate) -> Certificate:
-        told = (
-            each.model_copy(update={"sentence": self.hidden(each.sentence)})
-            for each in found.checks
-        )
-        return found.model_copy(update={"checks": tuple(told)})
+    def _hide(self, what: Any) -> Any:
+        if type(what) is str:
+            return self.hidden(what)
+        if isinstance(what, tuple):
+            return tuple(map(self._hide, what))
+        if not isinstance(what, Value) or isinstance(what, _AS_THEY_ARE):
+            return what
+        found = {n: self._hide(each) for n, each in vars(what).items() if n not in _VERBATIM}
+        return what.model_copy(update=found)
 
     def _relative(self, found: re.Match[str]) -> str:
         prefix = self._prefixes[found[1]]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from autotune.api import happenings
-from autotune.api.happenings import Happening
+from autotune import events
 from autotune.api.store.attempts import Report
 from autotune.api.work import messages
 from autotune.api.work.messages import Message
 
-LONGEST_NOTE = 2000
+LONGEST_NOTICE = 2000
 
 
 def report(number: int, what: Message) -> Report:
@@ -20,34 +19,33 @@ def report(number: int, what: Message) -> Report:
         number: Of the message within its attempt, from one.
         what: The message.
     """
-    made = Report(number=number, happenings=_happenings(what))
+    return Report(number=number, **_content(what))
+
+
+def _content(what: Message) -> dict[str, Any]:
     match what:
-        case messages.Begun():
-            made = replace(made, began=True)
-        case messages.Prepared(study=study):
-            made = replace(made, study=study)
+        case messages.Begun(network=text):
+            return {"began": True, "events": (events.Notice(text=text),) if text else ()}
+        case messages.Studied(study=study):
+            return {"study": study}
         case messages.RunBegun(configuration=configuration):
-            made = replace(made, running=configuration)
+            return {"running": configuration}
         case messages.RunOver():
-            made = replace(made, idle=True)
-        case messages.TrialDone(trial=trial):
-            made = replace(made, trial=trial)
-    return made
+            return {"idle": True}
+        case messages.Found() | messages.GaveUp() | messages.Stuck():
+            return {}  # Recorded with the end of the job, once nothing of it is left.
+    trial = what.trial if isinstance(what, events.TrialEnded) else None
+    return {"trial": trial, "events": (_brief(what),)}
 
 
-def _happenings(what: Message) -> tuple[Happening, ...]:
-    match what:
-        case messages.Prepared(plan=plan):
-            return (happenings.Planned(plan=plan),)
-        case messages.TrialStarted():
-            fields = what.model_dump(exclude={"kind"})
-            return (happenings.TrialBegan.model_validate(fields),)
-        case messages.TrialDone(trial=trial, elapsed=elapsed):
+def _brief(event: events.Event) -> events.Event:
+    """Return an event without what the trials of the job hold already."""
+    match event:
+        case events.Planned():
+            return event.model_copy(update={"kept": ()})
+        case events.TrialEnded(trial=trial):
             shown = trial.model_copy(update={"windows": ()})
-            return (happenings.TrialEnded(trial=shown, elapsed=elapsed),)
-        case messages.Begun(network=text) if text:
-            return (happenings.Note(text=text),)
-        case messages.Said(text=text):
-            return (happenings.Note(text=text[:LONGEST_NOTE]),)
-    # A result is recorded with the end of the job, once nothing of it is left.
-    return ()
+            return event.model_copy(update={"trial": shown})
+        case events.Notice(text=text):
+            return event.model_copy(update={"text": text[:LONGEST_NOTICE]})
+    return event

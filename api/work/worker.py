@@ -25,7 +25,7 @@ from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, leases, submissions
 from autotune.api.store.database import Database
-from autotune.api.values import Claimed, Outcome, Post
+from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import network, processes
 from autotune.api.work.chore import Chore
 from autotune.api.work.cleanup import sweep
@@ -120,7 +120,7 @@ class Worker:
             say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
         return True
 
-    def _attempt(self, claimed: Claimed) -> State:
+    def _attempt(self, claimed: Claim) -> State:
         lease = Lease(self._database, claimed.grip, self._settings.patience)
         if not sweep(self._database, self._post.host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
@@ -135,7 +135,7 @@ class Worker:
             return self._finish(lease, claimed, _failed(str(exc)))
         return self._tune(lease, claimed, what)
 
-    def _refusal(self, claimed: Claimed) -> Outcome | None:
+    def _refusal(self, claimed: Claim) -> Outcome | None:
         """Return how a job ends that is not to be run at all."""
         if claimed.job.state is State.CANCELLING:
             return Outcome(state=State.CANCELLED)
@@ -143,7 +143,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {counted(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, claimed: Claimed, what: Order) -> State:
+    def _tune(self, lease: Lease, claimed: Claim, what: Order) -> State:
         try:
             tuner = self._started(claimed)
         except OSError as exc:
@@ -165,7 +165,7 @@ class Worker:
         reach(FailPoint.GONE)
         return self._conclude(lease, claimed, cause, supervision.answer, code)
 
-    def _started(self, claimed: Claimed) -> Tuner:
+    def _started(self, claimed: Claim) -> Tuner:
         """Start the process of an attempt.
 
         Raises:
@@ -181,7 +181,7 @@ class Worker:
             adopts=self._adopts,
         )
 
-    def _order(self, tuner: Tuner, lease: Lease, claimed: Claimed, what: Order) -> None:
+    def _order(self, tuner: Tuner, lease: Lease, claimed: Claim, what: Order) -> None:
         """Record the process, and then give it its order."""
         birth = tuner.birth
         if birth is not None:
@@ -191,7 +191,7 @@ class Worker:
             reach(FailPoint.ORDERED)
 
     @contextmanager
-    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: Claimed) -> Iterator[None]:
+    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: Claim) -> Iterator[None]:
         """Leave nothing of the process of an attempt, however it goes."""
         try:
             yield
@@ -205,7 +205,7 @@ class Worker:
     def _conclude(
         self,
         lease: Lease,
-        claimed: Claimed,
+        claimed: Claim,
         cause: Cause,
         answer: Answer | None,
         code: int | None,
@@ -221,23 +221,23 @@ class Worker:
         _log_detail(claimed, answer)
         return self._finish(lease, claimed, _outcome(cause, answer))
 
-    def _finish(self, lease: Lease, claimed: Claimed, outcome: Outcome) -> State:
+    def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
         state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
         reach(FailPoint.FINISHED)
         return state
 
-    def _stuck(self, lease: Lease, claimed: Claimed, error: str) -> State:
+    def _stuck(self, lease: Lease, claimed: Claim, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
         say("A job's folder cannot be used.", logging.ERROR, job=claimed.job.id, error=error)
         return self._put_back(lease, claimed, attempts.STUCK, UNUSABLE)
 
-    def _put_back(self, lease: Lease, claimed: Claimed, ending: str, reason: str) -> State:
+    def _put_back(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
         state = self._let_go(lease, claimed, ending, reason)
         self._stop.wait(self._settings.patience.lease)
         return state
 
-    def _let_go(self, lease: Lease, claimed: Claimed, ending: str, reason: str) -> State:
+    def _let_go(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
         return lease.insist(lambda: attempts.let_go(self._database, claimed.grip, ending, reason))
 
 
@@ -260,7 +260,7 @@ def _root(error: DatabaseUnavailable) -> str:
     return (str(said).splitlines() or [""])[0]
 
 
-def _log_detail(claimed: Claimed, answer: Answer | None) -> None:
+def _log_detail(claimed: Claim, answer: Answer | None) -> None:
     if isinstance(answer, GaveUp) and answer.detail:
         job = claimed.job.id
         say("The engine could not run a search.", logging.ERROR, job=job, error=answer.detail)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from autotune.config import axes, default_of
+from autotune.plan import Plan
 from autotune.run.engine import Outcome
-from autotune.search.plan import Plan
 from autotune.strategies import strategies
 from autotune.trial import Stage
 from autotune.value import Scalar

@@ -15,9 +15,9 @@ from typing import Any, Self
 from autotune.board.columns import FIGURES, columns, setting
 from autotune.config import axes
 from autotune.errors import OutputError
+from autotune.events import Event, Observer, Planned, TrialEnded, nobody
 from autotune.extras import check_installed
 from autotune.run.engine import Outcome
-from autotune.search.events import Event, Observer, Planned, TrialEnded, nobody
 from autotune.trial import Trial
 
 WRITER = Path(__file__).with_name("writer.py")

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autotune.plan import Plan, StrategyPlan
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.report.words import counted, roughly, sentence, size
-from autotune.search.plan import Plan, StrategyPlan
 from autotune.workload import WorkloadFacts
 
 

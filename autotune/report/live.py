@@ -10,12 +10,12 @@ from rich.constrain import Constrain
 from rich.live import Live
 from rich.text import Text
 
+from autotune.events import Event, Notice, Planned, TrialEnded
 from autotune.report.card import card
 from autotune.report.progress import Progress
 from autotune.report.tables import Rendered
 from autotune.report.view import head, standing_tables
 from autotune.report.words import counted, one_line
-from autotune.search.events import Event, Notice, Planned, TrialEnded
 
 REDRAWS_PER_SECOND = 2
 """Few, because the processes that are timed share the cores with this one."""

@@ -10,12 +10,12 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from autotune.events import Event, Notice, TrialEnded
 from autotune.report.cell import block, table, tag
 from autotune.report.progress import Progress
 from autotune.report.standing import Standing
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.run.engine import Outcome
-from autotune.search.events import Event, Notice, TrialEnded
 from autotune.trial import Trial
 
 SECONDS = 1.0

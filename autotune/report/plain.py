@@ -8,11 +8,11 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
+from autotune.events import Event, Notice, Planned, Preparing, TrialEnded
 from autotune.report.card import card
 from autotune.report.progress import PHASES, Progress
 from autotune.report.words import clock, counted, in_short, one_line, rate
 from autotune.run.engine import Outcome
-from autotune.search.events import Event, Notice, Planned, Preparing, TrialEnded
 from autotune.trial import Stage, Trial
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from autotune.events import Event, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.plan import Plan
 from autotune.report.standing import Standing
-from autotune.search.events import Event, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.search.plan import Plan
 from autotune.trial import Stage
 
 PHASES: Mapping[Stage, str] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from autotune.events import Event, Notice, Preparing, TrialEnded
 from autotune.report.progress import Progress
 from autotune.report.words import clock, in_short, one_line, rate
-from autotune.search.events import Event, Notice, Preparing, TrialEnded
 from autotune.trial import Trial
 
 HEADINGS = f"{'':>7}  {'pair':>5}  {'outcome':<13}  {'examples/s':>10}  configuration"

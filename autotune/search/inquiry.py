@@ -10,8 +10,8 @@ from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.experiment import Experiment, Variant, alone, experiments, variant
 from autotune.diagnose.timing import Timing
+from autotune.events import Observer, Preparing
 from autotune.search.budget import Budget
-from autotune.search.events import Observer, Preparing
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.seen import seen
@@ -134,7 +134,7 @@ class Inquiry:
         return self._budget.left >= self._runner.history.costs.seconds(configuration)
 
     def _say(self) -> None:
-        self._observer(Preparing("Profiling the step time"))
+        self._observer(Preparing(what="Profiling the step time"))
 
 
 def _rival(findings: Findings) -> list[Configuration]:

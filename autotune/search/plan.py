@@ -1,52 +1,14 @@
-"""The card of a search: what it will look at, and why not more. Shown before it starts."""
+"""Makes the plan of a search."""
 
 from __future__ import annotations
 
 from autotune.config import axes, describe
-from autotune.machine import Machine
+from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.search.costs import Costs
 from autotune.search.options import Options
 from autotune.search.subject import Subject
-from autotune.space import Candidates, Limit, Space
+from autotune.space import Candidates, Space
 from autotune.strategies import strategy
-from autotune.value import Scalar, Value
-from autotune.workload import WorkloadFacts
-
-
-class AxisPlan(Value):
-    """One axis under one strategy."""
-
-    name: str
-    values: tuple[Scalar, ...]
-    meaning: str
-
-
-class StrategyPlan(Value):
-    """One strategy in a search."""
-
-    name: str
-    title: str
-    configurations: int
-    axes: tuple[AxisPlan, ...]
-    limits: tuple[Limit, ...]
-
-
-class Plan(Value):
-    """A search before it starts."""
-
-    workload: str
-    machine: Machine
-    space: str
-    facts: WorkloadFacts
-    strategies: tuple[StrategyPlan, ...]
-    budget_seconds: float | None
-    exhaustive_seconds: float
-    """Rough time that measuring every configuration once would take."""
-
-    @property
-    def configurations(self) -> int:
-        """Configurations that can run."""
-        return sum(each.configurations for each in self.strategies)
 
 
 def plan(subject: Subject, space: Space, found: Candidates, options: Options) -> Plan:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autotune.automatic import Automatic
 from autotune.config import Configuration
+from autotune.events import Observer, Preparing
 from autotune.search.budget import Budget
-from autotune.search.events import Observer, Preparing
 from autotune.search.runner import Runner
 from autotune.search.watches import MEASURE_SECONDS, READ_OUT_SECONDS
 from autotune.strategies import strategy
@@ -48,7 +48,7 @@ class ReadOut:
             return Automatic(why_not=SERVED.format(title=chosen.title))
         if self._budget.left < self._seconds(configuration):
             return None
-        self._observer(Preparing("Reading the values chosen by tf.data.AUTOTUNE"))
+        self._observer(Preparing(what="Reading the values chosen by tf.data.AUTOTUNE"))
         return self._runner.read_out(configuration)
 
     def _is_wanted(self, configuration: Configuration) -> bool:

@@ -13,12 +13,12 @@ from autotune.automatic import Automatic
 from autotune.certificate import Certificate
 from autotune.certify import Candidate, certify
 from autotune.config import Configuration
+from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import EXPECTED, Noise, read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
-from autotune.search.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
@@ -98,7 +98,14 @@ class Runner:
             turn: The round of the finals.
         """
         number = len(self._study.trials)
-        self._observer(TrialStarted(number, stage, configuration, self._budget.elapsed))
+        self._observer(
+            TrialStarted(
+                number=number,
+                stage=stage,
+                configuration=configuration,
+                elapsed=self._budget.elapsed,
+            )
+        )
         watch = MeasureWatch(
             configuration.global_batch,
             reference=reference,
@@ -127,7 +134,7 @@ class Runner:
             Seconds of a step that does nothing else; None if it could not be measured.
         """
         replicas = configuration.replicas
-        self._observer(Preparing(f"Timing the all-reduce between {replicas} replicas"))
+        self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
         limits = _within(self._budget.left)
         with tempfile.TemporaryDirectory() as folder:
             request = exchange_request(
@@ -170,7 +177,7 @@ class Runner:
         Returns:
             What was found; None if the budget ended before that.
         """
-        self._observer(Preparing(f"Certifying {strategy(configuration.strategy).title}"))
+        self._observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
         subject = self.subject
         candidate = Candidate(
             configuration=configuration,
@@ -216,7 +223,7 @@ class Runner:
     def _keep(self, trial: Trial) -> Trial:
         self._study.append(trial)
         self.history.add(trial)
-        self._observer(TrialEnded(trial, self._budget.elapsed))
+        self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
         return trial
 
     def _noise(self, reference: Sequence[float]) -> Noise | None:

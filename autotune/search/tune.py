@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.past.session import session_of
 from autotune.past.store import Past
+from autotune.plan import Plan
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.asked import Asked
 from autotune.run.engine import Engine
@@ -16,12 +18,11 @@ from autotune.script import render
 from autotune.search.batch import unchanged_batch
 from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
-from autotune.search.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.search.host import NO_HOST, Host
 from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.lock import Claim, claims
 from autotune.search.options import Options
-from autotune.search.plan import Plan, plan
+from autotune.search.plan import plan
 from autotune.search.read_out import ReadOut
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
@@ -78,20 +79,20 @@ def tune(
     """
     began = engine.now()
     meter = Meter(host.look)
-    past = Past(host.measurements, lambda text: observer(Notice(text)))
+    past = Past(host.measurements, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
         study = _open(request, prepared, claim, observer)
         ready = engine.now() - began
         kept = tuple(study.trials)
-        observer(Planned(prepared.plan, kept))
+        observer(Planned(plan=prepared.plan, kept=kept))
         _warn(meter, observer)
         whole = Budget(request.options, engine.now, began)
         budget = whole.without(_kept_back(request.options))
         folder = request.out / "trials" / study.name
         if str(prepared.start):
-            observer(Notice(str(prepared.start)))
+            observer(Notice(text=str(prepared.start)))
         runner = Runner(
             engine,
             prepared.subject,
@@ -139,7 +140,7 @@ def _kept_back(options: Options) -> float:
 def _warn(meter: Meter, observer: Observer) -> None:
     text = warning(meter.read())
     if text:
-        observer(Notice(text))
+        observer(Notice(text=text))
 
 
 def _with_remark(result: Recommendation, meter: Meter) -> Recommendation:
@@ -149,10 +150,10 @@ def _with_remark(result: Recommendation, meter: Meter) -> Recommendation:
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: Past) -> _Prepared:
     named = named_space(request)
-    observer(Preparing("Inspecting the machine"))
+    observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
-    observer(Preparing("Calling model_fn and dataset_fn"))
+    observer(Preparing(what="Calling model_fn and dataset_fn"))
     facts = engine.inspect(
         request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
     )
@@ -188,7 +189,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         },
     )
     pool = (*prepared.found.configurations, *prepared.twins.values())
-    return open_study(wanted, pool, claim, lambda text: observer(Notice(text)))
+    return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
 
 
 def _recommendation(

@@ -9,11 +9,11 @@ from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
+from autotune.events import Observer, Preparing, nobody
 from autotune.measure import mean_rate, paired_ratio, pooled_noise
 from autotune.run.engine import Engine
 from autotune.run.load import Load, Look, Meter, unseen
 from autotune.search.budget import Budget
-from autotune.search.events import Observer, Preparing, nobody
 from autotune.search.options import Options
 from autotune.search.subject import Subject
 from autotune.trial import Trial
@@ -80,9 +80,9 @@ def examine(
 
 
 def _subject(engine: Engine, workload: Workload, observer: Observer) -> Subject:
-    observer(Preparing("Inspecting the machine"))
+    observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
-    observer(Preparing("Calling model_fn and dataset_fn"))
+    observer(Preparing(what="Calling model_fn and dataset_fn"))
     return Subject(workload=workload, facts=engine.inspect(workload), machine=machine)
 
 

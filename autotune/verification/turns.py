@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.events import Observer
 from autotune.measure import Noise
 from autotune.run.engine import Engine
 from autotune.search.budget import Budget
-from autotune.search.events import Observer
 from autotune.search.runner import Runner
 from autotune.search.subject import Subject
 from autotune.trial import Stage, Trial

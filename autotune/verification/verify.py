@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autotune.durations import parse_seconds
 from autotune.errors import DatasetTooSmall, FactoryFailed
+from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
 from autotune.measure.interval import around
 from autotune.recommendation import SavedConfiguration, Verdict, load_configuration
@@ -16,7 +17,6 @@ from autotune.run.engine import Engine
 from autotune.run.exclusive import exclusive
 from autotune.run.local import LocalEngine
 from autotune.search.budget import Budget
-from autotune.search.events import Notice, Observer, Preparing, nobody
 from autotune.search.options import Options
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
@@ -74,7 +74,7 @@ def verify(
 @contextmanager
 def _own_engine(saved: SavedConfiguration, observer: Observer) -> Iterator[Engine]:
     name = saved.workload.name
-    with exclusive(name, lambda text: observer(Notice(text))), LocalEngine() as engine:
+    with exclusive(name, lambda text: observer(Notice(text=text))), LocalEngine() as engine:
         yield engine
 
 
@@ -88,7 +88,7 @@ class _Check:
         self._began = engine.now()
 
     def run(self, options: Options) -> Verification:
-        self._observer(Preparing("Inspecting the machine"))
+        self._observer(Preparing(what="Inspecting the machine"))
         machine = self._engine.machine()
         try:
             facts = self._facts()
@@ -107,7 +107,7 @@ class _Check:
         """Return what the factories give today; what they gave, where only their text is left."""
         if not callable_here(self._saved.workload):
             return self._saved.facts
-        self._observer(Preparing("Calling model_fn and dataset_fn"))
+        self._observer(Preparing(what="Calling model_fn and dataset_fn"))
         own = dict(self._saved.configuration.arguments)
         return self._engine.inspect(self._saved.workload, offered=own)
 

@@ -7,7 +7,7 @@ import sys
 from job import Job
 
 from autotune import autotune
-from autotune.search.events import Event, TrialEnded
+from autotune.events import Event, TrialEnded
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from autotune.events import nobody
 from autotune.search.budget import Budget
-from autotune.search.events import nobody
 from autotune.search.options import Options
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import httpx2 as httpx
 import psutil
 
-from autotune.api.happenings import TrialBegan
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Patience, Quotas
 from autotune.api.store.database import Database
 from autotune.api.work import processes
+from autotune.events import TrialStarted
 from benchmarks.service.gang import gang
 from benchmarks.service.site import Process, Site, address_of, running, until
 from benchmarks.service.table import Row
@@ -49,7 +49,7 @@ class _World:
     def began(self) -> int:
         """Return the number of the last event that tells of a trial's beginning."""
         told = self.jobs.events(self.job_id, None, after=max(self._last() - 200, 0))
-        return max((each.number for each in told if isinstance(each.body, TrialBegan)), default=0)
+        return max((each.number for each in told if isinstance(each.body, TrialStarted)), default=0)
 
     def _last(self) -> int:
         return self.jobs.get(self.job_id, None).events

@@ -10,7 +10,6 @@ from statistics import median, quantiles
 from urllib.parse import urlsplit
 
 from autotune.api.asked import Asked
-from autotune.api.happenings import Note
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas
 from autotune.api.states import State
@@ -18,6 +17,7 @@ from autotune.api.store import attempts, leases
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Grip, Outcome, Post
+from autotune.events import Notice
 from benchmarks.service.site import Site, address_of, running
 from benchmarks.service.table import Row
 
@@ -92,10 +92,10 @@ async def _run(
 def _write(database: Database, grips: Sequence[Grip]) -> Commits:
     """Add the events; return when each was committed."""
     commits: Commits = {}
-    # Two are there already: it was queued, and an attempt began.
+    # Two are there already: it was queued, and an claimed.
     for number in range(3, EVENTS + 3):
         for each in grips:
-            note = Report(number=number - 2, happenings=[Note(text="Something happened.")])
+            note = Report(number=number - 2, events=[Notice(text="Something happened.")])
             attempts.record(database, each, note)
             commits[each.job_id, number] = time.time()
             time.sleep(PAUSE)

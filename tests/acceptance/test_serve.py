@@ -115,7 +115,7 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
         kinds = [line[7:] for line in stream.iter_lines() if line.startswith("event: ")]
     assert kinds[0] == "queued"
     assert kinds[-1] == "ended"
-    assert "trial ended" in kinds
+    assert "trial_ended" in kinds
     assert client.get(where).json()["state"] == "done"
     told = client.get(f"{where}/recommendation").json()
     assert told["speedup"]["low"] <= told["speedup"]["value"] <= told["speedup"]["high"]

@@ -12,8 +12,8 @@ from optuna.storages import InMemoryStorage
 
 from autotune import autotune
 from autotune.errors import OutputError, UsageError
+from autotune.events import Notice
 from autotune.run.load import unseen
-from autotune.search.events import Notice
 from autotune.search.host import Host
 from autotune.testing import FakeEngine
 
@@ -46,7 +46,7 @@ def test_a_search_of_its_own_waits_and_is_kept(waited: list[str], tmp_path: Path
     events: list[object] = []
     autotune(*CALL, **SHORT, observer=events.append)
     assert waited == ["mine:model_fn"]
-    assert events[0] == Notice("waiting")
+    assert events[0] == Notice(text="waiting")
     assert (tmp_path / "measurements.db").exists()
 
 

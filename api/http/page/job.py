@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from autotune.api.happenings import Happening
+from autotune.api.events import Event
 from autotune.api.http.answers import address
 from autotune.api.http.page.chart import Chart, chart
 from autotune.api.http.page.listing import params_text, space_name
@@ -28,7 +28,7 @@ from autotune.space import Constraints
 
 WIDE, NARROW = 860, 350
 """Widths of the drawing, for a desk and for a hand: its letters keep their size."""
-KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Happening)[0]))
+KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""
 
 

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.api.happenings import (
-    AttemptBegan,
-    AttemptEnded,
-    Cancelling,
-    Ended,
-    Happening,
-    Note,
-    Planned,
-    Queued,
-    TrialBegan,
-    TrialEnded,
-)
+from autotune.api.events import Cancelling, Claimed, Ended, Event, Queued, Released
 from autotune.api.http.page.moments import Moment, moment_of
 from autotune.api.states import State
 from autotune.api.values import JobEvent, Story
+from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.report.progress import PHASES
 from autotune.report.words import counted, in_short, rate, sentence
 
@@ -64,9 +54,9 @@ def running(story: Story) -> Running | None:
         return None
     for event in reversed(story.events):
         match event.body:
-            case TrialBegan(number=number, configuration=configuration):
+            case TrialStarted(number=number, configuration=configuration):
                 return Running(number, in_short(configuration), moment_of(event.at))
-            case TrialEnded() | AttemptBegan() | AttemptEnded():
+            case TrialEnded() | Claimed() | Released():
                 return None
     return None
 
@@ -77,29 +67,29 @@ def history(events: Sequence[JobEvent]) -> tuple[Said, ...]:
     return tuple(Said(moment_of(event.at), sentence(words)) for event, words in told if words)
 
 
-def _phase(what: Happening) -> str | None:
+def _phase(what: Event) -> str | None:
     match what:
-        case TrialBegan(stage=stage):
+        case TrialStarted(stage=stage):
             return PHASES[stage]
         case TrialEnded(trial=trial):
             return PHASES[trial.stage]
-        case Planned():
-            return "Starting"
-        case Note(text=text):
+        case Preparing(what=doing):
+            return doing
+        case Notice(text=text):
             return text.rstrip(".")
-        case AttemptBegan():
+        case Planned() | Claimed():
             return "Starting"
     return None
 
 
-def _words(what: Happening) -> str | None:  # noqa: PLR0911 - one for each kind
+def _words(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind
     match what:
         case Queued():
             return "Job queued"
-        case AttemptBegan(attempt=attempt, kept=kept):
+        case Claimed(attempt=attempt, kept=kept):
             on = f", resuming after {counted(kept, 'trial')}" if kept else ""
             return f"A worker started it (attempt {attempt}){on}"
-        case AttemptEnded(reason=reason):
+        case Released(reason=reason):
             return f"The worker released it: {reason}"
         case Planned(plan=plan):
             return f"{counted(plan.configurations, 'configuration')} in the search space"
@@ -107,11 +97,11 @@ def _words(what: Happening) -> str | None:  # noqa: PLR0911 - one for each kind
             value = trial.examples_per_second
             figure = f", {rate(value)} examples/s" if value else ""
             return f"Trial {trial.number}: {trial.outcome}{figure}"
-        case Note(text=text):
+        case Preparing(what=text) | Notice(text=text):
             return text
         case Cancelling():
             return "Cancellation requested"
         case Ended(state=state):
             return f"The job is {state}"
-        case TrialBegan():
+        case TrialStarted():
             return None

@@ -18,7 +18,6 @@ import pytest
 
 from autotune.api.asked import Asked
 from autotune.api.errors import SettingsError
-from autotune.api.happenings import Note
 from autotune.api.isolation import Isolation, Network
 from autotune.api.jobs import Jobs
 from autotune.api.settings import LOCAL, Settings
@@ -27,6 +26,7 @@ from autotune.api.store.database import Database
 from autotune.api.values import Job
 from autotune.api.work import network, tuner
 from autotune.api.work.worker import Worker, main
+from autotune.events import Notice
 from autotune.run.engine import Outcome
 from autotune.space import Constraints
 
@@ -87,7 +87,7 @@ def _after_the_paths(extra: str) -> str:
 
 
 def notes(jobs: Jobs, job: Job) -> list[str]:
-    return [each.body.text for each in jobs.events(job.id, None) if isinstance(each.body, Note)]
+    return [each.body.text for each in jobs.events(job.id, None) if isinstance(each.body, Notice)]
 
 
 @pytest.fixture

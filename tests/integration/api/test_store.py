@@ -10,14 +10,15 @@ from sqlalchemy import update
 from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.errors import IllegalTransition, Superseded
-from autotune.api.happenings import AttemptBegan, AttemptEnded, Cancelling, Ended, Note, Queued
+from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
 from autotune.api.jobs import Jobs
 from autotune.api.states import State
 from autotune.api.store import attempts, leases
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
-from autotune.api.values import Birth, Claimed, Grip, Outcome, Post
+from autotune.api.values import Birth, Claim, Grip, Outcome, Post
 from autotune.config import Configuration
+from autotune.events import Notice
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
@@ -25,11 +26,11 @@ LEASE = 30.0
 DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
 
 
-def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claimed | None:
+def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claim | None:
     return leases.claim(database, Post(worker=worker, devices=devices, host="h"), LEASE)
 
 
-def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claimed:
+def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claim:
     claimed = claim(database, devices, worker)
     assert claimed is not None
     return claimed
@@ -61,7 +62,7 @@ def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: 
     assert (claimed.job.id, claimed.grip.attempt) == (first.id, 1)
     assert claimed.job.state is State.RUNNING
     told = [each.body for each in jobs.events(first.id, "me")]
-    assert told == [Queued(), AttemptBegan(attempt=1, kept=0)]
+    assert told == [Queued(), Claimed(attempt=1, kept=0)]
 
 
 def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: Asked) -> None:
@@ -195,7 +196,7 @@ def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: Asked
     """A worker that did not hear the database's answer may try again."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
-    report = Report(number=1, happenings=[Note(text="hello")], trial=trial())
+    report = Report(number=1, events=[Notice(text="hello")], trial=trial())
     assert attempts.record(database, grip, report)
     assert not attempts.record(database, grip, report)
     assert [each.trial for each in jobs.trials(job.id, "me")] == [trial()]
@@ -260,7 +261,7 @@ def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: Asked
     grip = take(database).grip
     assert attempts.let_go(database, grip, "died", "It died.") is State.QUEUED
     told = jobs.events(job.id, "me", after=2)[0].body
-    assert told == AttemptEnded(attempt=1, reason="It died.")
+    assert told == Released(attempt=1, reason="It died.")
     claimed = take(database, "other")
     assert (claimed.grip.attempt, claimed.deaths) == (2, 1)
 

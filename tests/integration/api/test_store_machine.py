@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from sqlalchemy import update
 
 from autotune.api.errors import IllegalTransition, Superseded
-from autotune.api.happenings import Ended
+from autotune.api.events import Ended
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts, leases, reading, submissions
 from autotune.api.store.attempts import Report

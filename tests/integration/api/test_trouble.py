@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select
 
 from autotune.api import tables
 from autotune.api.asked import Asked
-from autotune.api.happenings import AttemptEnded
+from autotune.api.events import Released
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Settings
 from autotune.api.states import State
@@ -54,7 +54,7 @@ def endings(database: Database) -> list[str | None]:
 
 def reasons(jobs: Jobs, job: Job) -> list[str]:
     told = [each.body for each in jobs.events(job.id, None)]
-    return [each.reason for each in told if isinstance(each, AttemptEnded)]
+    return [each.reason for each in told if isinstance(each, Released)]
 
 
 def check_done(jobs: Jobs, job: Job, attempt: int) -> Recommendation:

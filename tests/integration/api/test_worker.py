@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from autotune.api import tables
 from autotune.api.asked import Asked
+from autotune.api.events import Ended
 from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
-from autotune.api.happenings import Ended
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State

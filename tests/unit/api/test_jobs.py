@@ -16,7 +16,7 @@ from autotune.api.errors import (
     QuotaExceeded,
     SpaceNotRunnable,
 )
-from autotune.api.happenings import Cancelling, Ended, Queued
+from autotune.api.events import Cancelling, Ended, Queued
 from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas
 from autotune.api.states import State

@@ -14,8 +14,8 @@ import pytest
 from autotune.board import BoardReport, board_for
 from autotune.board.columns import FIRST, RATE, RATIO
 from autotune.errors import MissingPackage, OutputError
+from autotune.events import Event, Observer, Planned, nobody
 from autotune.recommendation import Recommendation
-from autotune.search.events import Event, Observer, Planned, nobody
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.testing import FakeEngine

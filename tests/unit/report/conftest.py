@@ -12,9 +12,9 @@ from rich.console import Console, RenderableType
 
 from autotune.config import Configuration
 from autotune.measure import Interval
+from autotune.plan import Plan
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome
-from autotune.search.plan import Plan
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import describe
+from autotune.plan import Plan
 from autotune.report import card
-from autotune.search.plan import Plan
 
 Draw = Callable[..., str]
 

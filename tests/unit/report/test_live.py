@@ -9,13 +9,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.plan import Plan
 from autotune.report import LiveReport
 from autotune.report.live import REDRAWS_PER_SECOND
 from autotune.report.progress import Progress
 from autotune.report.view import LINES, head, standing_tables
 from autotune.run.engine import Outcome
-from autotune.search.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.search.plan import Plan
 from autotune.trial import Trial
 
 MakeTrial = Callable[..., Trial]
@@ -33,7 +33,7 @@ def output(console: Console) -> str:
 
 def fail(report: LiveReport, error: type[BaseException]) -> None:
     with report:
-        report(Preparing("Inspecting the machine"))
+        report(Preparing(what="Inspecting the machine"))
         raise error
 
 
@@ -41,11 +41,13 @@ def fail(report: LiveReport, error: type[BaseException]) -> None:
 def progress(card_plan: Plan, trials: tuple[Trial, ...]) -> Progress:
     """A search in its finals, a minute and five seconds old."""
     progress = Progress(now=lambda: 0.0)
-    progress.take(Planned(card_plan))
+    progress.take(Planned(plan=card_plan))
     for trial in trials:
-        progress.take(TrialEnded(trial, 60.0))
+        progress.take(TrialEnded(trial=trial, elapsed=60.0))
     last = trials[-1]
-    progress.take(TrialStarted(7, last.stage, last.configuration, 65.0))
+    progress.take(
+        TrialStarted(number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0)
+    )
     return progress
 
 
@@ -86,7 +88,9 @@ def test_only_recent_trials_are_shown(make_trial: MakeTrial, draw: Draw) -> None
     progress = Progress()
     skipped = {"outcome": Outcome.SKIPPED, "reason": "a smaller batch ran out of memory"}
     for number in range(50):
-        progress.take(TrialEnded(make_trial(number, **skipped if number % 2 else {}), 1.0))
+        progress.take(
+            TrialEnded(trial=make_trial(number, **skipped if number % 2 else {}), elapsed=1.0)
+        )
     shown = draw(standing_tables(progress.standing)).split("outcome", 1)[1]
     assert len(shown.splitlines()) - 1 <= LINES
     assert any(line.startswith("   49  skipped") for line in shown.splitlines())
@@ -96,8 +100,8 @@ def test_the_view_is_cleared_at_the_end(trials: tuple[Trial, ...]) -> None:
     """After a search the view makes room for the result, and the cursor is back."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Preparing("Inspecting the machine"))
-        report(TrialEnded(trials[0], 1.0))
+        report(Preparing(what="Inspecting the machine"))
+        report(TrialEnded(trial=trials[0], elapsed=1.0))
     assert "\x1b[2K" in output(console)
     assert output(console).rindex("\x1b[?25h") > output(console).rindex("\x1b[?25l")
 
@@ -120,8 +124,8 @@ def test_the_card_and_notices_stay_above_the_view(
     """What must not be lost is printed for good."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Planned(card_plan, trials[:3]))
-        report(Notice("A finalist [1] failed"))
+        report(Planned(plan=card_plan, kept=trials[:3]))
+        report(Notice(text="A finalist [1] failed"))
     for text in ("per_replica_batch", "Resuming after 3 trials", "A finalist [1] failed"):
         assert text in output(console)
 
@@ -131,7 +135,7 @@ def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
     console, began = terminal(), time.monotonic()
     with LiveReport(console) as report:
         for number in range(200):
-            report(TrialEnded(trials[0], float(number)))
+            report(TrialEnded(trial=trials[0], elapsed=float(number)))
             time.sleep(0.005)
     drawn = output(console).count("best so far")
     # The first and the last come on top.
@@ -142,8 +146,8 @@ def test_what_follows_stands_apart_from_the_notices(card_plan: Plan) -> None:
     """The verdict is not the next line of a warning."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Planned(card_plan))
-        report(Notice("The machine is busy"))
+        report(Planned(plan=card_plan))
+        report(Notice(text="The machine is busy"))
     assert output(console).rpartition("\x1b[2K")[2] == "\n"
 
 
@@ -151,7 +155,7 @@ def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
     """The terminal's echo of Ctrl-C finds room behind the last line."""
     console = terminal()
     with LiveReport(console) as report:
-        report(TrialEnded(trials[0], 1.0))
+        report(TrialEnded(trial=trials[0], elapsed=1.0))
         plain = Console(file=StringIO(), width=80)
         plain.print(report._view())
     assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from html.parser import HTMLParser
 
+from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
+from autotune.plan import Plan
 from autotune.recommendation import Recommendation
 from autotune.report.follow import follow
 from autotune.report.html_result import result_html
 from autotune.report.notebook import NotebookReport, in_notebook
-from autotune.search.events import Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
-from autotune.search.plan import Plan
 from autotune.trial import Trial
 
 HOSTILE = "</td><script>alert('x')</script> & <b>"
@@ -77,11 +77,13 @@ def test_the_view_shows_phase_budget_and_trials(card_plan: Plan, trials: tuple[T
     """Each of them is in what was shown last, and a failure says why."""
     cell, last = Cell(), trials[-1]
     with NotebookReport(cell) as report:
-        report(Planned(card_plan))
+        report(Planned(plan=card_plan))
         for trial in trials:
-            report(TrialEnded(trial, 60.0))
-        report(Notice(HOSTILE))
-        report(TrialStarted(7, last.stage, last.configuration, 65.0))
+            report(TrialEnded(trial=trial, elapsed=60.0))
+        report(Notice(text=HOSTILE))
+        report(
+            TrialStarted(number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0)
+        )
     assert cell.shown.pop() == ""
     html = cell.shown.pop()
     assert "script" not in parsed(html).names
@@ -93,7 +95,7 @@ def test_the_view_is_cleared_at_the_end() -> None:
     """The result takes its place."""
     cell = Cell()
     with NotebookReport(cell) as report:
-        report(Preparing("Inspecting the machine"))
+        report(Preparing(what="Inspecting the machine"))
     assert cell.shown[-1] == ""
     assert any("Inspecting the machine" in html for html in cell.shown)
 
@@ -104,7 +106,7 @@ def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
     began = time.monotonic()
     with NotebookReport(cell) as report:
         for _ in range(50):
-            report(TrialEnded(trials[0], 1.0))
+            report(TrialEnded(trial=trials[0], elapsed=1.0))
     # The first, the last, the empty one, and one for each second between.
     assert len(cell.shown) <= 3 + time.monotonic() - began
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from optuna.storages import BaseStorage
 
+from autotune.events import Notice
 from autotune.past.store import Past
 from autotune.recommendation import Recommendation
 from autotune.run.load import Look
-from autotune.search.events import Notice
 from autotune.search.host import Host
 from autotune.search.options import Options
 from autotune.search.start import start_from

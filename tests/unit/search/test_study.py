@@ -16,8 +16,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.events import Notice
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
-from autotune.search.events import Notice
 from autotune.search.study import RECORD, Study
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage, Trial

@@ -19,10 +19,10 @@ from autotune import (
     verify,
 )
 from autotune.config import Configuration
+from autotune.events import Event, TrialEnded
 from autotune.recommendation import load_configuration
 from autotune.recommendation.saved import save_configuration
 from autotune.run.engine import TrialRequest
-from autotune.search.events import Event, TrialEnded
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune

@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from autotune.api.happenings import Ended, TrialEnded
+from autotune.api.events import Ended
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import reading
 from autotune.api.store.clock import Now
 from autotune.api.store.database import Database
 from autotune.api.tables import attempts, jobs, trials
+from autotune.events import TrialEnded
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 

@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.asked import Asked
-from autotune.api.happenings import TrialEnded
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
 from autotune.api.http.example_findings import GANG
@@ -25,6 +24,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
+from autotune.events import TrialEnded
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.recommendation import Recommendation, Verdict
@@ -166,7 +166,7 @@ def gang(recommendation: Recommendation) -> Recommendation:
 def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
     """The hold on a job of which a trial has ended."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
-    report = Report(number=1, happenings=[ended], trial=trial, began=True)
+    report = Report(number=1, events=[ended], trial=trial, began=True)
     attempts.record(database, grip, report)
     return grip
 

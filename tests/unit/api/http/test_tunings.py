@@ -8,7 +8,6 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.happenings import Note
 from autotune.api.jobs import Jobs
 from autotune.api.keys import Scope
 from autotune.api.states import State
@@ -16,6 +15,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.values import Grip, Job
+from autotune.events import Notice
 from autotune.recommendation import Recommendation
 
 SPACE = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16]}}
@@ -145,7 +145,7 @@ def test_a_stream_ends_with_the_job(client: TestClient, done: Job) -> None:
     assert answer.headers["content-type"].startswith("text/event-stream")
     told = events_of(answer.text)
     assert [each["id"] for each in told] == [str(n + 1) for n in range(done.events)]
-    assert [each["event"] for each in told] == ["queued", "attempt began", "trial ended", "ended"]
+    assert [each["event"] for each in told] == ["queued", "claimed", "trial_ended", "ended"]
     assert "somebody" not in answer.text
 
 
@@ -179,15 +179,15 @@ def test_a_stream_goes_on_as_things_happen(
     """What happens while somebody follows comes too; in silence there are signs of life."""
     with client.stream("GET", f"/v1/tunings/{grip.job_id}/events") as answer:
         lines = answer.iter_lines()
-        assert "event: attempt began" in lines
-        attempts.record(database, grip, Report(number=1, happenings=[Note(text="look")]))
-        assert "event: note" in lines
+        assert "event: claimed" in lines
+        attempts.record(database, grip, Report(number=1, events=[Notice(text="look")]))
+        assert "event: notice" in lines
         assert ": still there" in lines
         jobs.cancel(grip.job_id, None)
         assert "event: cancelling" in lines
         attempts.let_go(database, grip, attempts.RELEASED, "stop")
         rest = [line for line in lines if line.startswith("event")]
-    assert rest == ["event: attempt ended", "event: ended"]
+    assert rest == ["event: released", "event: ended"]
     assert jobs.get(grip.job_id, None).state is State.CANCELLED
 
 

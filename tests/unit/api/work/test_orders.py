@@ -11,14 +11,14 @@ from autotune.api.jobs import Jobs
 from autotune.api.settings import load_settings
 from autotune.api.store import leases
 from autotune.api.store.database import Database
-from autotune.api.values import Claimed, Post
+from autotune.api.values import Claim, Post
 from autotune.api.work.orders import LAST_SECONDS, aside, order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
 
 
 @pytest.fixture
-def claimed(jobs: Jobs, asked: Asked, database: Database) -> Claimed:
+def claimed(jobs: Jobs, asked: Asked, database: Database) -> Claim:
     """A job that has just been claimed."""
     jobs.submit(asked, "me")
     found = leases.claim(database, Post(worker="w", devices="d", host="h"), 30)
@@ -27,7 +27,7 @@ def claimed(jobs: Jobs, asked: Asked, database: Database) -> Claimed:
 
 
 def test_the_order_holds_what_the_operator_registered(
-    claimed: Claimed, registry: Registry, tmp_path: Path
+    claimed: Claim, registry: Registry, tmp_path: Path
 ) -> None:
     """Factories come from the registry, arguments from the checked parameters."""
     made = order(claimed, registry, load_settings(data=tmp_path))
@@ -39,7 +39,7 @@ def test_the_order_holds_what_the_operator_registered(
 
 @pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
 def test_what_earlier_attempts_used_is_gone(
-    claimed: Claimed, registry: Registry, used: float, left: float
+    claimed: Claim, registry: Registry, used: float, left: float
 ) -> None:
     """The budget is the job's, but the last attempt has time to decide."""
     late = claimed.model_copy(update={"used_seconds": used})

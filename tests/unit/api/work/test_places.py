@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from autotune.api.settings import load_settings
-from autotune.api.work.messages import Begun, Found, GaveUp, Said, TrialDone
+from autotune.api.work.messages import Begun, Found, GaveUp
 from autotune.api.work.places import Places
 from autotune.certificate import Certificate, failed
 from autotune.config import Configuration
+from autotune.events import Notice, TrialEnded
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
@@ -74,10 +75,10 @@ def test_messages_lose_them_too() -> None:
         ),
     )
     known = places()
-    assert known.told(Said(text=path)) == Said(text="a.py")
+    assert known.told(Notice(text=path)) == Notice(text="a.py")
     assert known.told(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
-    told = known.told(TrialDone(trial=trial, elapsed=1))
-    assert told == TrialDone(trial=trial.model_copy(update={"reason": "In a.py."}), elapsed=1)
+    told = known.told(TrialEnded(trial=trial, elapsed=1))
+    assert told == TrialEnded(trial=trial.model_copy(update={"reason": "In a.py."}), elapsed=1)
     assert known.told(Begun()) == Begun()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from autotune.api.happenings import Note
 from autotune.api.isolation import Network
 from autotune.api.work.messages import Begun
 from autotune.api.work.reports import report
+from autotune.events import Notice
 
 
 def test_the_beginning_tells_which_network_the_search_has() -> None:
@@ -13,7 +13,7 @@ def test_the_beginning_tells_which_network_the_search_has() -> None:
     text = str(Network(own=False, why="not permitted"))
     made = report(1, Begun(network=text))
     assert made.began
-    assert made.happenings == (Note(text=text),)
+    assert made.events == (Notice(text=text),)
     assert "not permitted" in text
 
 
@@ -21,4 +21,4 @@ def test_a_beginning_that_tells_nothing_adds_no_note() -> None:
     """The search's time begins all the same."""
     made = report(1, Begun())
     assert made.began
-    assert made.happenings == ()
+    assert made.events == ()

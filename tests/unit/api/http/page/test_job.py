@@ -10,7 +10,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.happenings import Note, TrialBegan, TrialEnded
 from autotune.api.http.example_findings import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
 from autotune.api.http.page.job import _left_out
 from autotune.api.jobs import Jobs
@@ -22,6 +21,7 @@ from autotune.api.values import Grip, Job, Outcome
 from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
 from autotune.diagnose.sentences import where_it_goes
+from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
@@ -60,8 +60,8 @@ def test_a_running_job_tells_its_phase_and_trial(
 ) -> None:
     """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
-    began = TrialBegan(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
-    attempts.record(database, measured, Report(number=2, happenings=[began]))
+    began = TrialStarted(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
+    attempts.record(database, measured, Report(number=2, events=[began]))
     page = show(measured.job_id)
     assert "Searching for a distributed configuration that beats one device" in page
     assert re.search(r"Trial 1 since <time .*: Mirrored x2, batch 2x64", page)
@@ -209,7 +209,7 @@ def test_hostile_words_stay_words(
     recommendation: Recommendation,
 ) -> None:
     """Summary, reasons, checks, program and notes are shown as they are."""
-    attempts.record(database, measured, Report(number=2, happenings=[Note(text=HOSTILE)]))
+    attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"summary": HOSTILE, "reasons": (HOSTILE,), "script": HOSTILE, "launch": HOSTILE}
     changes["certificate"] = Certificate(checks=(passed(HOSTILE, HOSTILE),))
     page = show(conclude(recommendation.model_copy(update=changes)).id)
@@ -273,7 +273,7 @@ def test_without_a_figure_there_is_no_drawing(
     changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
     crashed = trial.model_copy(update=changes)
     ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, grip, Report(number=1, happenings=[ended], trial=crashed))
+    attempts.record(database, grip, Report(number=1, events=[ended], trial=crashed))
     page = show(grip.job_id)
     assert "<figure" not in page
     assert "No trial was measured; see the table for the reasons." in page
@@ -301,4 +301,4 @@ def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
 def record(database: Database, grip: Grip, trial: Trial) -> None:
     """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
-    attempts.record(database, grip, Report(number=2, happenings=[ended], trial=trial))
+    attempts.record(database, grip, Report(number=2, events=[ended], trial=trial))

@@ -1,35 +1,39 @@
-"""What a search tells whoever follows it: a terminal, a log, an event stream."""
+"""The events of a search, which a terminal, a log and the service's event stream follow.
+
+Each has a `kind`, by which it is read back from JSON.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Literal
 
 from autotune.config import Configuration
-from autotune.search.plan import Plan
+from autotune.plan import Plan
 from autotune.trial import Stage, Trial
+from autotune.value import Value
 
 
-@dataclass(frozen=True)
-class Preparing:
-    """Something that takes seconds before the first trial."""
+class Preparing(Value):
+    """Something that takes seconds before the first trial, or between two."""
 
+    kind: Literal["preparing"] = "preparing"
     what: str
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Value):
     """The search is known: its size, its axes, the rules that limited it."""
 
+    kind: Literal["planned"] = "planned"
     plan: Plan
     kept: tuple[Trial, ...] = ()
     """The trials of the study that is resumed."""
 
 
-@dataclass(frozen=True)
-class TrialStarted:
+class TrialStarted(Value):
     """A trial was handed to the engine."""
 
+    kind: Literal["trial_started"] = "trial_started"
     number: int
     stage: Stage
     configuration: Configuration
@@ -37,22 +41,24 @@ class TrialStarted:
     """Seconds since the search began."""
 
 
-@dataclass(frozen=True)
-class TrialEnded:
+class TrialEnded(Value):
     """A trial ended; it is saved while the next one starts."""
 
+    kind: Literal["trial_ended"] = "trial_ended"
     trial: Trial
     elapsed: float
+    """Seconds since the search began."""
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(Value):
     """Something that the user should know, such as a finalist that failed."""
 
+    kind: Literal["notice"] = "notice"
     text: str
 
 
 Event = Preparing | Planned | TrialStarted | TrialEnded | Notice
+"""Told apart by `kind`: a field of this type says `Field(discriminator="kind")`."""
 Observer = Callable[[Event], None]
 
 

@@ -1,0 +1,55 @@
+"""The events of a job: those of its search, as they are, and the service's own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from autotune import events
+from autotune.api.states import State
+from autotune.value import Value
+
+
+class Queued(Value):
+    """The job waits for a worker."""
+
+    kind: Literal["queued"] = "queued"
+
+
+class Claimed(Value):
+    """A worker took the job."""
+
+    kind: Literal["claimed"] = "claimed"
+    attempt: int
+    kept: int
+    """Trials of earlier attempts, with which it goes on."""
+
+
+class Released(Value):
+    """A worker let go of a job that is not finished; it goes on by itself."""
+
+    kind: Literal["released"] = "released"
+    attempt: int
+    reason: str
+
+
+class Cancelling(Value):
+    """Somebody cancelled the job; its worker is about to end it."""
+
+    kind: Literal["cancelling"] = "cancelling"
+
+
+class Ended(Value):
+    """The job ended; the last event of every job, exactly once."""
+
+    kind: Literal["ended"] = "ended"
+    state: State
+    summary: str | None = None
+    reason: str | None = None
+
+
+Event = Annotated[
+    Queued | Claimed | events.Event | Released | Cancelling | Ended, Field(discriminator="kind")
+]
+event = TypeAdapter[Event](Event)
