@@ -103,7 +103,7 @@ class Sweep:
                 folder=self._folder / str(self._count),
                 limits=Limits(),
             ),
-            MeasureWatch(configuration.global_batch),
+            MeasureWatch(),
         )
         trial = trial_of(self._count, Stage.FINAL, configuration, run, None)
         return (trial.examples_per_second or 0.0) if run.outcome is Outcome.MEASURED else 0.0

@@ -36,6 +36,10 @@ class Recommendation(Value):
     """Why, one sentence each, the most important first."""
     examples_per_second: Interval | None
     """Throughput of the recommended configuration; None if there were no finals."""
+    objective: str = "throughput"
+    """Name of what was optimized."""
+    value: Interval | None = None
+    """Its value for the recommended configuration; None if there were no finals."""
     speedup: Interval
     """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
     one_device: Configuration | None = None

@@ -27,13 +27,14 @@ def unchanged_batch(findings: Findings) -> Alternative | None:
     if findings.recommended.global_batch == usual:
         return None
     ranked = [*history.ranked(distributed=False), *history.ranked(distributed=True)]
-    rates = {c: history.estimate(c) for c in ranked if c.global_batch == usual}
-    if not rates:
+    scores = {c: history.estimate(c).value for c in ranked if c.global_batch == usual}
+    if not scores:
         return None
-    best = max(rates, key=lambda c: rates[c].value)
-    whole = history.estimate(findings.recommended).value
+    best = max(scores, key=lambda c: scores[c])
     return Alternative(
-        configuration=best, examples_per_second=rates[best], share=rates[best].value / whole
+        configuration=best,
+        examples_per_second=history.throughput(best),
+        share=scores[best] / history.estimate(findings.recommended).value,
     )
 
 

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from autotune.config import Configuration, axes
 from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
+from autotune.objective import throughput_of
 from autotune.search.exchange import Family, family
 from autotune.search.history import History
 from autotune.search.seen import Seen, seen
@@ -59,7 +60,7 @@ class Bounds:
 
     def why_not(self, configuration: Configuration) -> str | None:
         """Return the proof that a configuration cannot win, as a sentence, or None."""
-        shown, best = seen(self._history), self._history.baseline
+        shown, best = seen(self._history, throughput_of), self._history.baseline
         if best is None or not configuration.distributed:
             return None
         return (
@@ -93,7 +94,7 @@ class Bounds:
         most = Seen(math.log(configuration.global_batch / seconds), self._history.noise.sd)
         if not self._below(most, best):
             return None
-        share = math.exp(most.log_rate - best.log_rate)
+        share = math.exp(most.log_score - best.log_score)
         return (
             f"{PROOF}the all-reduce of its gradients takes more than {seconds * 1000:.3g} ms per "
             f"step, so {configuration.global_batch} examples per step reach at most {share:.0%} "
@@ -108,7 +109,7 @@ class Bounds:
         alone, held = self._without_input
         if alone not in shown or _input_of(alone) != _input_of(configuration):
             return None
-        step = alone.global_batch / math.exp(shown[alone].log_rate)
+        step = alone.global_batch / math.exp(shown[alone].log_score)
         rest = held / step
         if rest >= 1:
             return None
@@ -123,11 +124,11 @@ class Bounds:
     ) -> str | None:
         for alone, rate in shown.items():
             # A run that was stopped early may have been faster later on.
-            if not (self._history.rates(alone) and self._bounds(alone, configuration)):
+            if not (self._history.scores(alone) and self._bounds(alone, configuration)):
                 continue
-            most = rate.log_rate + math.log(configuration.global_batch / alone.global_batch)
+            most = rate.log_score + math.log(configuration.global_batch / alone.global_batch)
             if self._below(Seen(most, rate.sd), best):
-                share = math.exp(most - best.log_rate)
+                share = math.exp(most - best.log_score)
                 return _proof(alone, configuration, share)
         return None
 
@@ -142,7 +143,7 @@ class Bounds:
         )
 
     def _below(self, most: Seen, best: Seen) -> bool:
-        gap = most.log_rate - best.log_rate - self._goal
+        gap = most.log_score - best.log_score - self._goal
         error = math.hypot(most.sd, best.sd)
         return surely_below(gap, error, self._history.noise, wrong=WRONG)
 

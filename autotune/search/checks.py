@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from autotune.errors import OutputError, UsageError
+from autotune.objective import objective_named
 from autotune.search.request import TuningRequest
 from autotune.space import AUTO, Space, check_arguments, load_space
 
@@ -23,6 +24,7 @@ def check(request: TuningRequest) -> None:
         raise UsageError(
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )
+    objective_named(request.options.objective)
     named_space(request)
     _check_output(request.out)
 

@@ -113,7 +113,7 @@ def exchange_request(
 
 def step_seconds(engine: Engine, request: TrialRequest) -> float | None:
     """Run a request, and return the seconds of its step, or None if it could not be measured."""
-    result = engine.run(request, MeasureWatch(request.configuration.global_batch))
+    result = engine.run(request, MeasureWatch())
     start = settled_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:
         return None

@@ -95,7 +95,7 @@ def choose_finalists(
     return Finalists(
         one_device=(alone[0], *others),
         challengers=tuple(rivals[:CHALLENGERS]),
-        default=default if history.rates(default) else None,
+        default=default if history.scores(default) else None,
     )
 
 
@@ -127,7 +127,7 @@ def finals_seconds(history: History, finalists: Finalists) -> float:
 def _rounds(history: History, finalists: Finalists, challenger: Configuration) -> int:
     """Return how many rounds it should take to see on which side of the baseline one lies."""
     best = history.estimate(finalists.one_device[0]).value
-    if not history.rates(challenger):
+    if not history.scores(challenger):
         return FEWEST
     gap = math.log(history.estimate(challenger).value / best)
     noise = SURE * math.sqrt(2) * history.noise.sd
@@ -175,8 +175,8 @@ class Finals:
         self._certification = certification
         self._margin = margin
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
-        self._rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        self._sustained: dict[Configuration, list[float]] = defaultdict(list)
+        self._scores: dict[Configuration, dict[int, float]] = defaultdict(dict)
+        self._trials: dict[Configuration, list[Trial]] = defaultdict(list)
         self._failures: Counter[Configuration] = Counter()
         self._alone = finalists.one_device
         self._default = finalists.default
@@ -231,7 +231,7 @@ class Finals:
             return Decision(verdict=Verdict.UNDECIDED)
         # Who lost too early to be compared round by round has lost all the same.
         compared = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
-        found = decide(self.baseline, compared, self._rates, self._noise, self._margin, share)
+        found = decide(self.baseline, compared, self._scores, self._noise, self._margin, share)
         if found.verdict is Verdict.DISTRIBUTE and (rivals := self._doubts(found.challenger)):
             return found.model_copy(update={"verdict": Verdict.UNDECIDED, "rival": rivals[0]})
         return found
@@ -244,18 +244,24 @@ class Finals:
     @property
     def baseline(self) -> Configuration:
         """The best single-device finalist; who joined late counts from enough rounds on."""
-        late = [c for c in self._defenders if len(self._rates[c]) >= FEWEST]
+        late = [c for c in self._defenders if len(self._scores[c]) >= FEWEST]
         return max([*self._alone, *late], key=self._typical)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
-        mine, theirs = shared(configuration, other, self._rates)
+        mine, theirs = shared(configuration, other, self._scores)
         return paired_ratio(mine, theirs, self._noise) if len(mine) > 1 else None
 
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
-        rates = self._sustained[configuration]
-        return mean_rate(rates, self._noise) if rates else None
+        rates = [t.sustained or t.examples_per_second for t in self._trials[configuration]]
+        return mean_rate([rate for rate in rates if rate], self._noise) if rates else None
+
+    def value(self, configuration: Configuration) -> Interval | None:
+        """Return the value of the objective that a finalist will sustain, if it ran at all."""
+        scorer = self._runner.subject.scorer
+        found = [score for t in self._trials[configuration] if (score := scorer.sustained(t))]
+        return scorer.values(mean_rate(found, self._noise)) if found else None
 
     @property
     def _noise(self) -> Noise:
@@ -274,21 +280,20 @@ class Finals:
         return list(dict.fromkeys(everybody))
 
     def _note(self, trial: Trial, number: int) -> None:
-        if trial.measured and trial.examples_per_second:
-            self._rates[trial.configuration][number] = trial.examples_per_second
-            self._sustained[trial.configuration].append(
-                trial.sustained or trial.examples_per_second
-            )
+        score = self._runner.subject.scorer(trial)
+        if trial.measured and score:
+            self._scores[trial.configuration][number] = score
+            self._trials[trial.configuration].append(trial)
         else:
             self._failures[trial.configuration] += 1
 
     def _typical(self, configuration: Configuration) -> float:
-        """Return a finalist's median log(rate), its exploration counted as one run.
+        """Return a finalist's median log(score), its exploration counted as one run.
 
         It chooses between single devices, for which any of them is right; no verdict rests on it.
         """
-        explored = map(math.log, self._runner.history.rates(configuration))
-        return median([fmean(explored), *map(math.log, self._rates[configuration].values())])
+        explored = map(math.log, self._runner.history.scores(configuration))
+        return median([fmean(explored), *map(math.log, self._scores[configuration].values())])
 
     def _affords(self, running: list[Configuration]) -> bool:
         certifying = self._certification.seconds(self._winning())
@@ -319,7 +324,7 @@ class Finals:
                 # Exploration was lucky with another one: the default is a rival to reckon with.
                 self._alone = alone
         if rounds == FEWEST and self._contenders:
-            # One baseline from here on: rates of different rounds cannot be compared.
+            # One baseline from here on: scores of different rounds cannot be compared.
             self._alone = (self.baseline,)
 
     def _defend(self, rounds: int) -> None:
@@ -330,7 +335,7 @@ class Finals:
         """
         if rounds < FEWEST:
             return
-        leader = decide(self.baseline, self._contenders, self._rates, self._noise, self._margin)
+        leader = decide(self.baseline, self._contenders, self._scores, self._noise, self._margin)
         if leader.verdict is Verdict.DISTRIBUTE:
             self._defenders = tuple(self._doubts(leader.challenger)[:DEFENDERS])
 
@@ -345,11 +350,11 @@ class Finals:
     def _outdoes(self, challenger: Configuration, alone: Configuration) -> bool:
         """Return whether a challenger is surely faster than a single device, by what is known."""
         history = self._runner.history
-        if self._rates[alone]:
+        if self._scores[alone]:
             return history.certainly_beats(challenger, alone, wrong=OUTDONE)
         # One exploring run says little by itself; what the others of its like did says more.
-        expected, runs = self._expected[alone], self._rates[challenger].values()
-        gap = expected.log_rate - fmean(map(math.log, runs))
+        expected, runs = self._expected[alone], self._scores[challenger].values()
+        gap = expected.log_score - fmean(map(math.log, runs))
         error = math.hypot(expected.sd, history.noise.sd / math.sqrt(len(runs)))
         return surely_below(gap, error, history.noise, wrong=OUTDONE)
 
@@ -358,7 +363,7 @@ class Finals:
         history, baseline = self._runner.history, self.baseline
         self._alone = tuple(c for c in self._alone if not history.certainly_beats(baseline, c))
         for challenger in self._contenders:
-            mine, theirs = shared(challenger, baseline, self._rates)
+            mine, theirs = shared(challenger, baseline, self._scores)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
             # All runs together: those that made it a challenger speak rather in its favour.
             if beaten or (mine and history.certainly_beats(baseline, challenger)):
@@ -368,4 +373,4 @@ class Finals:
         return paired_ratio(mine, theirs, self._noise, confidence=OUT)
 
     def _rounds(self, challenger: Configuration) -> int:
-        return len(shared(challenger, self.baseline, self._rates)[0])
+        return len(shared(challenger, self.baseline, self._scores)[0])

@@ -16,6 +16,7 @@ from autotune.measure import (
     pooled_noise,
     surely_below,
 )
+from autotune.objective import Score, throughput_of
 from autotune.search.costs import Costs
 from autotune.trial import Stage, Trial
 
@@ -29,12 +30,19 @@ class History:
     Args:
         trials: Oldest first; kept by whoever appends to them.
         expected: The noise between runs, as far as it is known before.
+        score: Reads off a trial how good it is.
     """
 
-    def __init__(self, trials: Iterable[Trial], expected: Noise = EXPECTED) -> None:
+    def __init__(
+        self,
+        trials: Iterable[Trial],
+        expected: Noise = EXPECTED,
+        score: Score = throughput_of,
+    ) -> None:
         self.expected = expected
+        self.score = score
         self._trials: list[Trial] = []
-        self._rates: dict[Configuration, tuple[float, ...]] = {}
+        self._scores: dict[Configuration, tuple[float, ...]] = {}
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
         self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
@@ -53,16 +61,17 @@ class History:
     def _add(self, trial: Trial, *, earlier: bool) -> None:
         self._trials.append(trial)
         self._costs = None
-        if not (trial.measured and trial.examples_per_second):
+        score = self.score(trial)
+        if not (trial.measured and score):
             return
-        self._repeats[trial.configuration].append(math.log(trial.examples_per_second))
+        self._repeats[trial.configuration].append(math.log(score))
         self._noise = None
         if not (earlier and trial.stage is Stage.FINAL):
             # Finals of earlier sessions tell of the noise; today's machine may be faster.
-            self._today[trial.configuration].append(math.log(trial.examples_per_second))
+            self._today[trial.configuration].append(math.log(score))
         if trial.stage is not Stage.FINAL:
-            known = self._rates.get(trial.configuration, ())
-            self._rates[trial.configuration] = (*known, trial.examples_per_second)
+            known = self._scores.get(trial.configuration, ())
+            self._scores[trial.configuration] = (*known, score)
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -74,9 +83,9 @@ class History:
         """Configurations with any outcome."""
         return {trial.configuration for trial in self._trials}
 
-    def rates(self, configuration: Configuration) -> tuple[float, ...]:
-        """Return the throughput of each exploring run of a configuration that was measured."""
-        return self._rates.get(configuration, ())
+    def scores(self, configuration: Configuration) -> tuple[float, ...]:
+        """Return the score of each exploring run of a configuration that was measured."""
+        return self._scores.get(configuration, ())
 
     @property
     def noise(self) -> Noise:
@@ -91,13 +100,25 @@ class History:
         return sum(len(logs) - 1 for logs in self._repeats.values())
 
     def estimate(self, configuration: Configuration) -> Interval:
-        """Return the throughput of a measured configuration."""
-        return mean_rate(self.rates(configuration), self.noise)
+        """Return the score of a measured configuration."""
+        return mean_rate(self.scores(configuration), self.noise)
+
+    def throughput(self, configuration: Configuration) -> Interval:
+        """Return the examples per second of a measured configuration."""
+        rates = [
+            trial.examples_per_second
+            for trial in self._trials
+            if trial.configuration == configuration
+            and trial.measured
+            and trial.stage is not Stage.FINAL
+            and trial.examples_per_second
+        ]
+        return mean_rate(rates, self.noise)
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
-        """Return the measured configurations, the fastest first."""
-        mine = [c for c in self._rates if c.distributed is distributed]
-        return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._rates[c]))
+        """Return the measured configurations, the best first."""
+        mine = [c for c in self._scores if c.distributed is distributed]
+        return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._scores[c]))
 
     @property
     def baseline(self) -> Configuration | None:
@@ -105,8 +126,8 @@ class History:
         return next(iter(self.ranked(distributed=False)), None)
 
     def reference(self) -> tuple[float, ...]:
-        """Return the throughput of each run of the baseline."""
-        return self.rates(self.baseline) if self.baseline else ()
+        """Return the score of each run of the baseline."""
+        return self.scores(self.baseline) if self.baseline else ()
 
     def not_surely_slower(self, configurations: Sequence[Configuration]) -> list[Configuration]:
         """Return those measured configurations that the baseline does not certainly beat."""
@@ -116,7 +137,7 @@ class History:
     def certainly_beats(
         self, winner: Configuration, loser: Configuration, *, wrong: float = CERTAINLY_WRONG
     ) -> bool:
-        """Return whether one configuration is certainly faster than another, by all their runs.
+        """Return whether one configuration is certainly better than another, by all their runs.
 
         Args:
             winner: The one.

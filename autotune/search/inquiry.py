@@ -141,7 +141,7 @@ def _rival(findings: Findings) -> list[Configuration]:
     """Return the best distributed configuration that showed a speed, in a list if there is one."""
     if findings.decision.challenger is not None:
         return [findings.decision.challenger]
-    shown = {c: s.log_rate for c, s in seen(findings.history).items() if c.distributed}
+    shown = {c: s.log_score for c, s in seen(findings.history).items() if c.distributed}
     return [max(shown, key=lambda c: shown[c])] if shown else []
 
 

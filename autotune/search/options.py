@@ -23,6 +23,8 @@ class Options(Value):
     constraints: Constraints = Constraints()
     margin: float = Field(default=MARGIN, ge=0)
     """A gain below this share is not worth the trouble of distribution."""
+    objective: str = "throughput"
+    """Name of what is optimized."""
     seed: int = 0
     diagnose: bool = True
     """Whether to find out at the end where the time of a step goes."""

@@ -33,15 +33,15 @@ class Outlook:
     Args:
         history: Everything measured so far.
         surrogate: Expects a throughput of every configuration.
-        bounds: Proves that some cannot win.
-        known: log(rate) of what earlier searches tried, relative to their best single device.
+        bounds: Proves that some cannot win; None where its proofs do not hold.
+        known: log(score) of what earlier searches tried, relative to their best single device.
     """
 
     def __init__(
         self,
         history: History,
         surrogate: Surrogate,
-        bounds: Bounds,
+        bounds: Bounds | None,
         known: Mapping[Configuration, float],
     ) -> None:
         self._history = history
@@ -54,7 +54,9 @@ class Outlook:
     def why_not(self, configuration: Configuration) -> str | None:
         """Return why a configuration need not be run, as a sentence, or None if it should."""
         failed = Dominance(self._history.trials).why_not(configuration)
-        return failed or self._bounds.why_not(configuration)
+        if failed or self._bounds is None:
+            return failed
+        return self._bounds.why_not(configuration)
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
         """Return the measured configurations, the most promising first.
@@ -62,7 +64,7 @@ class Outlook:
         By what all runs together let expect, because the best of many noisy figures is luck.
         """
         expected = self.expected(distributed=distributed)
-        return sorted(expected, key=lambda each: -expected[each].log_rate)
+        return sorted(expected, key=lambda each: -expected[each].log_score)
 
     def expected(self, *, distributed: bool) -> dict[Configuration, Seen]:
         """Return what all exploring runs together let expect of what was measured."""
@@ -84,7 +86,7 @@ class Outlook:
         return dict(zip(mine, (Seen(*each) for each in pairs), strict=True))
 
     def reference(self) -> tuple[float, ...]:
-        """Return the throughput of the best single device, as one figure; empty if there is none.
+        """Return the score of the best single device, as one figure; empty if there is none.
 
         Not what it has measured: the best of several noisy runs was lucky as well, and what is
         compared with it would be stopped too often.
@@ -118,7 +120,7 @@ class Outlook:
     def _best(self, *, distributed: bool) -> float:
         """Return the highest log(rate) that all runs together let expect of what was measured."""
         expected = self.expected(distributed=distributed).values()
-        return max((each.log_rate for each in expected), default=-math.inf)
+        return max((each.log_score for each in expected), default=-math.inf)
 
     def _shown(self) -> dict[Configuration, Seen]:
         today = seen(self._history)
@@ -131,7 +133,7 @@ class Outlook:
 
         The level is that of the configurations that were run both then and today.
         """
-        levels = [today[c].log_rate - gap for c, gap in self._known.items() if c in today]
+        levels = [today[c].log_score - gap for c, gap in self._known.items() if c in today]
         if not levels or pstdev(levels) > CONTRADICTION:
             return {}
         return {c: Seen(fmean(levels) + gap, OLD) for c, gap in self._known.items()}

@@ -186,7 +186,7 @@ def _distributed(findings: Findings) -> list[str]:
     reference = history.estimate(findings.baseline).value
     best: dict[str, tuple[float, Configuration]] = {}
     for configuration, shown in seen(history).items():
-        name, rate = configuration.strategy, math.exp(shown.log_rate)
+        name, rate = configuration.strategy, math.exp(shown.log_score)
         if configuration.distributed and rate > best.get(name, (0.0, None))[0]:
             best[name] = rate, configuration
     for rate, configuration in best.values():

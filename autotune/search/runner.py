@@ -79,7 +79,7 @@ class Runner:
         self._folder = folder
         self._budget = budget
         self._observer = observer
-        self.history = History(still_known(study.trials), expected)
+        self.history = History(still_known(study.trials), expected, subject.scorer)
 
     def run(
         self,
@@ -94,7 +94,7 @@ class Runner:
         Args:
             configuration: What to run.
             stage: Why.
-            reference: Throughput of one device, to stop early below it; empty: never.
+            reference: Score of one device, to stop early below it; empty: never.
             turn: The round of the finals.
         """
         number = len(self._study.trials)
@@ -106,8 +106,9 @@ class Runner:
                 elapsed=self._budget.elapsed,
             )
         )
+        batch, scorer = configuration.global_batch, self.subject.scorer
         watch = MeasureWatch(
-            configuration.global_batch,
+            lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
             reference=reference,
             noise=self._noise(reference),
             left=lambda: self._budget.left,
@@ -184,7 +185,7 @@ class Runner:
             workload=subject.workload,
             facts=subject.facts,
             machine=subject.machine,
-            rate=self.history.estimate(configuration).value,
+            rate=self.history.throughput(configuration).value,
             seed=SCRIPT_SEED,
             limits=_within(self._budget.left),
         )

@@ -61,6 +61,8 @@ class Findings:
     """One device at the challenger's global batch, if it could run and was not measured."""
     examples_per_second: Interval | None
     """Throughput of the recommended configuration in the finals."""
+    value: Interval | None
+    """What the objective says of it there."""
     over_default: Interval | None
     history: History
     facts: WorkloadFacts
@@ -104,8 +106,15 @@ class Search:
         self._options = options
         self._default = default_in(self._alone)
         every = dict.fromkeys([*candidates.configurations, *twins.values()])
+        # Proofs and past searches speak of examples per second.
+        self._follows_throughput = runner.subject.objective.follows_throughput
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
-        self._outlook = Outlook(runner.history, Surrogate(list(every)), self._bounds, start.known)
+        self._outlook = Outlook(
+            runner.history,
+            Surrogate(list(every)),
+            self._bounds if self._follows_throughput else None,
+            start.known if self._follows_throughput else {},
+        )
         self._finals: Finals | None = None
         self._certification = Certification(runner)
 
@@ -132,8 +141,9 @@ class Search:
         find_baseline(explorer, self._default, self._alone, share=share)
         baseline = self._runner.history.baseline
         if self._distributed and baseline:
-            self._measure_exchanges()
-            self._measure_without_input(baseline)
+            if self._follows_throughput:
+                self._measure_exchanges()
+                self._measure_without_input(baseline)
             explorer.try_all(openers(baseline, self._distributed))
             explorer.propose_from([*self._alone, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_twins())
@@ -250,7 +260,7 @@ class Search:
         decision = self._finals.decision()
         judged = any(
             trial.configuration.distributed
-            and (trial.examples_per_second or trial.reason.startswith(PROOF))
+            and (self._runner.subject.scorer(trial) or trial.reason.startswith(PROOF))
             for trial in self._runner.history.trials
         )
         if self._distributed and not judged:
@@ -275,6 +285,7 @@ class Search:
             default=self._default,
             twin=twin if twin not in history.tried else None,
             examples_per_second=finals.throughput(recommended) if finals else None,
+            value=finals.value(recommended) if finals else None,
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             facts=self._runner.subject.facts,

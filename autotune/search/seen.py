@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
+from autotune.objective import Score
 from autotune.run.engine import Outcome
 from autotune.search.history import History
 from autotune.trial import Stage, Trial
@@ -28,21 +29,27 @@ SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
 
 
 class Seen(NamedTuple):
-    """A throughput, with how well it is known."""
+    """A score, with how well it is known."""
 
-    log_rate: float
-    """Natural logarithm of examples per second."""
+    log_score: float
+    """Its natural logarithm."""
     sd: float
     """Its standard error, the noise between runs included."""
 
 
-def seen(history: History) -> dict[Configuration, Seen]:
-    """Return the throughput of everything that ran long enough to show one."""
-    runs: dict[Configuration, list[Trial]] = defaultdict(list)
+def seen(history: History, score: Score | None = None) -> dict[Configuration, Seen]:
+    """Return the score of everything that ran long enough to show one.
+
+    Args:
+        history: Everything that ran.
+        score: Reads it off a trial; None: as the search is judged.
+    """
+    score = score or history.score
+    runs: dict[Configuration, list[tuple[float, bool]]] = defaultdict(list)
     for trial in _exploring(history):
-        if trial.outcome in SHOWN and trial.examples_per_second:
-            runs[trial.configuration].append(trial)
-    return {c: _together(trials, history.noise.sd) for c, trials in runs.items()}
+        if trial.outcome in SHOWN and (shown := score(trial)):
+            runs[trial.configuration].append((math.log(shown), trial.measured))
+    return {c: _together(each, history.noise.sd) for c, each in runs.items()}
 
 
 def with_failures(
@@ -51,7 +58,7 @@ def with_failures(
     """Return what was shown, and for what failed something worse than all of it."""
     if not shown:
         return {}
-    worst = Seen(min(each.log_rate for each in shown.values()) - WORSE, ROUGH)
+    worst = Seen(min(each.log_score for each in shown.values()) - WORSE, ROUGH)
     ran = (t.configuration for t in _exploring(history) if t.outcome is not Outcome.SKIPPED)
     return {**dict.fromkeys(ran, worst), **shown}
 
@@ -60,9 +67,9 @@ def _exploring(history: History) -> Iterator[Trial]:
     return (trial for trial in history.trials if trial.stage is not Stage.FINAL)
 
 
-def _together(trials: list[Trial], noise: float) -> Seen:
+def _together(runs: list[tuple[float, bool]], noise: float) -> Seen:
     """Join the runs of a configuration; the measured ones alone, where there are any."""
-    measured = [trial for trial in trials if trial.measured]
-    rates = [t.examples_per_second for t in measured or trials if t.examples_per_second]
-    error = noise / math.sqrt(len(rates))
-    return Seen(fmean(map(math.log, rates)), error if measured else math.hypot(error, ROUGH))
+    measured = [log for log, whole in runs if whole]
+    logs = measured or [log for log, _ in runs]
+    error = noise / math.sqrt(len(logs))
+    return Seen(fmean(logs), error if measured else math.hypot(error, ROUGH))

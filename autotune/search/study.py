@@ -26,6 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration, axes
 from autotune.errors import OutputError, StudyMismatch
+from autotune.objective import Score, Scorer, throughput_of
 from autotune.run.engine import Outcome
 from autotune.search.lock import Claim
 from autotune.trial import Stage, Trial
@@ -57,6 +58,8 @@ class Wanted:
     """Go on with an existing study."""
     identity: Identity
     """What a study that is resumed must have been made for."""
+    scorer: Scorer
+    """Gives each trial the value that the study declares."""
 
 
 class Study:
@@ -66,10 +69,18 @@ class Study:
         study: Where they are kept.
         pool: Every configuration that may be tried; fixes the domains that the study declares.
         tell: Is told when trials cannot be saved.
+        value: What Optuna is told of a trial.
     """
 
-    def __init__(self, study: optuna.Study, pool: Sequence[Configuration], tell: Tell) -> None:
+    def __init__(
+        self,
+        study: optuna.Study,
+        pool: Sequence[Configuration],
+        tell: Tell,
+        value: Score = throughput_of,
+    ) -> None:
         self._study = study
+        self._value = value
         self._distributions = _distributions(pool)
         self._tell = tell
         self._told = False
@@ -134,7 +145,7 @@ class Study:
     def _write(self, trial: Trial) -> None:
         shown = parameters(trial.configuration)
         params = {name: shown[name] for name in self._distributions}
-        self._study.add_trial(_frozen(trial, params, self._distributions))
+        self._study.add_trial(_frozen(trial, params, self._distributions, self._value(trial)))
 
 
 def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell: Tell) -> Study:
@@ -156,7 +167,7 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         storage = _opened(wanted.storage)
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
-        return Study(opened(storage, names, wanted, claim), pool, tell)
+        return Study(opened(storage, names, wanted, claim), pool, tell, wanted.scorer.value)
 
 
 def parameters(configuration: Configuration) -> dict[str, Scalar]:
@@ -222,19 +233,20 @@ def _existing(
 
 
 def _new(storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
-    study = _created(storage, names, wanted)
+    study, objective = _created(storage, names, wanted), wanted.scorer.objective
     claim(study.study_name)
     study.set_user_attr(RECORD, dict(wanted.identity))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)
-        study.set_metric_names(["examples per second"])
+        study.set_metric_names([f"{objective.title} ({objective.unit})"])
     return study
 
 
 def _created(storage: BaseStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
     name = wanted.name or _free(names, wanted.base)
     try:
-        return optuna.create_study(storage=storage, study_name=name, direction="maximize")
+        direction = wanted.scorer.objective.direction
+        return optuna.create_study(storage=storage, study_name=name, direction=direction)
     except DuplicatedStudyError as exc:
         if wanted.name is None:  # another search took it in this moment
             return _created(storage, [*names, name], wanted)
@@ -269,9 +281,14 @@ def _distributions(pool: Sequence[Configuration]) -> dict[str, BaseDistribution]
 
 
 def _frozen(
-    trial: Trial, params: dict[str, Scalar], distributions: Mapping[str, BaseDistribution]
+    trial: Trial,
+    params: dict[str, Scalar],
+    distributions: Mapping[str, BaseDistribution],
+    value: float | None,
 ) -> optuna.trial.FrozenTrial:
-    state = {Outcome.MEASURED: TrialState.COMPLETE, Outcome.PRUNED: TrialState.PRUNED}
+    state = {Outcome.PRUNED: TrialState.PRUNED}
+    if value is not None:
+        state[Outcome.MEASURED] = TrialState.COMPLETE
     attributes: dict[str, Any] = {
         "stage": "final" if trial.stage is Stage.FINAL else str(trial.stage),
         "outcome": str(trial.outcome),
@@ -280,10 +297,10 @@ def _frozen(
     }
     return create_trial(
         state=state.get(trial.outcome, TrialState.FAIL),
-        value=trial.examples_per_second if trial.measured else None,
+        value=value if trial.measured else None,
         params=params,
         distributions=dict(distributions),
         user_attrs=attributes,
         # What a pruned trial had shown; all windows are in the record.
-        intermediate_values={0: trial.examples_per_second} if trial.examples_per_second else {},
+        intermediate_values={} if value is None else {0: value},
     )

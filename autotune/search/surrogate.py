@@ -101,7 +101,7 @@ class Surrogate:
             doubt: Weight that the models share in equal parts, whatever they have explained.
         """
         known, asked = self._rows(seen), self._rows(about)
-        logs = np.array([each.log_rate for each in seen.values()])
+        logs = np.array([each.log_score for each in seen.values()])
         noise = np.array([each.sd**2 for each in seen.values()])
         here, across = self._alike(known, known), self._alike(asked, known)
         parts = [_posterior(model, here, across, logs, noise) for model in MODELS]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
+from autotune.objective import objective_named
 from autotune.past.session import session_of
 from autotune.past.store import Past
 from autotune.plan import Plan
@@ -158,7 +159,12 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
         request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
     )
     found = candidates(space, machine, facts, request.options.constraints)
-    subject = Subject(workload=request.workload, facts=facts, machine=machine)
+    subject = Subject(
+        workload=request.workload,
+        facts=facts,
+        machine=machine,
+        objective=objective_named(request.options.objective),
+    )
     card = plan(subject, space, found, request.options)
     level = twins(found, subject, request.options.constraints)
     fingerprint = request.workload.fingerprint(facts)
@@ -186,7 +192,9 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
             "machine": subject.machine.fingerprint,
             "space": prepared.space.model_dump_json(),
             "set of bounds": request.options.constraints.model_dump_json(),
+            "objective": request.options.objective,
         },
+        scorer=subject.scorer,
     )
     pool = (*prepared.found.configurations, *prepared.twins.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
@@ -212,6 +220,8 @@ def _recommendation(
         if request.options.constraints.global_batch
         else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,
+        objective=request.options.objective,
+        value=findings.value,
         speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
         one_device=findings.baseline,
         best_distributed=decision.challenger,

@@ -36,21 +36,21 @@ class MeasureWatch:
     """Stops a run when it is measured, will not settle, or is certainly slower than one device.
 
     Args:
-        global_batch: Examples per step.
-        reference: Throughput of each run of the baseline; empty: nothing is pruned.
+        score: How good a run of so many steps per second is.
+        reference: Score of each run of the baseline; empty: nothing is pruned.
         noise: Between-run noise.
         left: Tells how many seconds of the budget are left.
     """
 
     def __init__(
         self,
-        global_batch: int,
+        score: Callable[[float], float | None] = float,
         *,
         reference: Sequence[float] = (),
         noise: Noise | None = None,
         left: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        self._batch = global_batch
+        self._score = score
         self._reference = tuple(reference)
         self._noise = noise
         self._left = left
@@ -75,8 +75,10 @@ class MeasureWatch:
             return None
         self._looks = [look for look in self._looks if look > elapsed]
         reading = read(warm)
-        rate = reading.steps_per_second * self._batch
-        bound = certainly_slower(rate, reading, self._reference, self._noise, looks=len(LOOKS))
+        score = self._score(reading.steps_per_second)
+        if score is None:
+            return None
+        bound = certainly_slower(score, reading, self._reference, self._noise, looks=len(LOOKS))
         if bound is None:
             return None
         return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the single-device throughput")

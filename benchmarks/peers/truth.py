@@ -95,7 +95,7 @@ def _run(engine: LocalEngine, job: Job, configuration: Configuration, folder: Pa
             folder=folder,
             limits=Limits(),
         ),
-        MeasureWatch(configuration.global_batch),
+        MeasureWatch(),
     )
     trial = trial_of(0, Stage.FINAL, configuration, result, None)
     rate = trial.examples_per_second if trial.measured else None

@@ -110,7 +110,7 @@ class Recording:
                     request = exchange_request(
                         configuration, self._subject, Path(folder) / str(number)
                     )
-                    watch = MeasureWatch(request.configuration.global_batch)
+                    watch = MeasureWatch()
                     run = run_of(configuration, EXCHANGE, self._engine.run(request, watch))
                     self._runs.append(run)
                     draft.write(json.dumps(packed(run)) + "\n")
@@ -126,7 +126,7 @@ class Recording:
             folder=folder,
             seed=SCRIPT_SEED,
         )
-        result = self._engine.run(request, MeasureWatch(configuration.global_batch))
+        result = self._engine.run(request, MeasureWatch())
         return run_of(configuration, turn, result)
 
     def _times(self, configuration: Configuration) -> int:

@@ -23,6 +23,7 @@ def found(decision: Decision) -> Findings:
         default=ALONE,
         twin=None,
         examples_per_second=None,
+        value=None,
         over_default=None,
         history=History([]),
         facts=WorkloadFacts(),

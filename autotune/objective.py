@@ -1,0 +1,180 @@
+"""What a search optimizes: throughput, or an objective that another package registers.
+
+A trial keeps what was measured. An objective reads one positive figure off it, and says which
+direction is better; every decision of a search compares scores, which are the figures turned so
+that more is better.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import ClassVar, Literal, Protocol
+
+from autotune.config import Configuration
+from autotune.errors import UsageError
+from autotune.machine import Machine
+from autotune.measure import Interval
+from autotune.trial import Trial
+from autotune.workload import WorkloadFacts
+
+GROUP = "autotune.objectives"
+"""Entry points of this group add objectives; each is an `Objective`."""
+
+
+Direction = Literal["maximize", "minimize"]
+"""Which figures are better; in Optuna's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What a run has shown: all that an objective may look at."""
+
+    configuration: Configuration
+    examples_per_second: float
+    facts: WorkloadFacts
+    machine: Machine
+    trial: Trial | None = None
+    """The record of the run; None while it is running, and for runs of earlier searches."""
+
+
+class Objective(Protocol):
+    """What is optimized. A subclass sets the names and reads the figure."""
+
+    name: ClassVar[str]
+    """By which it is chosen, such as `cost`."""
+    title: ClassVar[str]
+    """The quantity in words, such as `cost per epoch`."""
+    unit: ClassVar[str]
+    adjective: ClassVar[str]
+    """What a better configuration is, as in `1.3 times as cheap`."""
+    direction: ClassVar[Direction]
+    follows_throughput: ClassVar[bool] = False
+    """Whether the figure is the examples per second times a factor, or a factor divided by them,
+    the same factor for all configurations. Only then may the search skip what is proved to be
+    slower, and use what earlier searches measured."""
+
+    @abstractmethod
+    def value(self, measurement: Measurement) -> float | None:
+        """Return the figure, which is positive and finite, or None if the run does not tell it."""
+        ...
+
+    def short(self, value: float) -> str:
+        """Return a figure with its unit."""
+        return f"{value:.3g} {self.unit}"
+
+
+class Throughput(Objective):
+    """Examples per second."""
+
+    name = "throughput"
+    title = "throughput"
+    unit = "examples/s"
+    adjective = "fast"
+    direction = "maximize"
+    follows_throughput = True
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return the measured rate."""
+        return measurement.examples_per_second
+
+
+THROUGHPUT = Throughput()
+Score = Callable[[Trial], float | None]
+"""Reads off a trial how good it is: more is better; None if it does not tell."""
+
+
+def throughput_of(trial: Trial) -> float | None:
+    """Return the examples per second of a trial."""
+    return trial.examples_per_second
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scorer:
+    """An objective, applied to one workload on one machine."""
+
+    objective: Objective
+    facts: WorkloadFacts
+    machine: Machine
+
+    def __call__(self, trial: Trial) -> float | None:
+        """Return how good a trial is."""
+        return self._score(self._value(trial.configuration, trial.examples_per_second, trial))
+
+    def sustained(self, trial: Trial) -> float | None:
+        """Return how good a trial is with its stalls, as a longer run would be."""
+        rate = trial.sustained or trial.examples_per_second
+        return self._score(self._value(trial.configuration, rate, trial))
+
+    def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
+        """Return how good a configuration is of which only the throughput is known."""
+        return self._score(self._value(configuration, examples_per_second, None))
+
+    def value(self, trial: Trial) -> float | None:
+        """Return the figure of a trial."""
+        return self._value(trial.configuration, trial.examples_per_second, trial)
+
+    def values(self, scores: Interval) -> Interval:
+        """Return an interval of scores as one of figures."""
+        if self.objective.direction == "maximize":
+            return scores
+        return Interval(low=1 / scores.high, value=1 / scores.value, high=1 / scores.low)
+
+    def _score(self, value: float | None) -> float | None:
+        minimized = self.objective.direction == "minimize"
+        return 1 / value if value is not None and minimized else value
+
+    def _value(
+        self, configuration: Configuration, rate: float | None, trial: Trial | None
+    ) -> float | None:
+        if not rate:
+            return None
+        measurement = Measurement(
+            configuration=configuration,
+            examples_per_second=rate,
+            facts=self.facts,
+            machine=self.machine,
+            trial=trial,
+        )
+        value = self.objective.value(measurement)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise UsageError(
+                f"Objective {self.objective.name!r} returned {value!r} for a configuration.",
+                "Its value must be a positive finite number, or None.",
+            )
+        return value
+
+
+_registered: dict[str, Objective] = {THROUGHPUT.name: THROUGHPUT}
+
+
+def register(objective: Objective) -> None:
+    """Offer an objective in this process, as an entry point does in all."""
+    _registered[objective.name] = objective
+
+
+def objectives() -> dict[str, Objective]:
+    """Return every objective by its name."""
+    return _installed() | _registered
+
+
+def objective_named(name: str) -> Objective:
+    """Return the objective of that name.
+
+    Raises:
+        UsageError: There is none; the text says which there are.
+    """
+    known = objectives()
+    if name not in known:
+        raise UsageError(f"Unknown objective {name!r}.", f"Available: {', '.join(sorted(known))}.")
+    return known[name]
+
+
+@cache
+def _installed() -> dict[str, Objective]:
+    found: list[Objective] = [each.load() for each in entry_points(group=GROUP)]
+    return {each.name: each for each in found}

@@ -1,0 +1,127 @@
+"""A search for something else than throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+
+import optuna
+import pytest
+from optuna.storages import BaseStorage
+
+from autotune import Outcome, Verdict, objective
+from autotune.errors import StudyMismatch, UsageError
+from autotune.objective import GROUP, Measurement, Objective, Scorer
+from autotune.testing import FAKE_FACTS
+
+from .conftest import Tuner, speed
+
+
+class CostPerEpoch(Objective):
+    """Money for one pass over the data set, paid by device and hour."""
+
+    name = "cost"
+    title = "cost per epoch"
+    unit = "$"
+    adjective = "cheap"
+    direction = "minimize"
+
+    def __init__(self, price: float) -> None:
+        self._price = price
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return dollars."""
+        seconds = (measurement.facts.examples or 0) / measurement.examples_per_second
+        return seconds / 3600 * self._price * measurement.configuration.replicas
+
+
+class Broken(CostPerEpoch):
+    """Gives what no figure may be."""
+
+    name = "broken"
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return what is not positive."""
+        del measurement
+        return -1.0
+
+
+COST = CostPerEpoch(price=0.4)
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Offer them for the time of a test."""
+    with monkeypatch.context() as patch:
+        patch.setattr(objective, "_registered", dict(objective._registered))
+        objective.register(COST)
+        objective.register(Broken(price=1.0))
+        yield
+
+
+@pytest.mark.parametrize(
+    ("gain", "verdict"), [(1.5, Verdict.ONE_DEVICE), (2.6, Verdict.DISTRIBUTE)]
+)
+def test_two_devices_have_to_be_worth_their_price(
+    tuner: Tuner, gain: float, verdict: Verdict
+) -> None:
+    """1.5 times as fast on two devices is dearer; 2.6 times as fast is cheaper."""
+    result = tuner(speed(distributed=gain), options={"objective": "cost"})
+    assert result.verdict is verdict
+    assert tuner(speed(distributed=1.5), study="fast").verdict is Verdict.DISTRIBUTE
+
+
+def test_the_gain_is_one_of_the_objective(tuner: Tuner) -> None:
+    """2.6 times as fast on two devices is 1.3 times as cheap."""
+    result = tuner(speed(distributed=2.6), options={"objective": "cost"})
+    assert result.speedup.low < 1.3 < result.speedup.high
+
+
+def test_the_value_is_told_beside_the_throughput(tuner: Tuner) -> None:
+    """The result names its objective, and both figures fit together."""
+    result = tuner(speed(distributed=0.5), options={"objective": "cost"})
+    assert result.objective == "cost"
+    assert result.value is not None
+    assert result.examples_per_second is not None
+    assert result.value.low < result.value.value < result.value.high
+    seconds = (FAKE_FACTS.examples or 0) / result.examples_per_second.value
+    assert result.value.value == pytest.approx(seconds / 3600 * 0.4, rel=1e-6)
+
+
+def test_proofs_in_examples_per_second_are_off(tuner: Tuner) -> None:
+    """What cannot be faster may be cheaper, so nothing is skipped for that."""
+    result = tuner(speed(distributed=0.3), options={"objective": "cost"})
+    assert all(trial.outcome is not Outcome.SKIPPED for trial in result.trials)
+
+
+def test_the_study_minimizes(tuner: Tuner, kept_in: BaseStorage) -> None:
+    """Optuna's best trial is the cheapest, and the study is not resumed for throughput."""
+    result = tuner(speed(), options={"objective": "cost"}, study="cheap")
+    study = optuna.load_study(study_name="cheap", storage=kept_in)
+    scorer = Scorer(objective=COST, facts=result.facts, machine=result.machine)
+    costs = [scorer.value(trial) or 0 for trial in result.trials if trial.measured]
+    assert study.direction is optuna.study.StudyDirection.MINIMIZE
+    assert study.best_value == min(costs)
+    with pytest.raises(StudyMismatch, match="objective"):
+        tuner(speed(), study="cheap", resume=True)
+
+
+def test_an_unknown_objective_is_refused_at_once(tuner: Tuner) -> None:
+    """The text says which there are."""
+    with pytest.raises(UsageError, match="throughput"):
+        tuner(speed(), options={"objective": "beauty"})
+
+
+def test_a_value_that_is_none_is_refused(tuner: Tuner) -> None:
+    """A mistake in somebody's objective ends the search with its name."""
+    with pytest.raises(UsageError, match="'broken' returned -1"):
+        tuner(speed(), options={"objective": "broken"})
+
+
+def test_an_installed_package_adds_objectives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found by their entry points."""
+    point = EntryPoint("cost", f"{__name__}:COST", GROUP)
+    monkeypatch.setattr(objective, "entry_points", lambda **_: [point])
+    objective._installed.cache_clear()
+    assert objective.objectives()["cost"] is COST
+    objective._installed.cache_clear()
