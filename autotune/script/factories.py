@@ -3,59 +3,37 @@
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from textwrap import indent
 
-from autotune.script.imports import Import, imports_of
-from autotune.script.text import call, listing
+from autotune.script.imports import Import, imports_of, sections
+from autotune.script.text import call, listing, literal
 from autotune.workload import Factory, Workload, is_dotted_name
 from autotune.workload.source import Source
 
-_OWN_NAMES = (
-    *("any_worker_stops", "build", "checked", "counted_updates", "logs_of_all", "main"),
-    *("make_dataset", "make_strategy", "make_train_steps", "needs_values", "of_this_worker"),
-    *("of_worker", "parse_arguments", "reset_metrics", "save", "serve", "share_lost"),
-    *("spread_random_streams", "steps_of_an_epoch", "train", "under_way", "warn_of_other_size"),
-    *("AHEAD", "EXAMPLES", "GLOBAL_BATCH", "PER_REPLICA_BATCH", "REPLICAS"),
-    *("STEPS_PER_EPOCH", "STEPS_PER_EXECUTION", "model_fn", "dataset_fn", "callbacks_fn"),
-)
-"""Names that the program binds itself, so that no text of the user's may."""
-
-_OWN_IMPORTS = (
-    *(Import(name) for name in ("argparse", "keras", "os", "sys", "tempfile")),
-    *(Import("typing", "Any"), Import("pathlib", "Path"), Import("tensorflow", "", "tf")),
-    *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
-    *(Import("collections", "deque"), Import("functools", "partial")),
-)
-
 
 @dataclass(kw_only=True)
-class Preamble:
+class _Preamble:
     """What the factories add to the top of the program; filled one factory after the other."""
 
-    imports: set[Import] = field(default_factory=set)
+    meanings: dict[str, object]
+    """What each name stands for in the program."""
+    imports: set[Import]
     local_imports: set[Import] = field(default_factory=set)
     """Imports that work only once `roots` are on the path."""
-    roots: list[str] = field(default_factory=list)
+    roots: dict[str, list[str]] = field(default_factory=dict)
+    """Folders that must be on the path, each with the modules in it, as paths without `.py`."""
     missing: list[str] = field(default_factory=list)
     """Names of values that the user must fill in."""
-    guarded: bool = False
-    """Whether any factory ends the program while its values are not filled in."""
     definitions: list[str] = field(default_factory=list)
     assignments: list[str] = field(default_factory=list)
-    _meanings: dict[str, object] = field(default_factory=dict)
-    """What each name stands for in the program."""
-
-    def __post_init__(self) -> None:
-        """Note the names that are taken from the start."""
-        self._meanings = dict.fromkeys(_OWN_NAMES)
-        self._meanings |= {each.binds: each for each in _OWN_IMPORTS}
 
     def add_import(self, role: str, factory: Factory) -> None:
         """Import a factory under the name of its role."""
         found = self.imports if factory.root is None else self.local_imports
-        self._add_root(factory.root)
+        self._add_root(factory.root, factory.module)
         if "." in factory.name:
             found.add(Import(factory.module))
             self.assignments.append(f"{role} = {factory.module}.{factory.name}")
@@ -71,11 +49,12 @@ class Preamble:
         imports, definitions = _split(source.text)
         meanings: dict[str, object] = {each.binds: each for each in imports}
         meanings |= {name: text for text in definitions for name in _bound(text)}
-        self.guarded |= bool(source.missing)
+        for module, root in source.roots:
+            self._add_root(root, module)
         if self._clash(role, source, meanings):
             self.definitions.append(_own_scope(role, source))
         else:
-            self._meanings |= meanings
+            self.meanings |= meanings
             self._add_parts(source, imports, definitions)
             self._assign(role, source)
 
@@ -83,7 +62,7 @@ class Preamble:
         """Whether a name would stand for two things in the program."""
         own = {role} if source.expression == role else set()
         return any(
-            self._meanings.get(name, meaning) != meaning
+            self.meanings.get(name, meaning) != meaning
             for name, meaning in (meanings | dict.fromkeys(source.missing, "...")).items()
             if name not in own
         )
@@ -93,15 +72,15 @@ class Preamble:
     ) -> None:
         roots = dict(source.roots)
         for each in imports:
-            root = roots.get(each.module.partition(".")[0])
-            self._add_root(root)
-            (self.imports if root is None else self.local_imports).add(each)
+            local = each.module.partition(".")[0] in roots
+            (self.local_imports if local else self.imports).add(each)
         self.definitions += [text for text in definitions if text not in self.definitions]
         self.missing += [name for name in source.missing if name not in self.missing]
 
-    def _add_root(self, root: str | None) -> None:
-        if root is not None and root not in self.roots:
-            self.roots.append(root)
+    def _add_root(self, root: str | None, module: str) -> None:
+        path = module.replace(".", "/")
+        if root is not None and path not in self.roots.setdefault(root, []):
+            self.roots[root].append(path)
 
     def _assign(self, role: str, source: Source) -> None:
         text = _guarded(source)
@@ -109,22 +88,67 @@ class Preamble:
             self.assignments.append(f"{role} = {text}")
 
 
-def preamble(workload: Workload) -> Preamble:
-    """Return what the program needs so that each factory is a global name in it."""
-    result = Preamble()
-    roles = {
-        "model_fn": workload.model,
-        "dataset_fn": workload.dataset,
-        "callbacks_fn": workload.callbacks,
+def sketch(workload: Workload) -> dict[str, object]:
+    """Return what the templates need for the program without its factories."""
+    sources = [each.source for each in workload.factories.values() if each.source]
+    roots = [root for each in sources for _, root in each.roots]
+    roots += [each.root for each in workload.factories.values() if each.root is not None]
+    return {
+        "imports": "",
+        "local_imports": "",
+        "roots": [_on_path(root, ()) for root in roots],
+        "missing": (),
+        # Whether any factory ends the program while its values are not filled in.
+        "guarded": any(each.expression and each.missing for each in sources),
+        "definitions": (),
+        "assignments": (),
     }
-    for role, factory in roles.items():
-        if factory is None:
-            continue
+
+
+def preamble(
+    workload: Workload, taken: Iterable[str], imports: Iterable[Import]
+) -> dict[str, object]:
+    """Return what the templates need so that each factory is a global name in the program.
+
+    Args:
+        workload: The factories.
+        taken: Names that the program uses itself, so that no text of the user's may bind them.
+        imports: What it imports itself.
+    """
+    meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
+    result = _Preamble(meanings=meanings, imports={*imports})
+    for role, factory in workload.factories.items():
         if factory.module:
             result.add_import(role, factory)
         else:
             result.add_source(role, factory.source or Source(text="", expression=""))
-    return result
+    return {
+        **sketch(workload),
+        "imports": sections(result.imports),
+        "local_imports": sections(result.local_imports),
+        "roots": [_on_path(root, modules) for root, modules in result.roots.items()],
+        "missing": result.missing,
+        "definitions": result.definitions,
+        "assignments": result.assignments,
+    }
+
+
+def _on_path(root: str, modules: Iterable[str]) -> str:
+    """Return the statement that puts a folder on the path."""
+    folder = call("folder_of", [("", literal(each)) for each in (root, *modules)])
+    return call("sys.path.insert", [("", "0"), ("", folder)])
+
+
+def global_names(text: str) -> set[str]:
+    """Return every name that a program binds or looks up outside of its functions."""
+    names: set[str] = set()
+    tables = [symtable.symtable(text, "<program>", "exec")]
+    while tables:
+        table = tables.pop()
+        top = table.get_type() == "module"
+        names |= {each.get_name() for each in table.get_symbols() if top or each.is_global()}
+        tables += table.get_children()
+    return names
 
 
 def _guarded(source: Source) -> str:

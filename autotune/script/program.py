@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.script.factories import Preamble, preamble
+from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.filling import fill_in
 from autotune.script.frozen import Frozen
-from autotune.script.imports import Import, sections
+from autotune.script.imports import Import
 from autotune.script.pipeline import at_source, pipeline
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, literal
@@ -19,6 +21,14 @@ from autotune.workload import Factory, Workload, WorkloadFacts
 
 UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
+
+_IMPORTS = (
+    *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "sys")),
+    *(Import("tempfile"), Import("tensorflow", "", "tf"), Import("typing", "Any")),
+    *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
+    *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
+)
+"""What the templates use; a program imports those that it looks up."""
 
 
 class Program(Value):
@@ -86,7 +96,7 @@ def _written(
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
-        **_head(workload, configuration, training, setup),
+        **_about(configuration, workload),
         "setup": setup,
         "pipeline": pipeline(
             configuration, workload.dataset, facts, training, held=held, frozen=frozen
@@ -94,10 +104,21 @@ def _written(
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
     }
-    train = fill_in(f"{training}.py.j2", context)
+    train = _with_factories(f"{training}.py.j2", context, workload, setup)
     if configuration.workers == 1:
         return Program(train=train)
     return Program(train=train, launch=fill_in("launch.py.j2", context))
+
+
+def _with_factories(
+    template: str, context: Mapping[str, object], workload: Workload, setup: Setup
+) -> str:
+    """Return the program with the factories, whose names must not be those of the program."""
+    bare = fill_in(template, {**context, **sketch(workload)})
+    taken = global_names(bare)
+    imports = {each for each in _IMPORTS if each.binds in taken}
+    imports |= {Import(name) for name in setup.modules}
+    return fill_in(template, {**context, **preamble(workload, taken, imports)})
 
 
 def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
@@ -145,24 +166,12 @@ def _whole_calls(steps: int, steps_per_call: int) -> int:
     return max(steps // steps_per_call, 1) * steps_per_call
 
 
-def _head(
-    workload: Workload, configuration: Configuration, training: Training, setup: Setup
-) -> dict[str, object]:
-    parts = preamble(workload)
-    gang = configuration.workers > 1
-    modules = {Import(name) for name in setup.modules}
+def _about(configuration: Configuration, workload: Workload) -> dict[str, object]:
     return {
         "about": f"Train the model of {_name(workload.model)} on the examples of "
         f"{_name(workload.dataset)}.",
         "words": in_words(configuration),
         "own_values": own_values(configuration),
-        "imports": sections({*parts.imports, *modules, *_imports(parts, training, gang=gang)}),
-        "local_imports": sections(parts.local_imports),
-        "roots": parts.roots,
-        "missing": parts.missing,
-        "guarded": parts.guarded,
-        "definitions": parts.definitions,
-        "assignments": parts.assignments,
     }
 
 
@@ -172,28 +181,6 @@ def _name(factory: Factory) -> str:
         return factory.short_name
     last = factory.name.rpartition(".")[2]
     return last if last.isidentifier() else "a lambda"
-
-
-def _imports(parts: Preamble, training: Training, *, gang: bool) -> set[Import]:
-    found = {
-        Import("argparse"),
-        Import("collections.abc", "Sequence"),
-        Import("keras"),
-        Import("tensorflow", "", "tf"),
-    }
-    if training != "fit" or parts.guarded:
-        found |= {Import("collections.abc", "Callable"), Import("typing", "Any")}
-    if parts.roots or gang:
-        found.add(Import("sys"))
-    if gang:
-        found.add(Import("os"))
-    if training == "coordinator":
-        found |= {Import("collections", "deque"), Import("functools", "partial")}
-        found.add(Import("collections.abc", "Iterator"))
-    elif gang:
-        found |= {Import("tempfile"), Import("pathlib", "Path")}
-        found |= {Import("hashlib"), Import("platform")}
-    return found
 
 
 def _model(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> str:

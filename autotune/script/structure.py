@@ -31,10 +31,9 @@ class Placeholders:
 
     def of_workload(self, workload: Workload) -> Workload:
         """Return the workload without the values of fixed arguments and without folders."""
-        factories = {
-            role: self._of_factory(factory) for role, factory in _factories(workload).items()
-        }
-        return workload.model_copy(update=factories)
+        factories = workload.factories.items()
+        update = {role.removesuffix("_fn"): self._of_factory(each) for role, each in factories}
+        return workload.model_copy(update=update)
 
     def _of_factory(self, factory: Factory) -> Factory:
         source = factory.source
@@ -87,7 +86,7 @@ def check_names(configuration: Configuration, workload: Workload) -> None:
         ConfigurationError: The name of a factory, a module or a parameter is no Python name.
     """
     parameters = [name for name, _ in configuration.arguments]
-    for factory in _factories(workload).values():
+    for factory in workload.factories.values():
         _check_names("factory", [factory.module, factory.name] if factory.module else [])
         parameters += [name for name, _ in factory.arguments]
     _check_names("parameter", parameters)
@@ -113,11 +112,6 @@ def _check_names(what: str, names: Iterable[str]) -> None:
                 f"{name!r} is not the name of a {what}.",
                 "Use a Python name: letters, digits and underscores.",
             )
-
-
-def _factories(workload: Workload) -> dict[str, Factory]:
-    roles = {"model": workload.model, "dataset": workload.dataset, "callbacks": workload.callbacks}
-    return {role: factory for role, factory in roles.items() if factory is not None}
 
 
 def _same(one: Scalar, other: Scalar) -> bool:

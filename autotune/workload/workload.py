@@ -18,6 +18,12 @@ class Workload(Value):
     """Gives a list of Keras callbacks, called once per process."""
 
     @property
+    def factories(self) -> dict[str, Factory]:
+        """The factories by their names in the program."""
+        roles = {"model_fn": self.model, "dataset_fn": self.dataset, "callbacks_fn": self.callbacks}
+        return {role: factory for role, factory in roles.items() if factory is not None}
+
+    @property
     def name(self) -> str:
         """A short name for people."""
         return self.model.short_name

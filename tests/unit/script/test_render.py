@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from types import ModuleType
 
 import pytest
@@ -15,7 +16,10 @@ from autotune.workload import Factory, Workload, WorkloadFacts
 from autotune.workload.source import Source
 
 MACHINE = Machine(cpus=8, memory=2**34, processor="x")
+ONE = Configuration()
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+
+SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
 
 
 def by_import(name: str = "f", root: str | None = None, **arguments: Scalar) -> Factory:
@@ -150,6 +154,48 @@ def test_the_program_keeps_its_own_names() -> None:
     assert not hasattr(head, "train")
 
 
+NAMES_OF_THE_PROGRAM = (
+    *("software", "check_same_software", "platform", "hashlib", "Path", "folder_of", "main"),
+    *("max", "enumerate", "make_dataset", "GLOBAL_BATCH", "tf"),
+)
+
+
+@pytest.mark.parametrize(
+    "configuration", [Configuration(), GANG, SERVED], ids=["alone", "workers", "servers"]
+)
+def test_no_helper_takes_a_name_that_the_program_looks_up(configuration: Configuration) -> None:
+    """Neither its functions and imports, nor the builtins that it calls."""
+    helpers = [f"def {name}():\n    return {name!r}" for name in NAMES_OF_THE_PROGRAM]
+    made = "".join(f"{name}(), " for name in NAMES_OF_THE_PROGRAM)
+    helpers.append(f"def make():\n    return [{made}]")
+    text = rendered(configuration, model=by_value("\n\n\n".join(helpers), "make")).train
+    assert run(text).model_fn() == [*NAMES_OF_THE_PROGRAM]
+    plain = rendered(configuration, model=by_value("def own():\n    return 1", "own")).train
+    assert _bindings(plain) - {"own", "model_fn = own"} == _bindings(text) - {
+        "scope_of_model_fn",
+        "model_fn = scope_of_model_fn()",
+    }
+
+
+def test_a_helper_beside_a_clash_brings_its_folder() -> None:
+    """Also what is kept apart may import a module that is not installed."""
+    source = Source(
+        text="import helpers\n\n\ndef main():\n    return helpers.f()",
+        expression="main",
+        roots=(("helpers", "lib"),),
+    )
+    text = rendered(model=Factory(name="main", source=source)).train
+    assert 'sys.path.insert(0, folder_of("lib", "helpers"))' in text
+
+
+def _bindings(text: str) -> set[str]:
+    """Return what each top-level statement binds, with the statement where it is the program's."""
+    body = ast.parse(text).body
+    kinds = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign)
+    bound = [each for each in body if isinstance(each, kinds)]
+    return {each.name if isinstance(each, ast.FunctionDef) else ast.unparse(each) for each in bound}
+
+
 def test_a_lambda_may_call_a_function_named_like_its_role() -> None:
     """The role's name is not overwritten by itself."""
     text = "def model_fn(n):\n    return n"
@@ -185,7 +231,7 @@ def test_imports_of_a_text_may_need_a_folder() -> None:
         text="import helpers", expression="lambda: helpers.f()", roots=(("helpers", "."),)
     )
     text = rendered(model=Factory(name="<lambda>", source=source)).train
-    assert 'sys.path.insert(0, ".")\n\nimport helpers\n' in text
+    assert 'sys.path.insert(0, folder_of(".", "helpers"))\n\nimport helpers\n' in text
 
 
 def test_long_arguments_are_broken_as_the_formatter_does() -> None:

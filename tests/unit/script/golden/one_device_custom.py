@@ -2,7 +2,7 @@
 
 - one device, 8 examples per step
 
-Run it from the folder where autotune ran, because the factories are looked up from there:
+How to run it:
 
     python train.py --epochs 5
 """
@@ -10,12 +10,29 @@ Run it from the folder where autotune ran, because the factories are looked up f
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import keras
 import tensorflow as tf
 
-# Relative to the folder where the program is run.
-sys.path.insert(0, "programs")
+
+def folder_of(path: str, *modules: str) -> str:
+    """Return a folder with modules of yours, by its path from the folder where autotune ran.
+
+    That is taken to be the folder of this file, the one above it, or the working folder.
+    """
+    me = Path(__file__).resolve()
+    for start in (me.parent, me.parent.parent, Path.cwd()):
+        files = [start / path / f"{name}.py" for name in modules]
+        if all(each != me and (each.is_file() or each.with_suffix("").is_dir()) for each in files):
+            return str(start / path)
+    raise SystemExit(
+        f"Found no {' and '.join(modules)} in {path!r}, from {me.parent}, the folder above it, or "
+        "the working folder. Run this program in the folder where autotune ran, or move it there."
+    )
+
+
+sys.path.insert(0, folder_of("programs", "custom"))
 
 from custom import callbacks_fn, dataset_fn, model_fn
 
