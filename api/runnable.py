@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from autotune.api.errors import InvalidSpace, SpaceNotRunnable
+from autotune.config import AxisRole, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.report.spaces import any_workload
 from autotune.space import AUTO, Constraints, Space, ready_made
-from autotune.space.part import STRUCTURE, Situation, part_of
+from autotune.space.part import Situation, part_of
 
 ONE_DEVICE = "one_device"
 MOST_STRUCTURES = 4096
@@ -60,12 +61,13 @@ def _strategies(space: Space, constraints: Constraints) -> tuple[str, ...]:
 
 
 def _check_size(space: Space, constraints: Constraints) -> None:
-    sizes = [len(space.values(axis)) for axis in STRUCTURE if axis != "workers"]
-    workers = constraints.workers or space.values("workers")
-    if math.prod(sizes) * len(workers) > MOST_STRUCTURES:
+    names = [name for name in axes_of(AxisRole.PLACEMENT) if name != "strategy"]
+    domains = {name: space.values(name) for name in names}
+    domains["workers"] = constraints.workers or domains["workers"]
+    if math.prod(map(len, domains.values())) > MOST_STRUCTURES:
         raise InvalidSpace(
             f"The space has more than {MOST_STRUCTURES:,} ways to distribute.",
-            f"Shorten {', '.join(STRUCTURE)}.",
+            f"Shorten {', '.join(names)}.",
         )
 
 

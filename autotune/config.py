@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
+from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from autotune.value import Scalar, Value
 
@@ -24,23 +27,108 @@ Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 CountOrAuto = Annotated[int, Field(ge=0)] | Auto
 
 
+class AxisRole(StrEnum):
+    """What an axis is to a training."""
+
+    PLACEMENT = "placement"
+    """Where the replicas are and how they work together; on one device it has no effect."""
+    STEP = "step"
+    """How a training step is made and called."""
+    INPUT = "input"
+    """How examples are read and prepared."""
+    NUMERICS = "numerics"
+    """What is computed."""
+
+
+class Trend(StrEnum):
+    """How a quantity moves with the value of an axis."""
+
+    UNKNOWN = "unknown"
+    """Nobody knows, so only equal values can be compared."""
+    NONE = "none"
+    """It does not move."""
+    GROWS = "grows"
+    """A larger number never makes it smaller."""
+    FALLS = "falls"
+    """A larger number never makes it larger."""
+
+    def at_least(self, value: object, other: object) -> bool:
+        """Return whether the quantity is surely no smaller with a value than with another."""
+        if self is Trend.NONE or (value == other and type(value) is type(other)):
+            return True
+        if not (isinstance(value, int | float) and isinstance(other, int | float)):
+            return False
+        return value >= other if self is Trend.GROWS else self is Trend.FALLS and value <= other
+
+
+def always(_: object) -> bool:
+    """Return that an axis matters, whatever the others are."""
+    return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """What the search and the documentation need to know about a field beyond its type.
+    """What everything beside the script needs to know about a field beyond its type.
+
+    What is left out is taken for unknown, so that nothing is skipped with a wrong proof.
 
     Attributes:
+        role: What the axis is to the training; groups of axes are made by it.
         lands_in: Where the value appears in the generated program.
+        short: The wording in a table, with `{name}`, `{value}` and a plural's `{s}`; empty where
+            the head of the text says it (`Mirrored x2, batch 2x64`).
+        words: The wording in the program's docstring, likewise.
+        memory: How the memory that a training needs moves with the value.
+        step_time: How the time of a step moves with it, all else equal.
+        input_work: How the work of the input pipeline for an example moves with it.
+        exchange_time: How the time of a step that only exchanges gradients moves with it.
+        screened: Whether the first trials set it to its largest value, together with the others
+            of its role, because more of it rarely does harm.
+        may_harm: Whether these trials are also made without it.
+        speed_only: It changes how fast a training is, and not what is computed from which examples.
         matters: Whether the axis has an effect in a configuration; where it has none it is set
-            to its default, so that configurations equal in effect are one.
+            to its default, so that configurations equal in effect are one. None: everywhere, but
+            for a placement only where there is more than one replica.
         needs_parameter: The axis matters only if the dataset factory declares this parameter.
         changes_numbers: The trained weights depend on it beyond rounding, so a ready-made space
             holds only its default and the user must ask for more.
     """
 
+    role: AxisRole
     lands_in: str
-    matters: Callable[[Configuration], bool] = lambda _: True
+    short: str = "{name} {value}"
+    words: str = "{name} = {value!r}"
+    memory: Trend = Trend.UNKNOWN
+    step_time: Trend = Trend.UNKNOWN
+    input_work: Trend = Trend.UNKNOWN
+    exchange_time: Trend = Trend.UNKNOWN
+    screened: bool = False
+    may_harm: bool = False
+    speed_only: bool = False
+    matters: Callable[[Configuration], bool] | None = None
     needs_parameter: str | None = None
     changes_numbers: bool = False
+
+    def matters_in(self, configuration: Configuration) -> bool:
+        """Return whether the axis has an effect in a configuration."""
+        if self.matters is not None:
+            return self.matters(configuration)
+        return self.role is not AxisRole.PLACEMENT or configuration.distributed
+
+    def in_short(self, name: str, value: Scalar) -> str:
+        """Return a value as a table shows it: `8 steps/call`."""
+        return self.short.format(name=name, value=value, s="" if value == 1 else "s")
+
+    def in_words(self, name: str, value: Scalar) -> str:
+        """Return a value as the program's docstring says it: `8 steps per execution`."""
+        many = value != 1
+        return self.words.format(
+            name=name, value=value, s="s" if many else "", es="es" if many else ""
+        )
+
+
+OWN_AXIS = Axis(role=AxisRole.NUMERICS, lands_in="the factories", short="{name}={value}")
+"""An axis of the user's own: a parameter of a factory, of which nothing else is known."""
 
 
 class Configuration(Value):
@@ -49,60 +137,130 @@ class Configuration(Value):
     strategy: Annotated[
         str,
         Field(description="The tf.distribute strategy."),
-        Axis(lands_in="make_strategy"),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="make_strategy",
+            short="",
+            matters=always,
+        ),
     ] = "one_device"
     workers: Annotated[
         int,
         Field(ge=1, description="Number of worker processes, each with its own input pipeline."),
-        Axis(lands_in="launch.py"),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="launch.py",
+            short="",
+            matters=always,
+        ),
     ] = 1
     replicas_per_worker: Annotated[
         int,
         Field(ge=1, description="Replicas of the model in one process, one per device."),
-        Axis(lands_in="make_strategy"),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="make_strategy",
+            short="",
+            matters=always,
+        ),
     ] = 1
     servers: Annotated[
         int,
         Field(ge=0, description="Number of parameter servers, which hold the variables."),
-        Axis(lands_in="launch.py"),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="launch.py",
+            matters=always,
+        ),
     ] = 0
     per_replica_batch: Annotated[
         int,
         Field(ge=1, description="Batch size of each replica."),
-        Axis(lands_in="PER_REPLICA_BATCH"),
+        Axis(
+            role=AxisRole.STEP,
+            lands_in="PER_REPLICA_BATCH",
+            short="",
+            words="",
+            memory=Trend.GROWS,
+            step_time=Trend.GROWS,
+            input_work=Trend.NONE,
+            exchange_time=Trend.NONE,
+            screened=True,
+            speed_only=True,
+        ),
     ] = 32
+    reduction: Annotated[
+        Reduction,
+        Field(description="All-reduce algorithm for the gradients."),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="make_strategy",
+            short="reduction {value}",
+        ),
+    ] = "default"
     shard_policy: Annotated[
         ShardPolicy,
         Field(
             description="How examples are sharded between workers: by tf.data auto-sharding "
             "(auto, data, file, off), or by the dataset factory itself (source)."
         ),
-        Axis(lands_in="make_dataset", matters=lambda c: c.workers > 1),
+        Axis(
+            role=AxisRole.PLACEMENT,
+            lands_in="make_dataset",
+            short="shard {value}",
+            memory=Trend.NONE,
+            exchange_time=Trend.NONE,
+            matters=lambda c: c.workers > 1,
+        ),
     ] = "auto"
-    reduction: Annotated[
-        Reduction,
-        Field(description="All-reduce algorithm for the gradients."),
-        Axis(lands_in="make_strategy", matters=lambda c: c.replicas > 1),
-    ] = "default"
     steps_per_execution: Annotated[
         int,
         Field(
             ge=1,
             description="Training steps per call of the compiled function, as in Model.compile.",
         ),
-        Axis(lands_in="STEPS_PER_EXECUTION"),
+        Axis(
+            role=AxisRole.STEP,
+            lands_in="STEPS_PER_EXECUTION",
+            short="{value} steps/call",
+            words="{value} steps per execution",
+            memory=Trend.NONE,
+            step_time=Trend.FALLS,
+            input_work=Trend.NONE,
+            exchange_time=Trend.NONE,
+            screened=True,
+            speed_only=True,
+        ),
     ] = 1
     prefetch: Annotated[
         CountOrAuto,
         Field(description="Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."),
-        Axis(lands_in="make_dataset"),
+        Axis(
+            role=AxisRole.INPUT,
+            lands_in="make_dataset",
+            words="{value} batch{es} prefetched",
+            memory=Trend.GROWS,
+            input_work=Trend.NONE,
+            exchange_time=Trend.NONE,
+            speed_only=True,
+        ),
     ] = "auto"
     num_parallel_calls: Annotated[
         Annotated[int, Field(ge=1)] | Auto,
         Field(
             description="Value of num_parallel_calls in the dataset factory's map and interleave."
         ),
-        Axis(lands_in="make_dataset", needs_parameter="num_parallel_calls"),
+        Axis(
+            role=AxisRole.INPUT,
+            lands_in="make_dataset",
+            short="{value} parallel call{s}",
+            words="{value} parallel calls in dataset_fn",
+            memory=Trend.GROWS,
+            exchange_time=Trend.NONE,
+            screened=True,
+            speed_only=True,
+            needs_parameter="num_parallel_calls",
+        ),
     ] = "auto"
     private_threads: Annotated[
         int,
@@ -110,27 +268,67 @@ class Configuration(Value):
             ge=0,
             description="Size of tf.data's private thread pool; 0 uses TensorFlow's shared pool.",
         ),
-        Axis(lands_in="make_dataset"),
+        Axis(
+            role=AxisRole.INPUT,
+            lands_in="make_dataset",
+            short="{value} input thread{s}",
+            words="{value} private thread{s} for tf.data",
+            memory=Trend.NONE,
+            exchange_time=Trend.NONE,
+            screened=True,
+            may_harm=True,
+            speed_only=True,
+        ),
     ] = 0
     cache: Annotated[
         Literal["off", "memory"],
         Field(description="Whether examples are cached in memory after the first epoch."),
-        Axis(lands_in="make_dataset"),
+        Axis(
+            role=AxisRole.INPUT,
+            lands_in="make_dataset",
+            short="cached in {value}",
+            words="examples cached in {value}",
+            exchange_time=Trend.NONE,
+            screened=True,
+        ),
     ] = "off"
     threads_per_process: Annotated[
         int,
         Field(ge=0, description="Intra-op threads of each process; 0 uses all cores."),
-        Axis(lands_in="main"),
+        Axis(
+            role=AxisRole.STEP,
+            lands_in="main",
+            short="intra-op threads {value}",
+            words="at most {value} intra-op thread{s}",
+            memory=Trend.NONE,
+            input_work=Trend.NONE,
+            speed_only=True,
+        ),
     ] = 0
     xla: Annotated[
         bool,
         Field(description="Whether the training step is compiled with XLA (jit_compile)."),
-        Axis(lands_in="main"),
+        Axis(
+            role=AxisRole.STEP,
+            lands_in="main",
+            short="XLA",
+            words="compiled with XLA",
+            input_work=Trend.NONE,
+            exchange_time=Trend.NONE,
+        ),
     ] = False
     precision: Annotated[
         Precision,
         Field(description="The Keras dtype policy; any other than float32 changes the results."),
-        Axis(lands_in="main", changes_numbers=True),
+        Axis(
+            role=AxisRole.NUMERICS,
+            lands_in="main",
+            short="{value}",
+            words="dtype policy {value}",
+            input_work=Trend.NONE,
+            exchange_time=Trend.NONE,
+            changes_numbers=True,
+        ),
     ] = "float32"
     arguments: Annotated[
         tuple[tuple[str, Scalar], ...],
@@ -157,31 +355,145 @@ class Configuration(Value):
         """Whether more than one replica trains."""
         return self.replicas > 1
 
+    def __getitem__(self, name: str) -> Scalar:
+        """Return the value of an axis, one of the user's own too.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        fields = self.__dict__
+        return fields[name] if name in fields and name in axes() else self.values()[name]
+
+    def values(self) -> dict[str, Scalar]:
+        """Return the value of every axis by name, the user's own last."""
+        fields = {name: value for name, value in self.__dict__.items() if name != "arguments"}
+        return {**_defaults(), **fields, **dict(self.arguments)}
+
+    def own_values(self) -> dict[str, Scalar]:
+        """Return the values of the user's own axes, which have no default."""
+        return {name: value for name, value in self.arguments if name not in axes()}
+
+    def changed(self) -> dict[str, Scalar]:
+        """Return the values that are away from their defaults; the user's own always are."""
+        usual = _defaults()
+        return {n: v for n, v in self.values().items() if n not in usual or v != usual[n]}
+
     def but(self, **changes: object) -> Configuration:
-        """Return a validated copy with some fields changed."""
+        """Return a validated copy with some fields or registered axes changed."""
         return Configuration.model_validate({**self.model_dump(), **changes})
+
+    def taking(self, values: Mapping[str, Scalar]) -> Configuration:
+        """Return a copy with other values of some axes, which were validated before."""
+        fields: dict[str, object] = {n: v for n, v in values.items() if n in self.__dict__}
+        others = {n: v for n, v in values.items() if n not in fields}
+        if others:
+            fields["arguments"] = _stored({**dict(self.arguments), **others})
+        return self.model_copy(update=fields)
+
+    def canonical(self) -> Configuration:
+        """Return the configuration with every axis that has no effect in it at its default."""
+        usual = _defaults()
+        idle = {n: usual[n] for n, axis in _sometimes().items() if not axis.matters_in(self)}
+        values = self.values() if idle else {}
+        idle = {name: default for name, default in idle.items() if values[name] != default}
+        return self.taking(idle) if idle else self
+
+    def on_one_device(self) -> Configuration:
+        """Return the same settings on one device, with the batch of one replica."""
+        usual = _defaults()
+        return self.taking({name: usual[name] for name in axes_of(AxisRole.PLACEMENT)}).canonical()
+
+    def with_global_batch(self, examples: int) -> Configuration:
+        """Return a copy whose replicas divide so many examples between them in each step."""
+        return self.taking({"per_replica_batch": max(examples // self.replicas, 1)})
+
+    def in_short(self) -> str:
+        """Return batch and changed settings as a table shows them: `batch 2x64, 8 steps/call`.
+
+        Placement comes last: where a narrow column is cut off, what differs most stays in sight.
+        """
+
+        def place(name: str) -> int:
+            return 2 if name not in axes() else axis_of(name).role is AxisRole.PLACEMENT
+
+        many = f"{self.replicas}x" if self.distributed else ""
+        changed = self.changed()
+        texts = [axis_of(name).in_short(name, changed[name]) for name in sorted(changed, key=place)]
+        return ", ".join([f"batch {many}{self.per_replica_batch}", *filter(None, texts)])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_registered(cls, given: Any) -> Any:
+        """Store the values of registered axes beside those of the user's own."""
+        registered = axes().keys() - cls.model_fields.keys()
+        if not registered or not isinstance(given, Mapping):
+            return given
+        values = dict(given.get("arguments", ()))
+        values |= {name: given[name] for name in registered & {*given}}
+        for name in registered & {*values}:
+            if why_not := accepts(name, values[name]):
+                raise ValueError(f"axis {name!r} cannot be {values[name]!r}: {why_not}")
+        rest = {name: value for name, value in given.items() if name not in registered}
+        return {**rest, "arguments": _stored(values)}
+
+
+def register_axes(declaration: type[BaseModel]) -> None:
+    """Add the axes that the fields of a class declare, as those of `Configuration` do.
+
+    An installed package does so by an entry point of the group `autotune.axes`.
+
+    Args:
+        declaration: A pydantic model; its fields have type, `Axis`, description and default.
+
+    Raises:
+        TypeError: A field has no `Axis`, or no default.
+        ValueError: There is an axis of that name.
+    """
+    taken = axes().keys() & _marked(declaration).keys()
+    if taken:
+        raise ValueError(f"There is an axis {min(taken)!r} already.")
+    _declarations().append(declaration)
+    _forget()
+
+
+def unregister_axes(declaration: type[BaseModel]) -> None:
+    """Take out the axes of a class that was registered."""
+    _declarations().remove(declaration)
+    _forget()
 
 
 @cache
 def axes() -> Mapping[str, Axis]:
     """Return the declaration of every axis, by name, in the order of the fields."""
-    found = {}
-    for name, field in Configuration.model_fields.items():
-        for mark in field.metadata:
-            if isinstance(mark, Axis):
-                found[name] = mark
+    found = {name: axis for each in _declarations() for name, axis in _marked(each).items()}
     return MappingProxyType(found)
+
+
+@cache
+def axes_of(role: AxisRole) -> tuple[str, ...]:
+    """Return the names of the axes with a role."""
+    return tuple(name for name, axis in axes().items() if axis.role is role)
+
+
+def axis_of(name: str) -> Axis:
+    """Return the declaration of an axis; a name that nobody declared is one of the user's own."""
+    return axes().get(name, OWN_AXIS)
 
 
 def describe(name: str) -> str:
     """Return the one sentence that documents an axis."""
-    return Configuration.model_fields[name].description or ""
+    return (_field(name).description or "") if name in axes() else "User-defined axis."
 
 
 def default_of(name: str) -> Scalar:
     """Return what Keras or TensorFlow does when nobody sets this axis."""
-    value: Scalar = Configuration.model_fields[name].default
-    return value
+    return _defaults()[name]
+
+
+def type_of(name: str) -> Any:
+    """Return the annotation of an axis: what a value may be."""
+    owner = next(each for each in _declarations() if name in each.model_fields)
+    return get_type_hints(owner, include_extras=True)[name]
 
 
 def accepts(name: str, value: Scalar) -> str | None:
@@ -198,4 +510,57 @@ def accepts(name: str, value: Scalar) -> str | None:
 
 @cache
 def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_type_hints(Configuration, include_extras=True)[name])
+    return TypeAdapter(type_of(name))
+
+
+@cache
+def _defaults() -> Mapping[str, Scalar]:
+    return {name: _field(name).default for name in axes()}
+
+
+@cache
+def _sometimes() -> Mapping[str, Axis]:
+    """The axes that do not matter in every configuration."""
+    return {
+        name: axis
+        for name, axis in axes().items()
+        if axis.matters is not always and (axis.matters or axis.role is AxisRole.PLACEMENT)
+    }
+
+
+@cache
+def _declarations() -> list[type[BaseModel]]:
+    """The classes whose fields are axes: the configuration, and those of installed packages."""
+    return [Configuration, *(each.load() for each in entry_points(group="autotune.axes"))]
+
+
+def _field(name: str) -> FieldInfo:
+    return next(each.model_fields[name] for each in _declarations() if name in each.model_fields)
+
+
+def _marked(declaration: type[BaseModel]) -> dict[str, Axis]:
+    found = {}
+    for name, field in declaration.model_fields.items():
+        if (declaration, name) == (Configuration, "arguments"):
+            continue
+        marks = [mark for mark in field.metadata if isinstance(mark, Axis)]
+        if len(marks) != 1 or field.is_required():
+            raise TypeError(f"{declaration.__name__}.{name} needs one Axis and a default.")
+        found[name] = marks[0]
+    return found
+
+
+def _stored(values: Mapping[str, Scalar]) -> tuple[tuple[str, Scalar], ...]:
+    """Leave out the registered axes at their defaults: what is equal in effect is equal."""
+    usual = _defaults()
+    own = [(name, value) for name, value in values.items() if name not in usual]
+    registered = [(n, values[n]) for n in usual if n in values and values[n] != usual[n]]
+    return (*own, *registered)
+
+
+def _forget() -> None:
+    for each in (axes, axes_of, _adapter, _defaults, _sometimes):
+        each.cache_clear()
+
+
+_marked(Configuration)

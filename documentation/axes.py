@@ -8,10 +8,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge
 
-from autotune.config import Configuration, axes, default_of, describe
+from autotune.config import Configuration, always, axes, default_of, describe
 from autotune.script import render
 from autotune.space import ready_made
-from autotune.strategies import COMMON_AXES, strategies
+from autotune.strategies import strategies
 from autotune.value import Scalar
 from documentation import samples
 from documentation.pages import code, page, table, wrapped
@@ -109,16 +109,16 @@ def _when(name: str) -> str:
     axis = axes()[name]
     if axis.needs_parameter:
         return f"where the dataset factory declares `{axis.needs_parameter}`"
-    if axis.matters(Configuration()):
+    if axis.matters is always or axis.matters_in(Configuration()):
         return "always"
-    fitting = (text for sample, text in _PARTS if axis.matters(sample))
+    fitting = (text for sample, text in _PARTS if axis.matters_in(sample))
     return f"with {next(fitting, 'some other axes')}"
 
 
 def _strategies(name: str) -> str:
-    if name in COMMON_AXES:
+    having = [each for each in strategies().values() if each.has(name)]
+    if len(having) == len(strategies()):
         return "all"
-    having = [each for each in strategies().values() if name in each.axes]
     return ", ".join(f"[{each.title}](../strategies/{each.name}.md)" for each in having)
 
 

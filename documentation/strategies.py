@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 
+from autotune.config import AxisRole, axes
 from autotune.machine import Machine
 from autotune.script import render
-from autotune.strategies import COMMON_AXES, Strategy, strategies
+from autotune.strategies import Strategy, strategies
 from documentation import samples
 from documentation.pages import code, page, table, wrapped
 
@@ -71,7 +72,7 @@ def _waits(each: Strategy) -> str:
 
 def _axes(each: Strategy) -> str:
     own = ", ".join(f"[`{name}`](../axes/{name}.md)" for name in sorted(each.axes))
-    common = len(COMMON_AXES - {"strategy", "arguments"})
+    common = sum(axis.role is not AxisRole.PLACEMENT for axis in axes().values())
     if not own:
         return f"Only the {common} [axes of every strategy](../axes.md)."
     return wrapped(f"{own}, beside the {common} [axes of every strategy](../axes.md).")

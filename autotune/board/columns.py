@@ -12,7 +12,7 @@ from autotune.strategies import strategies
 from autotune.trial import Stage
 from autotune.value import Scalar
 
-FIRST = ("outcome", "strategy", "workers", "replicas_per_worker", "per_replica_batch")
+FIRST = ("outcome", *(name for name, axis in axes().items() if not axis.short))
 """What tells a trial from the others. Of the settings the table shows five before it is asked, by
 name among those that are said to differ."""
 RATE, RATIO = "examples per second", "times one device"
@@ -51,7 +51,7 @@ def columns(plan: Plan) -> list[Column]:
 
 def setting(name: str, value: Scalar) -> Scalar:
     """Return the value of an axis, in one type each, because a column holds one type."""
-    return str(value) if default_of(name) == "auto" else value
+    return str(value) if name in axes() and default_of(name) == "auto" else value
 
 
 def _column(name: str, value: Scalar) -> Column:

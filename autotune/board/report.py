@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from autotune.board.columns import FIGURES, columns, setting
-from autotune.config import axes
 from autotune.errors import OutputError
 from autotune.events import Event, Observer, Planned, TrialEnded, nobody
 from autotune.extras import check_installed
@@ -141,6 +140,5 @@ def _message(trial: Trial, ratio: float | None) -> dict[str, Any]:
 
 
 def _settings(trial: Trial) -> dict[str, Any]:
-    own = dict(trial.configuration.arguments)
-    named = {name: setting(name, getattr(trial.configuration, name)) for name in axes()}
-    return {**named, **own, "stage": str(trial.stage), "outcome": str(trial.outcome)}
+    named = {name: setting(name, value) for name, value in trial.configuration.values().items()}
+    return {**named, "stage": str(trial.stage), "outcome": str(trial.outcome)}

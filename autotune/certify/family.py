@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.config import Configuration
-
-_SPEED_ONLY = (
-    *("per_replica_batch", "steps_per_execution", "prefetch", "num_parallel_calls"),
-    *("private_threads", "threads_per_process"),
-)
-"""Axes that change how fast a training is and not what it does with which examples."""
+from autotune.config import Configuration, axes, default_of
 
 
 def family(configuration: Configuration) -> Configuration:
@@ -16,6 +10,6 @@ def family(configuration: Configuration) -> Configuration:
 
     One step per call and several are told apart, because they may be trained by other programs.
     """
-    usual = {name: Configuration.model_fields[name].default for name in _SPEED_ONLY}
+    usual = {name: default_of(name) for name, axis in axes().items() if axis.speed_only}
     several = configuration.steps_per_execution > 1
-    return configuration.model_copy(update={**usual, "steps_per_execution": 1 + several})
+    return configuration.taking({**usual, "steps_per_execution": 1 + several})

@@ -69,8 +69,10 @@ def reference_run(
         folder: For this run.
         count: Whether to count the whole dataset as well.
     """
+    configuration = candidate.configuration
+    alone = configuration.on_one_device().with_global_batch(configuration.global_batch)
     return ObservationRequest(
-        trial=_trial(candidate, _alone(candidate.configuration), folder),
+        trial=_trial(candidate, alone, folder),
         calls=run.calls,
         reference_to=run.trial.folder,
         processes=len(run.trial.roles),
@@ -95,19 +97,6 @@ def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> 
 
 def _roles(configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
     return strategy(configuration.strategy).roles(configuration, machine)
-
-
-def _alone(configuration: Configuration) -> Configuration:
-    """Return one device that takes the same steps."""
-    alone: dict[str, object] = {
-        "strategy": "one_device",
-        "workers": 1,
-        "replicas_per_worker": 1,
-        "per_replica_batch": configuration.global_batch,
-        "shard_policy": "auto",
-        "reduction": "default",
-    }
-    return configuration.but(**alone)
 
 
 def _calls(candidate: Candidate) -> int:

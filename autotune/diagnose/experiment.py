@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from autotune.config import Configuration, default_of
+from autotune.config import Configuration
 from autotune.value import Value
 
 MANY_STEPS = 8
@@ -60,19 +60,12 @@ def variant(configuration: Configuration, experiment: Experiment) -> Variant | N
                 configuration=_with(configuration, steps_per_execution=_other(configuration))
             )
         case Experiment.ALONE:
-            return Variant(configuration=alone(configuration))
+            return Variant(configuration=configuration.on_one_device())
         case Experiment.HALF if configuration.per_replica_batch > 1:
             half = configuration.per_replica_batch // 2
-            return Variant(configuration=_with(alone(configuration), per_replica_batch=half))
+            alone = configuration.on_one_device()
+            return Variant(configuration=_with(alone, per_replica_batch=half))
     return None
-
-
-def alone(configuration: Configuration) -> Configuration:
-    """Return one device that does what a single replica does."""
-    if not configuration.distributed:
-        return configuration
-    shared = ("strategy", "workers", "replicas_per_worker", "servers", "shard_policy", "reduction")
-    return _with(configuration, **{name: default_of(name) for name in shared})
 
 
 def _other(configuration: Configuration) -> int:

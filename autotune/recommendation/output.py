@@ -85,9 +85,9 @@ def trials_csv(trials: Sequence[Trial]) -> str:
     table.writerow([*COLUMNS, *axes(), "arguments"])
     for trial in trials:
         row = [getattr(trial, name) for name in COLUMNS]
-        values = [getattr(trial.configuration, name) for name in axes()]
-        own = " ".join(f"{k}={v}" for k, v in trial.configuration.arguments)
-        table.writerow([*row, *values, own])
+        values = trial.configuration.values()
+        own = " ".join(f"{name}={value}" for name, value in values.items() if name not in axes())
+        table.writerow([*row, *(values[name] for name in axes()), own])
     return text.getvalue()
 
 

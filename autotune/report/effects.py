@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autotune.config import Configuration, axes
+from autotune.config import AxisRole, Configuration, axis_of
 from autotune.measure import Interval
 from autotune.measure.interval import around
 from autotune.measure.student import t_quantile
@@ -34,7 +34,6 @@ PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Of an effect, beside the configurations that show it."""
 HOW = "distribution"
 """The axes that together say how a training is distributed, as one."""
-_TOGETHER = ("strategy", "workers", "replicas_per_worker")
 
 Rates = Mapping[Configuration, float]
 Levels = Mapping[str, Sequence[Scalar | None]]
@@ -95,18 +94,12 @@ def effects(rates: Rates) -> Effects:
 
 
 def _levels(configurations: Sequence[Configuration]) -> Levels:
-    named = {
-        name: [getattr(c, name) if axis.matters(c) else None for c in configurations]
-        for name, axis in axes().items()
-        if name not in _TOGETHER
-    }
-    every = [dict(c.arguments) for c in configurations]
-    own = {name: [each.get(name) for each in every] for each in every for name in each}
-    found: dict[str, Sequence[Scalar | None]] = {
-        HOW: [distribution(c) for c in configurations],
-        **named,
-        **own,
-    }
+    every = [(configuration, configuration.values()) for configuration in configurations]
+    found: dict[str, Sequence[Scalar | None]] = {HOW: [distribution(c) for c in configurations]}
+    for name in dict.fromkeys(name for _, values in every for name in values):
+        axis = axis_of(name)
+        if axis.role is not AxisRole.PLACEMENT or axis.short:
+            found[name] = [v.get(name) if axis.matters_in(c) else None for c, v in every]
     return {name: seen for name, seen in found.items() if len(_values(seen)) > 1}
 
 

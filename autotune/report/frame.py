@@ -39,9 +39,8 @@ def _row_names() -> list[str]:
 
 def _row(trial: Trial, compared: float | None) -> dict[str, Any]:
     figures = {name: _plain(getattr(trial, name)) for name in COLUMNS}
-    settings = {name: getattr(trial.configuration, name) for name in axes()}
     short = {COMPARED: compared, "configuration": in_short(trial.configuration)}
-    return figures | short | settings | dict(trial.configuration.arguments)
+    return figures | short | trial.configuration.values()
 
 
 def _plain(value: Any) -> Any:

@@ -9,13 +9,13 @@ import yaml
 from rich.console import RenderableType
 from rich.text import Text
 
-from autotune.config import axes, describe
+from autotune.config import describe
 from autotune.machine import Machine
 from autotune.report.tables import columns
 from autotune.report.words import counted, sentence
 from autotune.space import Candidates, Constraints, Space, candidates
 from autotune.space.legality import why_illegal
-from autotune.strategies import COMMON_AXES, strategy
+from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -77,10 +77,9 @@ def _strategies(space: Space, found: Candidates) -> Iterator[str]:
 
 def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Iterator[str]:
     values = space.values(name)
-    meaning = describe(name) if name in axes() else "User-defined axis."
-    yield from _comment(meaning, indent="  ")
-    for value in values if name in axes() else ():
-        if not any(getattr(c, name) == value for c in found.configurations):
+    yield from _comment(describe(name), indent="  ")
+    for value in values:
+        if not any(each[name] == value for each in found.configurations):
             why = _why_absent(name, value, space, found, machine)
             yield from _comment(f"Not here: {_flow(value)}. {why}", indent="  ", hang="  ")
     yield f"  {name}: {_flow(list(values))}"
@@ -90,12 +89,12 @@ def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machi
     """Return what a value would break, from a configuration that runs without it."""
     facts = any_workload(space)
     for each in map(strategy, space.strategies):
-        if name not in COMMON_AXES | each.axes:
+        if not each.has(name):
             continue
         runs = next((c for c in found.configurations if c.strategy == each.name), None)
         if runs is None:
             return _first_rule(each.name, found)
-        why = why_illegal(runs.model_copy(update={name: value}), machine, facts)
+        why = why_illegal(runs.taking({name: value}), machine, facts)
         if why:
             return sentence(why)
     return "No strategy of this space uses it."

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from autotune.config import Configuration, axes, default_of
+from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.strategies import strategy
-from autotune.value import Scalar
 
-_SHORT: Mapping[str, str] = {
-    "steps_per_execution": "{} steps/call",
-    "num_parallel_calls": "{} parallel calls",
-    "private_threads": "{} input threads",
-    "cache": "cached in {}",
-    "threads_per_process": "intra-op threads {}",
-    "xla": "XLA",
-    "precision": "{}",
-    "reduction": "reduction {}",
-    "shard_policy": "shard {}",
-}
-"""Axes whose values read better with other words; the rest is shown as `name value`."""
 _NAME = re.compile(r"\w+[._]\w")
-_COUNTED = ("num_parallel_calls", "private_threads")
-_IN_THE_HEAD = ("strategy", "workers", "replicas_per_worker", "per_replica_batch")
-_AT_THE_END = ("reduction", "shard_policy")
-"""Where a narrow column is cut off, so that what differs most often stays in sight."""
 
 
 def in_short(configuration: Configuration) -> str:
     """Return a configuration in a line: `Mirrored x2, batch 2x64, 8 steps/call`."""
-    return f"{distribution(configuration)}, {settings(configuration)}"
+    return f"{distribution(configuration)}, {configuration.in_short()}"
 
 
 def distribution(configuration: Configuration) -> str:
@@ -39,16 +21,6 @@ def distribution(configuration: Configuration) -> str:
     name = strategy(configuration.strategy).title.removesuffix("Strategy")
     counts = [n for n in (configuration.workers, configuration.replicas_per_worker) if n > 1]
     return " ".join([name, *(f"x{count}" for count in counts)])
-
-
-def settings(configuration: Configuration) -> str:
-    """Return the batch, and whatever else is away from its default."""
-    names = [name for name in axes() if name not in _IN_THE_HEAD + _AT_THE_END]
-    names += _AT_THE_END
-    pairs = [(name, getattr(configuration, name)) for name in names]
-    changed = [_axis(name, value) for name, value in pairs if value != default_of(name)]
-    own = [f"{name}={value}" for name, value in configuration.arguments]
-    return ", ".join([_batch(configuration), *changed, *own])
 
 
 def rate(value: float) -> str:
@@ -120,14 +92,3 @@ def sentence(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a text without line breaks, for a table or a log."""
     return " ".join(text.split())
-
-
-def _axis(name: str, value: Scalar) -> str:
-    text = _SHORT.get(name, f"{name} {{}}").format(value)
-    return text.removesuffix("s") if value == 1 and name in _COUNTED else text
-
-
-def _batch(configuration: Configuration) -> str:
-    batch = configuration.per_replica_batch
-    many = f"{configuration.replicas}x" if configuration.distributed else ""
-    return f"batch {many}{batch}"

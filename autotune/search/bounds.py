@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from autotune.config import Configuration, axes
+from autotune.config import AxisRole, Configuration, Trend, axis_of
 from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
 from autotune.objective import throughput_of
@@ -25,6 +25,7 @@ from autotune.search.exchange import Family, family
 from autotune.search.history import History
 from autotune.search.seen import Seen, seen
 from autotune.strategies import strategy
+from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 PROOF = "cannot win: "
@@ -34,12 +35,6 @@ WRONG = 0.00005
 CAUTION = 2.0
 """A real exchange may be so many times as fast as the one that was timed, which moves all
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
-FREE = ("strategy", "workers", "replicas_per_worker", "servers", "shard_policy", "reduction")
-SIZES = ("per_replica_batch", "steps_per_execution")
-SAME = tuple(name for name in (*axes(), "arguments") if name not in FREE + SIZES)
-"""Axes on which a configuration and the single device that bounds it must agree."""
-INPUT = ("num_parallel_calls", "private_threads", "cache", "arguments")
-"""Axes on which the work of the input pipeline depends."""
 
 
 class Bounds:
@@ -107,7 +102,7 @@ class Bounds:
         if self._without_input is None or not undivided(configuration, self._facts):
             return None
         alone, held = self._without_input
-        if alone not in shown or _input_of(alone) != _input_of(configuration):
+        if alone not in shown or not _same_input(alone, configuration):
             return None
         step = alone.global_batch / math.exp(shown[alone].log_score)
         rest = held / step
@@ -136,9 +131,7 @@ class Bounds:
         """Whether a step on one device is a lower bound of a step on a replica."""
         return (
             not alone.distributed
-            and all(getattr(alone, name) == getattr(several, name) for name in SAME)
-            and alone.per_replica_batch <= several.per_replica_batch
-            and alone.steps_per_execution >= several.steps_per_execution
+            and _no_longer_step(alone, several)
             and self._program(alone) == self._program(several)
         )
 
@@ -151,8 +144,27 @@ class Bounds:
         return strategy(configuration.strategy).training(configuration, self._facts)
 
 
-def _input_of(configuration: Configuration) -> tuple[object, ...]:
-    return tuple(getattr(configuration, name) for name in INPUT)
+def _no_longer_step(alone: Configuration, several: Configuration) -> bool:
+    """Whether nothing but the placement can make a step on one device the longer one."""
+    mine = _values_beside_placement(alone)
+    return all(
+        name in mine and axis_of(name).step_time.at_least(value, mine[name])
+        for name, value in _values_beside_placement(several).items()
+    )
+
+
+def _same_input(one: Configuration, other: Configuration) -> bool:
+    """Whether the input pipelines of both do the same work for an example."""
+    theirs = _values_beside_placement(other)
+    return all(
+        axis_of(name).input_work is Trend.NONE or value == theirs.get(name)
+        for name, value in _values_beside_placement(one).items()
+    )
+
+
+def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
+    values = configuration.values().items()
+    return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
 
 
 def _read_by_all(configuration: Configuration, seconds: float, share: float) -> str:

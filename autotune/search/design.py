@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from autotune.config import Configuration, axes
-from autotune.space.part import STRUCTURE
-
-STEPPED = ("per_replica_batch", "steps_per_execution")
-"""Axes that make each call of the training step larger."""
-FED = ("num_parallel_calls", "private_threads", "cache")
-"""Axes that spend more on the input. Some help only together: sixteen parallel calls that wait need
-as many threads."""
-THREADS = "private_threads"
-"""The one of these that can do harm: calls that compute are slowed down by more threads than
-cores."""
-WAY = ("strategy", *STRUCTURE)
-"""Axes that say how a training is distributed; the others say how it is fed and stepped."""
+from autotune.config import AxisRole, Configuration, axes, axes_of
+from autotune.value import Scalar
 
 
 def default_in(pool: Sequence[Configuration]) -> Configuration:
@@ -30,63 +19,67 @@ def one_factor_at_a_time(
 ) -> Iterator[Configuration]:
     """Yield a start and, for each value of each axis, the start with only that changed."""
     yield start
-    first = (*STEPPED, *FED)
-    for axis in (*first, *(name for name in axes() if name not in first), "arguments"):
-        for value in dict.fromkeys(getattr(c, axis) for c in pool):
-            if value != getattr(start, axis):
-                having = [c for c in pool if getattr(c, axis) == value]
-                yield nearest(start.model_copy(update={axis: value}), having)
+    first = [*_screened(AxisRole.STEP), *_screened(AxisRole.INPUT)]
+    for axis in dict.fromkeys([*first, *start.values()]):
+        for value in dict.fromkeys(each[axis] for each in pool):
+            if value != start[axis]:
+                having = [each for each in pool if each[axis] == value]
+                yield nearest(start.taking({axis: value}), having)
 
 
 def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return a start with groups of axes at their largest values: stepped, then fed as well.
+    """Return a start with groups of axes at their largest values: the step's, then the input's too.
 
     Screening by groups (Watson, Technometrics 3, 1961), because effects within a group go the same
-    way, and what two axes do only together is seen at once. Threads are the exception, so fed comes
-    with them and without.
+    way, and what two axes do only together is seen at once: sixteen parallel calls that wait need
+    as many threads. What can do harm is the exception, so the input comes with it and without.
     """
-    largest = {name: max((getattr(c, name) for c in pool), key=_size) for name in STEPPED + FED}
-    fed = {name: largest[name] for name in FED}
-    stepped = {name: largest[name] for name in STEPPED}
-    changes = (stepped, stepped | fed, stepped | fed | {THREADS: getattr(start, THREADS)})
-    return [nearest(start.model_copy(update=each), pool) for each in changes]
+    step, input_too = (
+        {name: max((each[name] for each in pool), key=_size) for name in _screened(role)}
+        for role in (AxisRole.STEP, AxisRole.INPUT)
+    )
+    without = {name: start[name] for name in input_too if axes()[name].may_harm}
+    changes = (step, step | input_too, step | input_too | without)
+    return [nearest(start.taking(each), pool) for each in changes]
 
 
 def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return for each strategy one configuration, fed and stepped as the best single device is.
+    """Return for each strategy one configuration, otherwise set as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of
     an axis stand in the order in which they are worth a try.
     """
-    fed = {name: getattr(baseline, name) for name in (*axes(), "arguments") if name not in WAY}
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):
         mine = [each for each in pool if each.strategy == name]
-        way = {axis: getattr(mine[0], axis) for axis in WAY}
-        alike = [each for each in mine if all(getattr(each, a) == v for a, v in way.items())]
-        found.append(nearest(baseline.model_copy(update={**way, **fed}), alike))
+        placement = _placement(mine[0])
+        alike = [each for each in mine if _placement(each) == placement]
+        found.append(nearest(baseline.taking(placement), alike))
     return found
 
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
     """Return the configuration that differs from the target on the fewest axes, and least."""
-    aim = _values(target)
-    return min(pool, key=lambda each: _distance(aim, _values(each)))
+    aim = target.values()
+    return min(pool, key=lambda each: _distance(aim, each.values()))
 
 
-def _size(value: object) -> float:
+def _screened(role: AxisRole) -> list[str]:
+    return [name for name in axes_of(role) if axes()[name].screened]
+
+
+def _placement(configuration: Configuration) -> dict[str, Scalar]:
+    values = configuration.values()
+    return {name: values[name] for name in axes_of(AxisRole.PLACEMENT)}
+
+
+def _size(value: Scalar) -> float:
     """Order the values of an axis by how much they spend; `auto` and `off` spend least."""
-    if isinstance(value, int):
-        return value
-    return 1.0 if value == "memory" else 0.0
+    return value if isinstance(value, int | float) else float(value not in ("auto", "off"))
 
 
-def _values(configuration: Configuration) -> list[object]:
-    return [getattr(configuration, name) for name in (*axes(), "arguments")]
-
-
-def _distance(a: list[object], b: list[object]) -> float:
-    return sum(_gap(x, y) for x, y in zip(a, b, strict=True) if x != y)
+def _distance(a: Mapping[str, Scalar], b: Mapping[str, Scalar]) -> float:
+    return sum(_gap(a.get(name), value) for name, value in b.items() if a.get(name) != value)
 
 
 def _gap(x: object, y: object) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from autotune.config import Configuration
+from autotune.config import Configuration, axis_of
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 
@@ -69,9 +69,7 @@ def _hopeless(trials: Sequence[Trial]) -> str | None:
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:
     """Whether it needs at least the memory of one that had too little."""
-    family = (
-        *("strategy", "workers", "replicas_per_worker", "servers"),
-        *("precision", "cache", "arguments"),
+    mine, theirs = configuration.values(), failed.values()
+    return mine.keys() == theirs.keys() and all(
+        axis_of(name).memory.at_least(value, theirs[name]) for name, value in mine.items()
     )
-    same = all(getattr(configuration, name) == getattr(failed, name) for name in family)
-    return same and configuration.per_replica_batch >= failed.per_replica_batch

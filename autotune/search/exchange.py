@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from autotune.config import Configuration
+from autotune.config import Configuration, Trend, axes
 from autotune.measure import read, settled_from
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.script import render
@@ -18,6 +18,7 @@ from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch
 from autotune.strategies import strategy
+from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
 MANY = 12
@@ -31,14 +32,20 @@ EXCHANGE_MODULE = "autotune.probes.exchange"
 UNLIMITED = Limits()
 """The usual limits of each phase."""
 
-Family = tuple[str, int, int, int, str, int]
+Family = tuple[Scalar, ...]
 
 
 def family(configuration: Configuration) -> Family:
     """Return what the time of an exchange depends on, beside the number of gradients."""
-    c = configuration
-    gang = c.strategy, c.workers, c.replicas_per_worker, c.servers
-    return *gang, c.reduction, c.threads_per_process
+    return tuple(_exchange_settings(configuration).values())
+
+
+def _exchange_settings(configuration: Configuration) -> dict[str, Scalar]:
+    return {
+        name: configuration[name]
+        for name, axis in axes().items()
+        if axis.exchange_time is not Trend.NONE
+    }
 
 
 def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
@@ -84,17 +91,11 @@ def exchange_request(
     if gradient_bytes is None:
         gradient_bytes = subject.facts.dense_gradient_bytes
     bare = Configuration(
-        strategy=configuration.strategy,
-        workers=configuration.workers,
-        replicas_per_worker=configuration.replicas_per_worker,
-        servers=configuration.servers,
-        reduction=configuration.reduction,
-        threads_per_process=configuration.threads_per_process,
         steps_per_execution=configuration.steps_per_execution,
         shard_policy="data" if configuration.workers > 1 else "auto",
         per_replica_batch=1,
         cache="memory",
-    )
+    ).taking(_exchange_settings(configuration))
     workload = exchange_workload(gradient_bytes)
     # The element decides between Keras's fit and a loop, so it has to be the real one.
     facts = WorkloadFacts(

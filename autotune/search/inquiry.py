@@ -8,7 +8,7 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.experiment import Experiment, Variant, alone, experiments, variant
+from autotune.diagnose.experiment import Experiment, Variant, experiments, variant
 from autotune.diagnose.timing import Timing
 from autotune.events import Observer, Preparing
 from autotune.search.budget import Budget
@@ -39,7 +39,7 @@ def telling_seconds(findings: Findings) -> float:
     alone, and the rival's exchange.
     """
     rival = _rival(findings)
-    telling = [findings.baseline, *rival, *map(alone, rival), *rival]
+    telling = [findings.baseline, *rival, *(each.on_one_device() for each in rival), *rival]
     return findings.history.costs.total(telling)
 
 

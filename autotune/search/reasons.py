@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from statistics import fmean
 
-from autotune.config import Configuration, axes, default_of
+from autotune.config import Configuration
 from autotune.diagnose.sentences import limits, waits_for_input, where_it_goes, where_it_pays
 from autotune.machine import Machine
 from autotune.measure import Interval
@@ -139,10 +139,9 @@ def factor(interval: Interval) -> str:
 
 def differences(configuration: Configuration) -> str:
     """Return what a configuration sets away from the defaults, in a line."""
-    pairs = [(name, getattr(configuration, name)) for name in axes() if name != "strategy"]
-    changed = [f"{name} {value}" for name, value in pairs if value != default_of(name)]
-    own = [f"{name} {value}" for name, value in configuration.arguments]
-    return ", ".join(changed + own) or "all defaults"
+    changed = configuration.changed()
+    changed.pop("strategy", None)
+    return ", ".join(f"{name} {value}" for name, value in changed.items()) or "all defaults"
 
 
 def _undecided(findings: Findings) -> str:

@@ -24,7 +24,7 @@ from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
-from autotune.config import Configuration, axes
+from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch
 from autotune.objective import Score, Scorer, throughput_of
 from autotune.run.engine import Outcome
@@ -143,7 +143,7 @@ class Study:
             self._unsaved.popleft()
 
     def _write(self, trial: Trial) -> None:
-        shown = parameters(trial.configuration)
+        shown = trial.configuration.values()
         params = {name: shown[name] for name in self._distributions}
         self._study.add_trial(_frozen(trial, params, self._distributions, self._value(trial)))
 
@@ -168,12 +168,6 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
         return Study(opened(storage, names, wanted, claim), pool, tell, wanted.scorer.value)
-
-
-def parameters(configuration: Configuration) -> dict[str, Scalar]:
-    """Return the value of every axis, the user's own included."""
-    own = dict(configuration.arguments)
-    return {name: getattr(configuration, name) for name in axes()} | own
 
 
 def _opened(storage: str | BaseStorage) -> BaseStorage:
@@ -274,7 +268,7 @@ def _free(names: Sequence[str], base: str) -> str:
 def _distributions(pool: Sequence[Configuration]) -> dict[str, BaseDistribution]:
     values: dict[str, dict[Scalar, None]] = {}
     for configuration in pool:
-        for name, value in parameters(configuration).items():
+        for name, value in configuration.values().items():
             values.setdefault(name, {})[value] = None
     # An axis with one value says nothing, and every parameter costs the database two queries.
     return {n: CategoricalDistribution(tuple(v)) for n, v in values.items() if len(v) > 1}

@@ -25,7 +25,6 @@ from scipy.special import ndtr, softmax
 
 from autotune.config import Configuration
 from autotune.search.seen import Seen
-from autotune.search.study import parameters
 from autotune.value import Scalar
 
 LEVEL = 3.0
@@ -76,7 +75,7 @@ class Surrogate:
 
     def __init__(self, pool: Sequence[Configuration]) -> None:
         self._row = {each: row for row, each in enumerate(pool)}
-        table = [parameters(each) for each in pool]
+        table = [each.values() for each in pool]
         names = dict.fromkeys(name for row in table for name in row)
         every = [_Axis([row.get(name, "") for row in table]) for name in names]
         self._axes = [axis for axis in every if axis.varies]

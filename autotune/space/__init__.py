@@ -1,6 +1,6 @@
 """The search space: which values each axis may take, and which combinations can run here."""
 
-from autotune.space.candidates import Candidates, Limit, candidates, canonical
+from autotune.space.candidates import Candidates, Limit, candidates
 from autotune.space.constraints import Constraints
 from autotune.space.ready_made import AUTO, load_space, ready_made, space_for
 from autotune.space.reserved import check_arguments
@@ -13,7 +13,6 @@ __all__ = [
     "Limit",
     "Space",
     "candidates",
-    "canonical",
     "check_arguments",
     "load_space",
     "ready_made",

@@ -10,12 +10,12 @@ from autotune.config import Configuration, axes
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.space.constraints import Constraints
-from autotune.space.part import Part, Situation, canonical, part_of
+from autotune.space.part import Part, Situation, part_of
 from autotune.space.schema import Space
 from autotune.value import Value
 from autotune.workload import WorkloadFacts
 
-__all__ = ["Candidates", "Limit", "candidates", "canonical"]
+__all__ = ["Candidates", "Limit", "candidates"]
 
 
 class Limit(Value):

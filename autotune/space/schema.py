@@ -99,15 +99,9 @@ def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
     reserved = why_reserved(name)
     if reserved:
         raise ValueError(f"{name!r} cannot be a user-defined axis: {reserved}")
-    if name in axes():
-        for value in values:
-            _check_value(name, value)
-
-
-def _check_value(name: str, value: Scalar) -> None:
-    why_not = accepts(name, value)
-    if why_not:
-        raise ValueError(f"axis {name!r} cannot be {value!r}: {why_not}. {describe(name)}")
+    for value in values if name in axes() else ():
+        if why_not := accepts(name, value):
+            raise ValueError(f"axis {name!r} cannot be {value!r}: {why_not}. {describe(name)}")
 
 
 def _yaml_off(name: str, value: Any) -> Any:

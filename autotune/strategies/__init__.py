@@ -9,9 +9,9 @@ from pkgutil import iter_modules
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.strategies._base import COMMON_AXES, Setup, Strategy, Training
+from autotune.strategies._base import Setup, Strategy, Training
 
-__all__ = ["COMMON_AXES", "Setup", "Strategy", "Training", "strategies", "strategy", "title"]
+__all__ = ["Setup", "Strategy", "Training", "strategies", "strategy", "title"]
 
 
 @cache

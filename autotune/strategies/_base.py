@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 from autotune.cluster import Role
-from autotune.config import Configuration, Reduction
+from autotune.config import AxisRole, Configuration, Reduction, axes_of
 from autotune.machine import Machine
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
@@ -40,12 +40,17 @@ class Strategy(ABC):
     doc: ClassVar[str]
     """One sentence: what it does."""
     axes: ClassVar[frozenset[str]]
-    """Axes that mean something here, beside those that every strategy has (see `COMMON_AXES`)."""
+    """Fields of the role placement that mean something here; every strategy has all others."""
     asynchronous: ClassVar[bool] = False
     """Whether replicas do not wait for each other. That changes the training, so it may win only
     where the user allows it."""
     reductions: ClassVar[tuple[Reduction, ...]] = ("default",)
     """Reductions that exist here, TensorFlow's choice first."""
+
+    def has(self, axis: str) -> bool:
+        """Return whether an axis may mean something here."""
+        placement = {*axes_of(AxisRole.PLACEMENT)} & Configuration.model_fields.keys()
+        return axis in self.axes or axis == "strategy" or axis not in placement
 
     @abstractmethod
     def why_illegal(
@@ -84,21 +89,3 @@ class Strategy(ABC):
         if chosen == "nccl" and not machine.gpus:
             return "Reduction 'nccl' needs GPUs, and TensorFlow sees none."
         return None
-
-
-COMMON_AXES = frozenset(
-    {
-        "strategy",
-        "per_replica_batch",
-        "steps_per_execution",
-        "prefetch",
-        "num_parallel_calls",
-        "private_threads",
-        "cache",
-        "threads_per_process",
-        "xla",
-        "precision",
-        "arguments",
-    }
-)
-"""Axes that every strategy has."""

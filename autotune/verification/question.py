@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.recommendation import Verdict
-from autotune.space import canonical
 from autotune.value import Value
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
@@ -61,7 +60,8 @@ def notes_on_rival(case: Case) -> tuple[str, ...]:
 
 def _against_one_device(case: Case) -> Question | None:
     saved = case.saved
-    rival = saved.one_device or _alone(saved.configuration)
+    mine = saved.configuration
+    rival = saved.one_device or mine.on_one_device().with_global_batch(mine.global_batch)
     if case.why_illegal(rival):
         return None
     known = saved.one_device is not None
@@ -91,7 +91,7 @@ def _against_distribution(rival: Configuration, margin: float) -> Question:
 
 def _against_default(case: Case) -> Question | None:
     winner = case.saved.configuration
-    rival = default_for(case.facts, winner.arguments)
+    rival = default_for(case.facts, winner.own_values())
     if rival == winner or case.why_illegal(rival):
         return None
     return Question(
@@ -100,21 +100,6 @@ def _against_default(case: Case) -> Question | None:
         fails_below=1.0,
         mine="the recommended settings are",
         theirs="the Keras defaults",
-    )
-
-
-def _alone(configuration: Configuration) -> Configuration:
-    """Return the same settings on one device, at the same global batch."""
-    return canonical(
-        configuration.model_copy(
-            update={
-                "strategy": Configuration().strategy,
-                "workers": 1,
-                "replicas_per_worker": 1,
-                "servers": 0,
-                "per_replica_batch": configuration.global_batch,
-            }
-        )
     )
 
 

@@ -42,21 +42,21 @@ def suggest(trial: optuna.Trial, configurations: Sequence[Configuration]) -> Con
     chosen = trial.suggest_categorical("strategy", values("strategy", configurations))
     here = [each for each in configurations if each.strategy == chosen]
     fields: dict[str, Scalar] = {}
-    for axis in Configuration.model_fields:
+    for axis in configurations[0].values():
         choices = values(axis, here)
         if len(choices) > 1:
             shared = choices == values(axis, configurations)
             name = axis if shared else f"{chosen}.{axis}"
             fields[axis] = trial.suggest_categorical(name, choices)
     for each in here:
-        if all(getattr(each, axis) == value for axis, value in fields.items()):
+        if all(each[axis] == value for axis, value in fields.items()):
             return each
     raise optuna.TrialPruned
 
 
 def values(axis: str, configurations: Sequence[Configuration]) -> list[Scalar]:
     """Return the values that an axis has in a list."""
-    return list(dict.fromkeys(getattr(each, axis) for each in configurations))
+    return list(dict.fromkeys(each[axis] for each in configurations))
 
 
 if __name__ == "__main__":

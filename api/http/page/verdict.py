@@ -10,7 +10,7 @@ from markupsafe import Markup
 from autotune.api.http.answers import address
 from autotune.api.http.page.findings import Findings, findings
 from autotune.api.http.parts import Part
-from autotune.config import axes, default_of, describe
+from autotune.config import describe
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
 from autotune.report.files import meaning
@@ -100,12 +100,9 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
 
 
 def _settings(found: Recommendation) -> tuple[Setting, ...]:
-    pairs = [(name, getattr(found.config, name)) for name in axes() if name != "arguments"]
-    named = [(name, value, describe(name)) for name, value in pairs if value != default_of(name)]
-    own = [(name, value, "User-defined axis.") for name, value in found.config.arguments]
     return tuple(
-        Setting(name=name, value=str(value), meaning=meaning)
-        for name, value, meaning in named + own
+        Setting(name=name, value=str(value), meaning=describe(name))
+        for name, value in found.config.changed().items()
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autotune.config import Configuration, axes, default_of, describe
+from autotune.config import Configuration, describe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,19 +20,9 @@ class Setting:
 
 def settings(configuration: Configuration) -> tuple[Setting, ...]:
     """Return every setting, those first that are away from their defaults."""
-    named = [_setting(configuration, name) for name in axes()]
-    own = [
-        Setting(name=name, value=str(value), changed=True, meaning="User-defined axis.")
-        for name, value in configuration.arguments
+    changed = configuration.changed()
+    found = [
+        Setting(name=name, value=str(value), changed=name in changed, meaning=describe(name))
+        for name, value in configuration.values().items()
     ]
-    return tuple(sorted([*own, *named], key=lambda each: not each.changed))
-
-
-def _setting(configuration: Configuration, name: str) -> Setting:
-    value = getattr(configuration, name)
-    return Setting(
-        name=name,
-        value=str(value),
-        changed=value != default_of(name),
-        meaning=describe(name),
-    )
+    return tuple(sorted(found, key=lambda each: not each.changed))

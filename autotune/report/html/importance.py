@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.config import axes, describe
-from autotune.report.effects import FEWEST, Effect, Effects
+from autotune.config import describe
+from autotune.report.effects import FEWEST, HOW, Effect, Effects
 from autotune.report.html.scale import Reach, Tick, scale_for
 from autotune.report.words import counted, share
 
@@ -57,7 +57,7 @@ def _line(effect: Effect, reach: Reach) -> Line:
     values = ", ".join(f"{value} {factor:.2f}" for value, factor in effect.values)
     return Line(
         axis=effect.axis,
-        meaning=describe(effect.axis) if effect.axis in axes() else "",
+        meaning=describe(effect.axis) if effect.axis != HOW else "",
         change=f"{effect.worst} \N{RIGHTWARDS ARROW} {effect.best}",
         factor=share(effect.factor),
         clear=effect.factor.low > 1,

@@ -18,7 +18,6 @@ from optuna.trial import TrialState, create_trial
 
 from autotune.config import Configuration
 from autotune.search.design import nearest
-from autotune.search.study import parameters
 from benchmarks.replay.rivals.base import Shown
 
 WORSE = math.log(2.0)
@@ -72,7 +71,7 @@ class _Axes:
     def __init__(self, pool: Sequence[Configuration]) -> None:
         values: dict[str, list[Any]] = {}
         for configuration in pool:
-            for name, value in parameters(configuration).items():
+            for name, value in configuration.values().items():
                 if value not in values.setdefault(name, []):
                     values[name].append(value)
         self._values = {name: _sorted(found) for name, found in values.items() if len(found) > 1}
@@ -84,13 +83,12 @@ class _Axes:
         }
 
     def encode(self, configuration: Configuration) -> dict[str, int]:
-        found = parameters(configuration)
+        found = configuration.values()
         return {name: values.index(found[name]) for name, values in self._values.items()}
 
     def decode(self, ranks: dict[str, int], like: Configuration) -> Configuration:
         chosen = {name: self._values[name][rank] for name, rank in ranks.items()}
-        own = tuple((name, chosen.pop(name, value)) for name, value in like.arguments)
-        return like.model_copy(update={**chosen, "arguments": own})
+        return like.taking(chosen)
 
 
 def _ordered(values: Sequence[Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
-from autotune.diagnose.experiment import Experiment, alone, experiments, variant
+from autotune.diagnose.experiment import Experiment, experiments, variant
 
 GANG = Configuration(
     strategy="multi_worker_mirrored",
@@ -19,8 +19,8 @@ GANG = Configuration(
 def test_a_replica_alone_keeps_all_but_its_company() -> None:
     """One device with the batch, the steps per call and the threads of the replica."""
     expected = Configuration(per_replica_batch=64, steps_per_execution=8, threads_per_process=1)
-    assert alone(GANG) == expected
-    assert alone(expected) is expected
+    assert GANG.on_one_device() == expected
+    assert expected.on_one_device() == expected
 
 
 def test_half_the_batch_needs_two_examples() -> None:
@@ -28,7 +28,7 @@ def test_half_the_batch_needs_two_examples() -> None:
     assert variant(Configuration(per_replica_batch=1), Experiment.HALF) is None
     half = variant(GANG, Experiment.HALF)
     assert half is not None
-    assert half.configuration == alone(GANG).model_copy(update={"per_replica_batch": 32})
+    assert half.configuration == GANG.on_one_device().model_copy(update={"per_replica_batch": 32})
 
 
 def test_calls_are_compared_with_another_number_of_steps() -> None:
@@ -42,4 +42,4 @@ def test_calls_are_compared_with_another_number_of_steps() -> None:
 def test_only_workers_have_a_network() -> None:
     """Latency is asked for where there is one."""
     assert Experiment.LATENCY in experiments(GANG)
-    assert Experiment.EXCHANGE not in experiments(alone(GANG))
+    assert Experiment.EXCHANGE not in experiments(GANG.on_one_device())

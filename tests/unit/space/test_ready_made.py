@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import axes, default_of
 from autotune.machine import Machine
-from autotune.space import Constraints, candidates, canonical, ready_made
+from autotune.space import Constraints, candidates, ready_made
 from autotune.space.ready_made import kind_of
 from autotune.strategies import strategy
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -51,7 +51,7 @@ def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> Non
     allowed = Constraints(allow_asynchronous=True)
     listed = candidates(space, machine(where), FACTS, allowed).configurations
     assert len(set(listed)) == len(listed)
-    assert all(canonical(each) == each for each in listed)
+    assert all(each.canonical() == each for each in listed)
     assert space.chosen_for is None or {c.strategy for c in listed} == set(space.strategies)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.config import Configuration, ShardPolicy, axes
+from autotune.config import AxisRole, Configuration, ShardPolicy, axes_of
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.strategies import COMMON_AXES, Strategy, strategies, strategy
+from autotune.strategies import Strategy, strategies, strategy
 from autotune.workload import WorkloadFacts
 
 CPUS = Machine(cpus=2, memory=2**34, processor="x")
@@ -50,8 +50,8 @@ def test_an_unknown_strategy_brings_a_suggestion() -> None:
 @pytest.mark.parametrize("each", strategies().values(), ids=list(strategies()))
 def test_a_strategy_describes_itself(each: Strategy) -> None:
     """Its axes exist, its sentence ends, and its first reduction is TensorFlow's own."""
-    assert each.axes | COMMON_AXES <= {*axes(), "arguments"}
-    assert not each.axes & COMMON_AXES
+    assert each.axes <= {*axes_of(AxisRole.PLACEMENT)} - {"strategy"}
+    assert all(each.has(name) for name in (*each.axes, "strategy", "prefetch"))
     assert each.doc.endswith(".")
     assert each.reductions[0] == "default"
 
