@@ -30,7 +30,6 @@ from pydantic_settings import (
 
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.values import Limits
 from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
 from autotune.errors import first_mistake
 from autotune.machine import Machine
@@ -59,15 +58,6 @@ class Quotas(Value):
     window_seconds: float = Field(default=24 * 3600.0, gt=0)
     longest_budget: float = Field(default=3600.0, gt=0)
     shortest_budget: float = Field(default=10.0, gt=0)
-
-    @property
-    def limits(self) -> Limits:
-        """What the store checks of them."""
-        return Limits(
-            queued=self.queued,
-            device_seconds=self.device_seconds,
-            window_seconds=self.window_seconds,
-        )
 
 
 class Patience(Value):

@@ -153,15 +153,6 @@ class Remains(Value):
     birth: Birth | None
 
 
-class Limits(Value):
-    """What one key may have."""
-
-    queued: int
-    device_seconds: float
-    window_seconds: float
-    """The time over which device seconds are counted."""
-
-
 class Repeatable(Value):
     """An idempotency key with a fingerprint of the request that it came with."""
 

@@ -21,8 +21,7 @@ from starlette.types import Scope as Connection
 
 from autotune.api.errors import KeyMissing, ServiceError
 from autotune.api.http.problems import response_to
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Key, Scope, digest
+from autotune.api.store.auth import Key, Keyring, Scope, digest
 from autotune.api.values import LOCAL_OWNER
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -51,14 +50,14 @@ class Guard:
     """Lets keys in.
 
     Args:
-        keyholders: Knows the keys; None lets everybody in, who may do everything.
+        keyring: Knows the keys; None lets everybody in, who may do everything.
         clock: Tells seconds that never go back.
     """
 
     def __init__(
-        self, keyholders: Keyholders | None, clock: Callable[[], float] = time.monotonic
+        self, keyring: Keyring | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._keyholders = keyholders
+        self._keyring = keyring
         self._clock = clock
         self._trusted: dict[str, tuple[Key, float]] = {}
 
@@ -69,7 +68,7 @@ class Guard:
             KeyMissing: There is no secret.
             KeyRefused: It is unknown, revoked or expired.
         """
-        if self._keyholders is None:
+        if self._keyring is None:
             return EVERYTHING
         if not secret:
             raise KeyMissing(
@@ -78,7 +77,7 @@ class Guard:
         known = self._trusted.get(digest(secret))
         if known and self._clock() < known[1]:
             return known[0]
-        return self._trust(secret, await run_in_threadpool(self._keyholders.recognise, secret))
+        return self._trust(secret, await run_in_threadpool(self._keyring.recognise, secret))
 
     def forget(self, secret: str) -> None:
         """Look a secret up again the next time."""

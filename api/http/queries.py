@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from autotune.api.jobs import MOST_JOBS, MOST_TRIALS
 from autotune.api.states import State
+from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
 from autotune.value import Value
 
 

@@ -125,6 +125,6 @@ def _announce(listener: socket.socket, service: Service, tell: Tell) -> None:
     host, port = listener.getsockname()[:2]
     tell(f"autotune is listening on http://{in_address(host)}:{port}")
     # Made no sooner: it would be lost if the service could not start.
-    first = service.keyholders and service.keyholders.first()
+    first = service.keyring and service.keyring.first()
     if first:
         tell(f"First API key (all scopes), shown only once: {first.secret}")

@@ -10,11 +10,11 @@ from fastapi import Depends, Request
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import Streams
-from autotune.api.jobs import Jobs, open_database
-from autotune.api.keyholders import Keyholders
 from autotune.api.offers import Offers
 from autotune.api.settings import Settings
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs, open_database
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Service:
     database: Database
     jobs: Jobs
     offers: Offers
-    keyholders: Keyholders | None
+    keyring: Keyring | None
     """None: callers need no key."""
     guard: Guard
     metrics: Metrics
@@ -53,14 +53,14 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     database = open_database(settings)
     offers = Offers(settings, registry)
     jobs = Jobs(database, registry, settings.quotas, offers.machine_if_known)
-    keyholders = Keyholders(database) if keys else None
+    keyring = Keyring(database) if keys else None
     metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
         offers=offers,
-        keyholders=keyholders,
-        guard=Guard(keyholders),
+        keyring=keyring,
+        guard=Guard(keyring),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
     )

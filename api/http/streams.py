@@ -16,9 +16,9 @@ from autotune.api.errors import DatabaseUnavailable, KeyRefused, ServiceError, T
 from autotune.api.events import Ended, Queued, Released
 from autotune.api.http.answers import EventAnswer
 from autotune.api.http.metrics import Metrics
-from autotune.api.jobs import Jobs
 from autotune.api.log import say
 from autotune.api.settings import Web
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobEvent
 from autotune.report.words import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 
 from autotune.api.migrations import VERSION_TABLE
-from autotune.api.tables import metadata
+from autotune.api.store.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

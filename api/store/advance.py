@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, event
 from autotune.api.states import NEXT, State, transition
-from autotune.api.store.clock import Now, live
-from autotune.api.tables import events as rows
-from autotune.api.tables import jobs
+from autotune.api.store.database import Now, live
+from autotune.api.store.tables import events as rows
+from autotune.api.store.tables import jobs
 from autotune.api.values import Grip
 
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]

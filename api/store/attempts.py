@@ -1,28 +1,49 @@
-"""What an attempt writes; all of it is refused once its lease is over."""
+"""The attempts at a job: who may measure, and what an attempt writes.
+
+One attempt at a time measures on the same devices, while it renews its lease; whatever it writes
+is refused once the lease is over.
+"""
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, exists, false, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Row,
+    Select,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
-from autotune.api.events import Ended, Event, Released
-from autotune.api.states import State
+from autotune.api.events import Claimed, Ended, Event, Released
+from autotune.api.states import HELD, State, transition
 from autotune.api.store.advance import (
     Cell,
     Step,
+    advance,
     advance_held,
     state_for_change,
     superseded,
 )
-from autotune.api.store.clock import Now, live
-from autotune.api.store.database import Database
-from autotune.api.store.leases import free, is_attempt, is_current
-from autotune.api.store.shortened import without_trials
-from autotune.api.tables import attempts, jobs, trials
-from autotune.api.values import Birth, Grip, Outcome, Remains
+from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
+from autotune.api.store.jobs import read_job, read_trials, spent
+from autotune.api.store.tables import attempts, jobs, leases, trials
+from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
 from autotune.config import Configuration
 from autotune.trial import Trial
 
@@ -32,6 +53,10 @@ RELEASED = "released"
 """How an attempt ended whose worker was asked to stop, or found the devices taken."""
 STUCK = "stuck"
 """How an attempt ended whose host could not keep its files."""
+LOST = "lost"
+"""How an attempt ended whose worker was not heard of any more."""
+DIED = "died"
+"""How an attempt ended whose process died."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +78,74 @@ class Report:
     """What the study was made for."""
 
 
+class _Nothing(Exception):
+    """There is nothing to claim; the transaction is undone."""
+
+
+def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
+    """Take the devices, and the next job for them: one that was left behind, or the oldest.
+
+    Returns:
+        The job; None if the devices are taken or nobody waits for them.
+    """
+    with database.reading() as connection:
+        put_back = connection.execute(_ahead(lease_seconds)).first() is not None
+        if not put_back and connection.execute(_next(post)).first() is None:
+            return None
+    if put_back:
+        _shorten(database, lease_seconds)
+    with suppress(_Nothing), database.writing() as connection:
+        return _claim(connection, post, lease_seconds)
+    return None
+
+
+def renew(database: Database, grip: Grip, lease_seconds: float) -> State:
+    """Lengthen the lease; return the state of the job, which may have been cancelled.
+
+    Raises:
+        Superseded: The lease is over.
+    """
+    with database.writing() as connection:
+        until = _until(connection, lease_seconds)
+        devices = update(leases).where(_held_by(grip), live(leases.c.expires_at))
+        job = update(jobs).where(_is_current(grip)).returning(jobs.c.state)
+        taken = connection.execute(devices.values(expires_at=until)).rowcount
+        state = connection.execute(job.values(expires_at=until)).scalar()
+        if not taken or state is None:
+            raise superseded()
+        connection.execute(update(attempts).where(_is_attempt(grip)).values(seen_at=Now()))
+    return State(state)
+
+
+def standing(database: Database, grip: Grip) -> State:
+    """Return the state of the job of an attempt, without lengthening the lease.
+
+    Raises:
+        Superseded: The lease is over.
+    """
+    with database.reading() as connection:
+        state = connection.execute(select(jobs.c.state).where(_is_current(grip))).scalar()
+    if state is None:
+        raise superseded()
+    return State(state)
+
+
+def _free(connection: Connection, grip: Grip) -> None:
+    """Give the devices back within a transaction that ends the attempt."""
+    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
+    connection.execute(update(leases).where(_held_by(grip)).values(values))
+
+
+def _is_attempt(grip: Grip) -> ColumnElement[bool]:
+    """Whether a row of attempts is that of a grip."""
+    return and_(attempts.c.job_id == grip.job_id, attempts.c.number == grip.attempt)
+
+
+def _is_current(grip: Grip) -> ColumnElement[bool]:
+    """Whether a row of jobs is held by a grip whose lease lasts."""
+    return and_(jobs.c.id == grip.job_id, jobs.c.attempt == grip.attempt, live(jobs.c.expires_at))
+
+
 def note_process(database: Database, grip: Grip, birth: Birth) -> None:
     """Write down the process of an attempt, before it may do anything.
 
@@ -62,7 +155,7 @@ def note_process(database: Database, grip: Grip, birth: Birth) -> None:
     values = {"pid": birth.pid, "pid_started": birth.started}
     with database.writing() as connection:
         advance_held(connection, grip, Step())
-        connection.execute(update(attempts).where(is_attempt(grip)).values(values))
+        connection.execute(update(attempts).where(_is_attempt(grip)).values(values))
 
 
 def record(database: Database, grip: Grip, report: Report) -> bool:
@@ -93,7 +186,7 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
         Superseded: The lease is over.
     """
     with database.writing() as connection:
-        free(connection, grip)
+        _free(connection, grip)
         state = _hold(connection, grip)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, grip, FINISHED)
@@ -103,7 +196,7 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
             "ended_at": Now(),
             "expires_at": None,
             **outcome.model_dump(exclude={"state"}),
-            "short_recommendation": found and without_trials(found),
+            "short_recommendation": found and _without_trials(found),
         }
         advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
     return to
@@ -116,7 +209,7 @@ def let_go(database: Database, grip: Grip, ending: str, reason: str) -> State:
         Superseded: The lease is over.
     """
     with database.writing() as connection:
-        free(connection, grip)
+        _free(connection, grip)
         state = _hold(connection, grip)
         _end_attempt(connection, grip, ending)
         advance_held(connection, grip, _waiting(state, grip, reason))
@@ -155,7 +248,7 @@ def swept(database: Database, what: Remains) -> None:
 def _hold(connection: Connection, grip: Grip) -> State:
     """Take the job's row for a transaction, if the attempt may write; return the state."""
     state = state_for_change(connection, grip.job_id)
-    if connection.execute(select(jobs.c.id).where(is_current(grip))).first() is None:
+    if connection.execute(select(jobs.c.id).where(_is_current(grip))).first() is None:
         raise superseded()
     return state
 
@@ -168,7 +261,7 @@ def _count_message(connection: Connection, grip: Grip, report: Report) -> bool:
         values["configuration"] = None
     if report.began:
         values["began_at"] = func.coalesce(attempts.c.began_at, Now())
-    expected = (is_attempt(grip), attempts.c.messages == report.number - 1)
+    expected = (_is_attempt(grip), attempts.c.messages == report.number - 1)
     return bool(connection.execute(update(attempts).where(*expected).values(values)).rowcount)
 
 
@@ -200,7 +293,7 @@ def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
         mine = (trials.c.job_id == grip.job_id, trials.c.attempt == grip.attempt)
         # Time in which nothing could be measured is not taken off the job's budget.
         values["began_at"] = case((exists().where(*mine), attempts.c.began_at), else_=None)
-    connection.execute(update(attempts).where(is_attempt(grip)).values(values))
+    connection.execute(update(attempts).where(_is_attempt(grip)).values(values))
 
 
 def _waiting(state: State, grip: Grip, reason: str) -> Step:
@@ -212,3 +305,139 @@ def _waiting(state: State, grip: Grip, reason: str) -> Step:
     # What was not measured anywhere may be measured on any devices.
     devices = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
     return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})
+
+
+def _until(connection: Connection, lease_seconds: float) -> float:
+    """Return when a lease ends that is given now: the same for the devices and for the job."""
+    return connection.execute(select(Now())).scalar_one() + lease_seconds
+
+
+def _ahead(lease_seconds: float) -> CompoundSelect[Any]:
+    """Leases that were given before the clock was put back."""
+    devices = select(leases.c.devices).where(ahead(leases.c.expires_at, lease_seconds))
+    held = and_(jobs.c.state.in_(HELD), ahead(jobs.c.expires_at, lease_seconds))
+    return devices.union_all(select(jobs.c.id).where(held)).limit(1)
+
+
+def _shorten(database: Database, lease_seconds: float) -> None:
+    """Let leases from before the clock was put back end as if they were given now.
+
+    Whoever lives renews its own in time; what the dead have left is taken once it is over.
+    """
+    with database.writing() as connection:
+        until = _until(connection, lease_seconds)
+        for table in (leases, jobs):
+            early = ahead(table.c.expires_at, lease_seconds)
+            connection.execute(update(table).where(early).values(expires_at=until))
+
+
+def _held_by(grip: Grip) -> ColumnElement[bool]:
+    return and_(
+        leases.c.devices == grip.devices,
+        leases.c.job_id == grip.job_id,
+        leases.c.attempt == grip.attempt,
+    )
+
+
+def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
+    until = _until(connection, lease_seconds)
+    _take_devices(connection, post, until)
+    query = _next(post).with_for_update(skip_locked=True)
+    row = connection.execute(query).first()
+    if row is None:
+        raise _Nothing
+    grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
+    _take_job(connection, row, grip, until)
+    marker = _begin_attempt(connection, grip, post)
+    return _claimed(connection, grip, marker)
+
+
+def _take_devices(connection: Connection, post: Post, until: float) -> None:
+    connection.execute(insert_new(connection, leases, devices=post.devices))
+    mine = and_(leases.c.devices == post.devices, lapsed(leases.c.expires_at))
+    taken = {"worker": post.worker, "expires_at": until}
+    if not connection.execute(update(leases).where(mine).values(taken)).rowcount:
+        raise _Nothing
+
+
+def _next(post: Post) -> Select[Any]:
+    """Jobs that were left behind come first, then those that wait, oldest first."""
+    left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at))
+    # What was measured on other devices says nothing here; ending it can be done by anybody.
+    fits = or_(
+        jobs.c.devices.is_(None),
+        jobs.c.devices == post.devices,
+        jobs.c.state == State.CANCELLING,
+    )
+    waiting = case((jobs.c.state == State.QUEUED, 1), else_=0)
+    return (
+        select(jobs.c.id, jobs.c.state, jobs.c.attempt, jobs.c.trials)
+        .where(or_(jobs.c.state == State.QUEUED, left), fits)
+        .order_by(waiting, jobs.c.seq)
+        .limit(1)
+    )
+
+
+def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -> None:
+    before = State(row.state)
+    after = State.CANCELLING if before is State.CANCELLING else State.RUNNING
+    columns: dict[str, Cell] = {
+        "attempt": grip.attempt,
+        "devices": grip.devices,
+        "expires_at": until,
+        "started_at": func.coalesce(jobs.c.started_at, Now()),
+    }
+    began = Claimed(attempt=grip.attempt, kept=row.trials)
+    step = Step(to=transition(before, after), events=[began], columns=columns)
+    advance(connection, grip.job_id, step)
+    held = {"job_id": grip.job_id, "attempt": grip.attempt}
+    connection.execute(update(leases).where(leases.c.devices == grip.devices).values(held))
+
+
+def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
+    earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
+    lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
+    connection.execute(update(attempts).where(earlier).values(lost))
+    marker = secrets.token_hex(16)
+    connection.execute(
+        insert(attempts).values(
+            job_id=grip.job_id,
+            number=grip.attempt,
+            worker=post.worker,
+            host=post.host,
+            marker=marker,
+            claimed_at=Now(),
+            seen_at=Now(),
+            swept=False,
+            messages=0,
+        )
+    )
+    return marker
+
+
+def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
+    job_id = grip.job_id
+    died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
+    running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    study = select(jobs.c.study).where(jobs.c.id == job_id)
+    return Claim(
+        grip=grip,
+        marker=marker,
+        job=read_job(connection, job_id),
+        kept=tuple(each.trial for each in read_trials(connection, job_id)),
+        study=connection.execute(study).scalar_one(),
+        used_seconds=connection.execute(select(spent(job_id))).scalar_one(),
+        deaths=len(running),
+        killers=tuple(Configuration.model_validate_json(each) for each in running if each),
+    )
+
+
+def _without_trials(recommendation: str) -> str:
+    """Return a recommendation as JSON without its trials, which are most of it.
+
+    It is called once, when a job ends: to do it at each reading would take several times as long
+    as the reading itself, in PostgreSQL as well as here.
+    """
+    found = json.loads(recommendation)
+    found.pop("trials", None)
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Opening the database, and its transactions."""
+"""The database: its transactions, and its clock, so that the clocks of workers need not agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Float,
+    Insert,
+    Table,
+    create_engine,
+    event,
+    make_url,
+    or_,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -15,6 +28,8 @@ from sqlalchemy.exc import (
     NoSuchModuleError,
     TimeoutError,  # noqa: A004 - of a connection
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
 
@@ -140,3 +155,44 @@ def lock_schema(connection: Connection) -> None:
     """Let one process at a time change the schema, until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(7246581143)"))
+
+
+def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:
+    """Return the statement that adds a row unless its key is there already."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement: Insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
+    return statement
+
+
+class Now(FunctionElement[float]):
+    """Seconds since 1970 by the database's clock, at this moment, not at the transaction's."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(Now, "sqlite")
+def _now_sqlite(element: Now, compiler: Any, **options: Any) -> str:
+    del element, compiler, options
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(Now, "postgresql")
+def _now_postgresql(element: Now, compiler: Any, **options: Any) -> str:
+    del element, compiler, options
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a lease lasts."""
+    return expires_at > Now()
+
+
+def lapsed(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a lease is over or was never given."""
+    return or_(expires_at.is_(None), expires_at <= Now())
+
+
+def ahead(expires_at: ColumnElement[Any], lease_seconds: float) -> ColumnElement[bool]:
+    """Whether a lease ends after any of today: it was given before the clock was put back."""
+    return expires_at > Now() + 2 * lease_seconds

@@ -10,7 +10,7 @@ from autotune.api.errors import DatabaseUnavailable
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.settings import Patience
 from autotune.api.states import State
-from autotune.api.store import leases
+from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import Grip
@@ -63,7 +63,7 @@ class Lease:
             if now - self._renewed >= self._patience.renewal:
                 self.renew()
             elif now - self._looked >= self._patience.look:
-                self._state = leases.standing(self._database, self._grip)
+                self._state = attempts.standing(self._database, self._grip)
                 self._looked = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
@@ -79,7 +79,7 @@ class Lease:
         """
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
-        self._state = leases.renew(self._database, self._grip, self._patience.lease)
+        self._state = attempts.renew(self._database, self._grip, self._patience.lease)
         self._renewed = self._looked = now
         reach(FailPoint.AFTER_RENEWAL)
 

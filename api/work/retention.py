@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from autotune.api.store import removals
 from autotune.api.store.database import Database
-from autotune.api.store.removals import AT_ONCE
+from autotune.api.store.jobs import AT_ONCE, remove_ended, still_there
 
 
 def remove_old(database: Database, folder: Path, seconds: float) -> None:
@@ -24,12 +23,12 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
         folder: Where each has a folder of its own on this host.
         seconds: The age; a folder that was used since is left alone.
     """
-    while removals.remove_ended(database, seconds) == AT_ONCE:
+    while remove_ended(database, seconds) == AT_ONCE:
         pass
     old = list(_unused(folder, time.time() - seconds))
     for first in range(0, len(old), AT_ONCE):
         some = {each.name: each for each in old[first : first + AT_ONCE]}
-        for name in some.keys() - removals.still_there(database, list(some)):
+        for name in some.keys() - still_there(database, list(some)):
             shutil.rmtree(some[name], ignore_errors=True)
 
 

@@ -19,12 +19,12 @@ from threading import Event
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
-from autotune.api.jobs import open_database
 from autotune.api.log import say
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts, leases, submissions
+from autotune.api.store import attempts
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import forget_keys, open_database
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import network, processes
 from autotune.api.work.chore import Chore
@@ -88,7 +88,7 @@ class Worker:
             self._forgetting.do_if_due()
 
     def _forget(self) -> None:
-        submissions.forget_keys(self._database, _KEY_SECONDS)
+        forget_keys(self._database, _KEY_SECONDS)
         days = self._settings.retention_days
         if days is not None:
             remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)
@@ -107,7 +107,7 @@ class Worker:
             DatabaseUnavailable: The database does not answer.
         """
         lease = self._settings.patience.lease
-        claimed = leases.claim(self._database, self._post, lease)
+        claimed = attempts.claim(self._database, self._post, lease)
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
@@ -214,7 +214,7 @@ class Worker:
             return self._stuck(lease, claimed, answer.detail)
         if cause is Cause.DIED:
             reason = f"The search's process {_death(code)}."
-            return self._let_go(lease, claimed, leases.DIED, reason)
+            return self._let_go(lease, claimed, attempts.DIED, reason)
         if cause is Cause.STOPPED:
             reason = "The worker was shut down."
             return self._let_go(lease, claimed, attempts.RELEASED, reason)

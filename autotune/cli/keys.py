@@ -18,9 +18,8 @@ from autotune.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from autotune.api.keyholders import Keyholders
-    from autotune.api.keys import Key, Scope
     from autotune.api.settings import Settings
+    from autotune.api.store.auth import Key, Keyring, Scope
     from autotune.api.store.database import Database
 
 app = typer.Typer(
@@ -54,8 +53,8 @@ def create(
 ) -> None:
     """Create a key and print it; it is shown only once."""
     scopes = _scopes(scope)
-    with _keyholders(settings) as keyholders:
-        made = keyholders.hand_out(_name(name), scopes, days and days * DAY_SECONDS)
+    with _keyring(settings) as keyring:
+        made = keyring.hand_out(_name(name), scopes, days and days * DAY_SECONDS)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
     put(f"{made.secret}\n")
 
@@ -63,8 +62,8 @@ def create(
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
-    with _keyholders(settings) as keyholders:
-        found = keyholders.all()
+    with _keyring(settings) as keyring:
+        found = keyring.all()
     show(_table(found))
 
 
@@ -75,8 +74,8 @@ def revoke(
     settings: SettingsFile = None,
 ) -> None:
     """Revoke a key; takes effect within 2 s."""
-    with _keyholders(settings) as keyholders:
-        keyholders.revoke(key)
+    with _keyring(settings) as keyring:
+        keyring.revoke(key)
     say(f"Key {key} is revoked.")
 
 
@@ -86,13 +85,13 @@ app.command()(revoke)
 
 
 @contextmanager
-def _keyholders(settings: Path | None) -> Iterator[Keyholders]:
-    from autotune.api.keyholders import Keyholders
+def _keyring(settings: Path | None) -> Iterator[Keyring]:
     from autotune.api.settings import load_settings
+    from autotune.api.store.auth import Keyring
 
     database = _existing(load_settings(settings))
     try:
-        yield Keyholders(database)
+        yield Keyring(database)
     finally:
         database.close()
 
@@ -126,7 +125,7 @@ def _is_there(url: str) -> bool:
 
 
 def _scopes(given: list[str] | None) -> list[Scope]:
-    from autotune.api.keys import Scope
+    from autotune.api.store.auth import Scope
 
     if not given:
         return [Scope.READ, Scope.WRITE]

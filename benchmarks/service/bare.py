@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Select, create_engine, select
 
-from autotune.api.tables import jobs, trials
+from autotune.api.store.tables import jobs, trials
 from autotune.api.values import Job
 
 COLUMNS = [jobs.c[name] for name in Job.model_fields]

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from autotune.api.jobs import open_database
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
 from benchmarks.service import ending, reads, recovery, streams
 from benchmarks.service.site import ENGINES, Site

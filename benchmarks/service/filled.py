@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert, select
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.database import Database
-from autotune.api.tables import attempts, events, jobs, trials
+from autotune.api.store.jobs import Jobs
+from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.work.worker import Worker
 
 TRIALS = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from autotune.api.store.database import Database
-from autotune.api.tables import attempts
+from autotune.api.store.tables import attempts
 from autotune.api.values import Birth
 from autotune.api.work import processes
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import httpx2 as httpx
 import psutil
 
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Patience, Quotas
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.work import processes
 from autotune.events import TrialStarted
 from benchmarks.service.gang import gang

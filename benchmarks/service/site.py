@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
+from autotune.api.store.auth import Keyring, Scope
 from autotune.api.store.database import Database
 from autotune.testing import FAKE_MACHINE
 
@@ -77,7 +76,7 @@ class Site:
 
     def new_key(self, database: Database, name: str) -> str:
         """Return a key that may do everything."""
-        return Keyholders(database).hand_out(name, list(Scope)).secret
+        return Keyring(database).hand_out(name, list(Scope)).secret
 
 
 def address_of(process: Process) -> str:

@@ -10,12 +10,12 @@ from statistics import median, quantiles
 from urllib.parse import urlsplit
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas
 from autotune.api.states import State
-from autotune.api.store import attempts, leases
+from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Outcome, Post
 from autotune.events import Notice
 from benchmarks.service.site import Site, address_of, running
@@ -72,7 +72,7 @@ def _claimed(site: Site, database: Database) -> list[Grip]:
     for _ in range(JOBS):
         service.submit(Asked(workload="digits", space="quick"), "nobody")
     posts = [Post(worker="bench", devices=f"streams-{n}", host="none") for n in range(JOBS)]
-    found = [leases.claim(database, each, LEASE) for each in posts]
+    found = [attempts.claim(database, each, LEASE) for each in posts]
     return [each.grip for each in found if each]
 
 

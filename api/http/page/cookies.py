@@ -14,7 +14,7 @@ import re
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from autotune.api.keys import is_session
+from autotune.api.store.auth import is_session
 
 COOKIE = "autotune_session"
 """Its name, without the port."""

@@ -33,7 +33,7 @@ class SignInView:
 @router.get(SIGN_IN)
 async def ask(here: Here, wanted: Annotated[str, Query(alias="next")] = HOME) -> Response:
     """Show the page that asks for a key; without keys there is nothing to ask."""
-    if here.keyholders is None:
+    if here.keyring is None:
         return RedirectResponse(safe(wanted), SEE_OTHER)
     return render("sign-in.html", SignInView(next=safe(wanted)), STRANGER)
 
@@ -44,12 +44,10 @@ async def sign_in(request: Request, here: Here) -> Response:
     check_origin(request, proven=True)
     typed = await typed_of(request)
     wanted = safe(typed.one("next"))
-    if here.keyholders is None:
+    if here.keyring is None:
         return RedirectResponse(wanted, SEE_OTHER)
     try:
-        session = await run_in_threadpool(
-            here.keyholders.sign_in, typed.one("key"), SESSION_SECONDS
-        )
+        session = await run_in_threadpool(here.keyring.sign_in, typed.one("key"), SESSION_SECONDS)
     except (KeyRefused, ScopeMissing) as exc:
         view = SignInView(next=wanted, error=str(exc))
         return render("sign-in.html", view, STRANGER, KINDS[exc.kind].status)
@@ -62,8 +60,8 @@ async def sign_in(request: Request, here: Here) -> Response:
 def sign_out(request: Request, here: Here, _: Reader) -> Response:
     """End the session."""
     session = session_of(request)
-    if session and here.keyholders:
-        here.keyholders.sign_out(session)
+    if session and here.keyring:
+        here.keyring.sign_out(session)
         here.guard.forget(session)
     response = RedirectResponse(SIGN_IN, SEE_OTHER)
     drop(response, request)

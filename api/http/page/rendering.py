@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from autotune.api.http.access import EVERYTHING
 from autotune.api.http.page import assets
-from autotune.api.keys import Key, Scope
+from autotune.api.store.auth import Key, Scope
 from autotune.report.html.environment import environment
 
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.

@@ -27,7 +27,7 @@ from autotune.api.http.page.typed import Typed, typed_of
 from autotune.api.http.queries import ListQuery
 from autotune.api.http.service import Here, Service, TheJobs
 from autotune.api.http.tunings import JobId
-from autotune.api.keys import Key, Scope
+from autotune.api.store.auth import Key, Scope
 from autotune.api.values import Job
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)

@@ -18,10 +18,10 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.migrations import migrate
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 
 from autotune.api.migrations import VERSION_TABLE, migrate
 from autotune.api.store.database import Database
-from autotune.api.tables import metadata
+from autotune.api.store.tables import metadata
 
 
 def test_the_schema_is_that_of_the_tables(database: Database) -> None:

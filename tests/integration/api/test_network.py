@@ -19,10 +19,10 @@ import pytest
 from autotune.api.asked import Asked
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
-from autotune.api.jobs import Jobs
 from autotune.api.settings import LOCAL, Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import network, tuner
 from autotune.api.work.worker import Worker, main

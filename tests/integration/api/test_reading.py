@@ -8,11 +8,11 @@ import pytest
 
 from autotune.api.asked import Asked
 from autotune.api.errors import NoRecommendation, NotFound
-from autotune.api.jobs import Jobs
 from autotune.api.states import State
-from autotune.api.store import attempts, leases
+from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, Post
 from autotune.api.values import Outcome as Ending
 from autotune.config import Configuration
@@ -43,7 +43,7 @@ def test_a_recommendation_is_told_without_its_trials(
     """They are taken out when the job ends, and everything else is left as it was."""
     with pytest.raises(NoRecommendation):
         jobs.short_recommendation(job.id, "me")
-    claimed = leases.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     kept = '{"margin": 0.05, "over_default": null, "trials": [{"number": 0}], "summary": "é"}'
     attempts.finish(database, claimed.grip, Ending(state=State.DONE, recommendation=kept))
@@ -55,7 +55,7 @@ def test_a_recommendation_is_told_without_its_trials(
 
 def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database: Database) -> None:
     """They come in the same order, from where they are asked for, and to their owner alone."""
-    claimed = leases.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     for number in range(3):
         report = Report(number=number + 1, trial=trial(number))

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from autotune.api import tables
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.settings import LOCAL
 from autotune.api.states import FINAL, State
+from autotune.api.store import tables
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.work import processes
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, update
 
-from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.errors import NotFound
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Settings
-from autotune.api.store import removals
+from autotune.api.store import jobs as store
+from autotune.api.store import tables
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work.orders import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
@@ -99,7 +99,7 @@ def test_many_are_removed_in_several_transactions(
 ) -> None:
     """None of them keeps others waiting for long, and all are done."""
     monkeypatch.setattr("autotune.api.work.retention.AT_ONCE", 2)
-    monkeypatch.setattr(removals, "AT_ONCE", 2)
+    monkeypatch.setattr(store, "AT_ONCE", 2)
     for days in range(8, 13):
         ended(jobs, database, days)
     tidy(database, settings, 7)

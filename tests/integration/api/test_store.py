@@ -7,15 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import update
 
-from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
-from autotune.api.jobs import Jobs
 from autotune.api.states import State
-from autotune.api.store import attempts, leases
+from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post
 from autotune.config import Configuration
 from autotune.events import Notice
@@ -27,7 +26,7 @@ DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="
 
 
 def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claim | None:
-    return leases.claim(database, Post(worker=worker, devices=devices, host="h"), LEASE)
+    return attempts.claim(database, Post(worker=worker, devices=devices, host="h"), LEASE)
 
 
 def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claim:
@@ -128,8 +127,8 @@ def test_a_job_stays_with_the_devices_it_was_measured_on(
 
 
 WRITES = {
-    "renew": lambda d, g: leases.renew(d, g, LEASE),
-    "standing": leases.standing,
+    "renew": lambda d, g: attempts.renew(d, g, LEASE),
+    "standing": attempts.standing,
     "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=trial())),
     "note": lambda d, g: attempts.note_process(d, g, Birth(pid=1, started=1)),
     "finish": lambda d, g: attempts.finish(d, g, DONE),
@@ -175,7 +174,7 @@ def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     grip = take(database).grip
     lapse(database, +100_000)
     assert claim(database, worker="w2") is None
-    assert leases.renew(database, grip, LEASE) is State.RUNNING
+    assert attempts.renew(database, grip, LEASE) is State.RUNNING
     assert claim(database, worker="w2") is None
     lapse(database, -LEASE)
     assert take(database, worker="w2").grip.attempt == 2
@@ -185,10 +184,10 @@ def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: Asked) 
     """A job that is renewed goes to nobody else, and its state is told."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
-    assert leases.renew(database, grip, LEASE) is State.RUNNING
+    assert attempts.renew(database, grip, LEASE) is State.RUNNING
     jobs.cancel(job.id, "me")
-    assert leases.renew(database, grip, LEASE) is State.CANCELLING
-    assert leases.standing(database, grip) is State.CANCELLING
+    assert attempts.renew(database, grip, LEASE) is State.CANCELLING
+    assert attempts.standing(database, grip) is State.CANCELLING
     assert claim(database, worker="w2") is None
 
 
@@ -291,7 +290,7 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
     grip = take(database).grip
     for number, report in enumerate((good, None, bad), 1):
         attempts.record(database, grip, Report(number=number, running=report, idle=not report))
-    attempts.let_go(database, grip, leases.DIED, "It died.")
+    attempts.let_go(database, grip, attempts.DIED, "It died.")
     grip = take(database).grip
     attempts.record(database, grip, Report(number=1, running=bad))
     lapse(database)

@@ -11,21 +11,26 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 from sqlalchemy import update
 
+from autotune.api.asked import Asked
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Ended
+from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
-from autotune.api.store import attempts, leases, reading, submissions
+from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
-from autotune.api.tables import jobs, metadata
-from autotune.api.tables import leases as held
-from autotune.api.values import Grip, Limits, Outcome, Post, Tuning
+from autotune.api.store.jobs import Jobs
+from autotune.api.store.tables import jobs, metadata
+from autotune.api.store.tables import leases as held
+from autotune.api.values import Grip, Outcome, Post
+from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
 LEASE = 1000.0
-LIMITS = Limits(queued=10_000, device_seconds=1e12, window_seconds=1e9)
+QUOTAS = Quotas(queued=10_000, device_seconds=1e12, window_seconds=1e9)
+REGISTRY = Registry({"digits": Registered(model="m.py:f", dataset="m.py:g")})
 DEVICES = st.sampled_from(["a", "b"])
 
 
@@ -52,21 +57,21 @@ class StoreMachine(RuleBasedStateMachine):
         with self.database.writing() as connection:
             for table in reversed(metadata.sorted_tables):
                 connection.execute(table.delete())
+        self.service = Jobs(self.database, REGISTRY, QUOTAS)
         self.jobs: dict[str, Model] = {}
         self.old: list[Grip] = []
 
     @rule()
     def submit(self) -> None:
         """Add a job."""
-        tuning = Tuning(workload="digits", seconds=60)
-        job = submissions.submit(self.database, tuning, "me", LIMITS)
+        job = self.service.submit(Asked(workload="digits", budget=60), "me")
         self.jobs[job.id] = Model()
 
     @rule(devices=DEVICES)
     def claim(self, devices: str) -> None:
         """Claim what comes next, or nothing."""
         post = Post(worker="w", devices=devices, host="h")
-        claimed = leases.claim(self.database, post, LEASE)
+        claimed = attempts.claim(self.database, post, LEASE)
         expected = self._next(devices)
         assert (claimed and claimed.job.id) == expected
         if claimed:
@@ -85,9 +90,9 @@ class StoreMachine(RuleBasedStateMachine):
         model = self.jobs[job_id]
         if model.state in (State.DONE, State.FAILED):
             with pytest.raises(IllegalTransition):
-                submissions.cancel(self.database, job_id, "me")
+                self.service.cancel(job_id, "me")
             return
-        submissions.cancel(self.database, job_id, "me")
+        self.service.cancel(job_id, "me")
         after = {State.QUEUED: State.CANCELLED, State.RUNNING: State.CANCELLING}
         model.state = after.get(model.state, model.state)
 
@@ -107,7 +112,7 @@ class StoreMachine(RuleBasedStateMachine):
     def renew(self, data: st.DataObject) -> None:
         """Lengthen a lease."""
         model = data.draw(st.sampled_from(self._holders()))
-        assert leases.renew(self.database, model.grip, LEASE) is model.state
+        assert attempts.renew(self.database, model.grip, LEASE) is model.state
 
     @precondition(lambda self: self._holders())
     @rule(data=st.data(), state=st.sampled_from([State.DONE, State.FAILED]))
@@ -150,7 +155,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Write in the name of an attempt that is over."""
         grip = data.draw(st.sampled_from(self.old))
         for write in (
-            lambda: leases.renew(self.database, grip, LEASE),
+            lambda: attempts.renew(self.database, grip, LEASE),
             lambda: attempts.record(self.database, grip, Report(number=1, trial=_trial(99))),
             lambda: attempts.finish(self.database, grip, Outcome(state=State.DONE)),
             lambda: attempts.let_go(self.database, grip, "died", "x"),
@@ -161,7 +166,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def jobs_are_as_expected(self) -> None:
         """Compare every job."""
-        found = {each.id: each for each in reading.page(self.database, "me", limit=1000).jobs}
+        found = {each.id: each for each in self.service.page("me", limit=100).jobs}
         assert {name: (job.state, job.attempt, job.trials) for name, job in found.items()} == {
             name: (model.state, model.attempt, len(model.trials))
             for name, model in self.jobs.items()
@@ -171,7 +176,7 @@ class StoreMachine(RuleBasedStateMachine):
     def events_have_no_gaps_and_one_end(self) -> None:
         """Look through all events."""
         for name, model in self.jobs.items():
-            told = reading.events_of(self.database, name, "me", limit=10_000)
+            told = self.service.events(name, "me")
             assert [each.number for each in told] == list(range(1, len(told) + 1))
             ends = [each for each in told if isinstance(each.body, Ended)]
             assert len(ends) == (model.state in FINAL)

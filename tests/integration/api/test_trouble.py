@@ -10,14 +10,13 @@ from threading import Thread
 import pytest
 from sqlalchemy import func, insert, select
 
-from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.events import Released
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Settings
 from autotune.api.states import State
-from autotune.api.store import attempts
+from autotune.api.store import attempts, tables
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import worker
 from autotune.api.work.trouble import NO_ENGINE, UNUSABLE

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from autotune.api import tables
 from autotune.api.asked import Asked
 from autotune.api.events import Ended
 from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
+from autotune.api.store import tables
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Birth, Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker

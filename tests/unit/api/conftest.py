@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.migrations import migrate
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 
 DIGITS = Declared(

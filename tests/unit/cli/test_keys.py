@@ -11,11 +11,10 @@ import pytest
 from typer.testing import Result
 
 from autotune.api.errors import KeyRefused
-from autotune.api.jobs import open_database
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Key, Scope
 from autotune.api.settings import load_settings
+from autotune.api.store.auth import Key, Keyring, Scope
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import open_database
 
 Run = Callable[..., Result]
 
@@ -28,7 +27,7 @@ def service() -> None:
 
 def recognised(secret: str) -> Key:
     """Return the key of a secret in the service of the working folder."""
-    return Keyholders(Database(load_settings().database_url)).recognise(secret)
+    return Keyring(Database(load_settings().database_url)).recognise(secret)
 
 
 @pytest.mark.usefixtures("service")
@@ -96,7 +95,7 @@ def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
     settings = load_settings(Path("service.toml"))
     open_database(settings).close()
     assert run("keys", "create", "ci", "--settings", "service.toml").exit_code == 0
-    assert [each.name for each in Keyholders(Database(settings.database_url)).all()] == ["ci"]
+    assert [each.name for each in Keyring(Database(settings.database_url)).all()] == ["ci"]
 
 
 @pytest.mark.parametrize("words", [("create", "ci"), ("list",), ("revoke", "x")])

@@ -13,8 +13,8 @@ import uvicorn
 from typer.testing import Result
 
 from autotune.api.errors import ServiceError
-from autotune.api.keyholders import Keyholders
 from autotune.api.settings import load_settings
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.cli import supervised
 from autotune.cli.supervised import Kept, Part
@@ -95,7 +95,7 @@ def test_a_service_that_cannot_start_makes_no_key(
 
     monkeypatch.setattr(uvicorn.Server, "startup", startup)
     assert run("serve", "api", "--port", 0).exit_code == ServiceError.exit_code
-    assert Keyholders(Database(load_settings().database_url)).all() == ()
+    assert Keyring(Database(load_settings().database_url)).all() == ()
 
 
 @pytest.fixture

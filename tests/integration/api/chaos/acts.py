@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import update
 
-from autotune.api.tables import jobs, leases
+from autotune.api.store.tables import jobs, leases
 from autotune.api.values import Birth
 from autotune.api.work import processes
 

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from autotune.api.events import Ended
+from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
-from autotune.api.store import reading
-from autotune.api.store.clock import Now
-from autotune.api.store.database import Database
-from autotune.api.tables import attempts, jobs, trials
+from autotune.api.store.database import Database, Now
+from autotune.api.store.jobs import Jobs
+from autotune.api.store.tables import attempts, jobs, trials
+from autotune.api.workloads import Registry
 from autotune.events import TrialEnded
-from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 
 from .world import markers_alive
@@ -33,6 +33,7 @@ class Ledger:
 
     def __init__(self, database: Database, lease: float) -> None:
         self._database = database
+        self._jobs = Jobs(database, Registry({}), Quotas())
         self._lease = lease
         self._over: dict[tuple[str, int], Row[Any]] = {}
         self.ended: dict[str, Row[Any]] = {}
@@ -79,11 +80,11 @@ class Ledger:
     def _check_whole(self, job_id: str) -> None:
         """Nothing of a job is lost and nothing is there twice."""
         told = []
-        while page := reading.events_of(self._database, job_id, None, after=len(told)):
+        while page := self._jobs.events(job_id, None, after=len(told)):
             told += page
         assert [each.number for each in told] == list(range(1, len(told) + 1))
         assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
-        recorded = reading.trials_of(self._database, job_id, None)
+        recorded = self._jobs.trials(job_id, None)
         assert [each.number for each in recorded] == list(range(len(recorded)))
         said = Counter(each.body.trial.number for each in told if isinstance(each.body, TrialEnded))
         assert said == Counter(range(len(recorded)))
@@ -91,13 +92,12 @@ class Ledger:
 
     def _check_result(self, job_id: str, outcomes: list[Outcome]) -> None:
         """A result rests on exactly the trials; without one, something of it crashed."""
-        state, text, _ = reading.recommendation_of(self._database, job_id, None)
-        if state is State.DONE:
-            assert text
-            found = Recommendation.model_validate_json(text)
+        job = self._jobs.get(job_id, None)
+        if job.state is State.DONE:
+            found = self._jobs.recommendation(job_id, None)
             assert [each.outcome for each in found.trials] == outcomes
-        elif state is State.FAILED:
-            assert Outcome.CRASHED in outcomes, reading.job(self._database, job_id, None).reason
+        elif job.state is State.FAILED:
+            assert Outcome.CRASHED in outcomes, job.reason
 
 
 def _swept(connection: Connection) -> list[str]:

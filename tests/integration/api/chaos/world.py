@@ -13,9 +13,8 @@ from random import Random
 
 from sqlalchemy import select
 
-from autotune.api.store.clock import Now
-from autotune.api.store.database import Database
-from autotune.api.tables import attempts, jobs
+from autotune.api.store.database import Database, Now
+from autotune.api.store.tables import attempts, jobs
 from autotune.api.values import Birth
 from autotune.api.work import processes
 from benchmarks.service.site import Process, Site

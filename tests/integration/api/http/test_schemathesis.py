@@ -19,10 +19,9 @@ from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
-from autotune.api.jobs import open_database
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
+from autotune.api.store.auth import Keyring, Scope
+from autotune.api.store.jobs import open_database
 from autotune.api.work.worker import Worker
 from autotune.testing import FAKE_MACHINE
 
@@ -95,7 +94,7 @@ def target(own_settings: Settings) -> Iterator[Target]:
         patch.syspath_prepend(str(ENGINES))
         database = open_database(own_settings)
         stack.callback(database.close)
-        secret = Keyholders(database).hand_out("schemathesis", list(Scope)).secret
+        secret = Keyring(database).hand_out("schemathesis", list(Scope)).secret
         app = create_app(own_settings)
         with TestClient(app, headers={"Authorization": f"Bearer {secret}"}) as client:
             asked = {"workload": "digits", "space": "quick", "max_trials": 3}

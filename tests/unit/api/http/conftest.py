@@ -14,14 +14,13 @@ from autotune.api.asked import Asked
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
 from autotune.api.http.example_findings import GANG
-from autotune.api.jobs import Jobs
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Scope
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts, leases
+from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
+from autotune.api.store.auth import Keyring, Scope
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
 from autotune.events import TrialEnded
@@ -78,7 +77,7 @@ def client_with(anybody: TestClient, database: Database) -> Client:
     """Makes clients with a key of their own."""
 
     def make(*scopes: Scope, **options: Any) -> TestClient:
-        made = Keyholders(database).hand_out("test", scopes, **options)
+        made = Keyring(database).hand_out("test", scopes, **options)
         client = TestClient(anybody.app, base_url="http://localhost", raise_server_exceptions=False)
         client.headers["Authorization"] = f"Bearer {made.secret}"
         client.portal = anybody.portal
@@ -105,7 +104,7 @@ def grip(database: Database, job: Job, settings: Settings) -> Grip:
     """A worker's hold on that job."""
     del job
     post = Post(worker="w", devices="bench", host="here")
-    claimed = leases.claim(database, post, settings.patience.lease)
+    claimed = attempts.claim(database, post, settings.patience.lease)
     assert claimed is not None
     return claimed.grip
 

@@ -19,10 +19,9 @@ from autotune.api.errors import KeyRefused
 from autotune.api.http.access import PUBLIC, TRUSTED_SECONDS, Access, Guard, bearer, caller
 from autotune.api.http.app import create_app
 from autotune.api.http.envelope import HEADERS
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Scope
 from autotune.api.log import logger
 from autotune.api.settings import Settings
+from autotune.api.store.auth import Keyring, Scope
 from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
@@ -136,12 +135,12 @@ def test_a_key_may_do_what_its_scopes_say(
 
 def test_a_revoked_key_is_refused(database: Database) -> None:
     """It is trusted for two seconds at most after that."""
-    keyholders = Keyholders(database)
-    made = keyholders.hand_out("test", [Scope.READ])
+    keyring = Keyring(database)
+    made = keyring.hand_out("test", [Scope.READ])
     now = 0.0
-    guard = Guard(keyholders, lambda: now)
+    guard = Guard(keyring, lambda: now)
     assert asyncio.run(guard.admit(made.secret)) == made.key
-    keyholders.revoke(made.key.id)
+    keyring.revoke(made.key.id)
     now = TRUSTED_SECONDS / 2
     assert asyncio.run(guard.admit(made.secret)) == made.key
     now = TRUSTED_SECONDS
@@ -157,7 +156,7 @@ def test_a_revoked_key_follows_no_longer(
     with client.stream("GET", f"/v1/tunings/{job.id}/events") as stream:
         lines = stream.iter_lines()
         assert next(lines) == "event: queued"
-        Keyholders(database).revoke(job.owner)
+        Keyring(database).revoke(job.owner)
         assert not any(line.startswith("event:") for line in lines)
 
 
@@ -208,7 +207,7 @@ def test_an_expired_key_is_refused(client_with: Any) -> None:
 
 def test_a_key_may_come_from_elsewhere(app: FastAPI, database: Database) -> None:
     """A page can let in by a cookie what a program shows in a header."""
-    secret = Keyholders(database).hand_out("page", [Scope.READ]).secret
+    secret = Keyring(database).hand_out("page", [Scope.READ]).secret
     for each in app.user_middleware:
         if each.cls is Access:
             each.kwargs["sources"] = (bearer, lambda connection: connection.cookies.get("key"))

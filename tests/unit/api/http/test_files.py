@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.http import examples
 from autotune.api.http.parts import Part
-from autotune.api.jobs import Jobs
-from autotune.api.keys import Scope
+from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.recommendation import Recommendation, load_configuration
 from autotune.testing import FAKE_MACHINE

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.jobs import Jobs
-from autotune.api.keys import Scope
+from autotune.api.store.auth import Scope
+from autotune.api.store.jobs import Jobs
 
 
 def test_the_metrics_tell_of_the_jobs(client_with: Any) -> None:

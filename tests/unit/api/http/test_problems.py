@@ -17,9 +17,9 @@ from autotune.api import errors
 from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
 from autotune.api.http import access
 from autotune.api.http.problems import KINDS, MEDIA_TYPE
-from autotune.api.jobs import Jobs
-from autotune.api.keyholders import Keyholders
 from autotune.api.log import logger
+from autotune.api.store.auth import Keyring
+from autotune.api.store.jobs import Jobs
 
 Space = dict[str, Any]
 
@@ -226,7 +226,7 @@ def test_the_log_tells_of_a_key_that_cannot_be_looked_up(
 ) -> None:
     """That fails before any route is reached."""
     gone = DatabaseUnavailable("The database is unavailable.")
-    monkeypatch.setattr(Keyholders, "recognise", failing(gone, RuntimeError("it is gone")))
+    monkeypatch.setattr(Keyring, "recognise", failing(gone, RuntimeError("it is gone")))
     with caplog.at_level(logging.WARNING, logger.name):
         assert client.get("/v1/tunings").status_code == 503
     assert "error=RuntimeError text=it is gone" in caplog.text

@@ -8,12 +8,12 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.jobs import Jobs
-from autotune.api.keys import Scope
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
+from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job
 from autotune.events import Notice
 from autotune.recommendation import Recommendation

@@ -7,7 +7,7 @@ import pytest
 from autotune.api.errors import DatabaseUnavailable, Superseded
 from autotune.api.settings import Patience
 from autotune.api.states import State
-from autotune.api.store import leases
+from autotune.api.store import attempts
 from autotune.api.values import Grip
 from autotune.api.work.lease import Lease
 
@@ -21,8 +21,8 @@ class Fake:
         self.now = 0.0
         self.calls: list[str] = []
         self.down = False
-        monkeypatch.setattr(leases, "renew", lambda *_: self.answer("renew"))
-        monkeypatch.setattr(leases, "standing", lambda *_: self.answer("look"))
+        monkeypatch.setattr(attempts, "renew", lambda *_: self.answer("renew"))
+        monkeypatch.setattr(attempts, "standing", lambda *_: self.answer("look"))
         patience = Patience(lease=30, renewal=5, look=1)
         self.lease = Lease(None, GRIP, patience, clock=lambda: self.now)  # type: ignore[arg-type]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
 from autotune.api.settings import load_settings
-from autotune.api.store import leases
+from autotune.api.store import attempts
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Claim, Post
 from autotune.api.work.orders import LAST_SECONDS, aside, order
 from autotune.api.workloads import Registry
@@ -21,7 +21,7 @@ from autotune.config import Configuration
 def claimed(jobs: Jobs, asked: Asked, database: Database) -> Claim:
     """A job that has just been claimed."""
     jobs.submit(asked, "me")
-    found = leases.claim(database, Post(worker="w", devices="d", host="h"), 30)
+    found = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30)
     assert found is not None
     return found
 

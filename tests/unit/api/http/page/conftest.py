@@ -9,8 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import NewKey, Scope
+from autotune.api.store.auth import Keyring, NewKey, Scope
 from autotune.api.store.database import Database
 
 SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
@@ -20,7 +19,7 @@ SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
 @pytest.fixture
 def made(database: Database) -> NewKey:
     """A key that may look and ask."""
-    return Keyholders(database).hand_out("anna", [Scope.READ, Scope.WRITE])
+    return Keyring(database).hand_out("anna", [Scope.READ, Scope.WRITE])
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from autotune.api.errors import KeyRefused
@@ -13,11 +14,10 @@ from autotune.api.http.access import TRUSTED_SECONDS
 from autotune.api.http.app import create_app
 from autotune.api.http.page.addresses import safe
 from autotune.api.http.page.cookies import COOKIE, SESSION_SECONDS
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import NewKey, Scope, digest, is_session
 from autotune.api.settings import Settings
-from autotune.api.store import keyring
+from autotune.api.store.auth import Keyring, NewKey, Scope, digest
 from autotune.api.store.database import Database
+from autotune.api.store.tables import keys
 
 JOB = f"/tunings/{'0' * 24}"
 
@@ -123,7 +123,7 @@ def test_a_wrong_key_is_told_at_its_field(stranger: TestClient, key: str) -> Non
 
 def test_a_key_that_may_not_look_is_told_so(stranger: TestClient, database: Database) -> None:
     """The page would have nothing to show."""
-    made = Keyholders(database).hand_out("ci", [Scope.WRITE])
+    made = Keyring(database).hand_out("ci", [Scope.WRITE])
     answer = stranger.post("/sign-in", data={"key": made.secret})
     assert answer.status_code == 403
     assert "tunings:read" in answer.text
@@ -161,7 +161,7 @@ def test_a_session_ends_with_its_key(
 ) -> None:
     """A key that is revoked is let in nowhere, two seconds later."""
     assert browser.get("/", follow_redirects=False).status_code == 200
-    Keyholders(database).revoke(made.key.id)
+    Keyring(database).revoke(made.key.id)
     guard = app.state.service.guard
     later = guard._clock() + TRUSTED_SECONDS
     guard._clock = lambda: later
@@ -171,7 +171,7 @@ def test_a_session_ends_with_its_key(
 
 def test_a_session_ends_by_its_time(database: Database, made: NewKey) -> None:
     """It is forgotten when the next one begins."""
-    holders = Keyholders(database)
+    holders = Keyring(database)
     session = holders.sign_in(made.secret, -1)
     with pytest.raises(KeyRefused):
         holders.recognise(session)
@@ -184,12 +184,13 @@ def test_a_session_ends_by_its_time(database: Database, made: NewKey) -> None:
 
 def test_an_expired_key_ends_its_sessions(database: Database) -> None:
     """However long they would have lasted."""
-    made = Keyholders(database).hand_out("short", [Scope.READ], seconds=-1)
-    session = "autotune_session_" + "A" * 43
-    assert is_session(session)
-    keyring.add_session(database, made.key.id, digest(session), 60)
+    made = Keyring(database).hand_out("short", [Scope.READ], seconds=60)
+    session = Keyring(database).sign_in(made.secret, 60)
+    assert Keyring(database).recognise(session) == made.key
+    with database.writing() as connection:
+        connection.execute(update(keys).values(expires_at=0.0))
     with pytest.raises(KeyRefused):
-        Keyholders(database).recognise(session)
+        Keyring(database).recognise(session)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.jobs import Jobs
-from autotune.api.keys import Scope
+from autotune.api.store.auth import Scope
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.space import Constraints
 

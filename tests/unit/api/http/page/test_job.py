@@ -12,11 +12,11 @@ from starlette.testclient import TestClient
 
 from autotune.api.http.example_findings import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
 from autotune.api.http.page.job import _left_out
-from autotune.api.jobs import Jobs
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome
 from autotune.certificate import Certificate, passed
 from autotune.config import Configuration

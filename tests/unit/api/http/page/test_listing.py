@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.asked import Asked
-from autotune.api.jobs import Jobs
-from autotune.api.keys import NewKey
+from autotune.api.store.auth import NewKey
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 
 

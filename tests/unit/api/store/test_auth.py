@@ -5,24 +5,23 @@ from __future__ import annotations
 import pytest
 
 from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
-from autotune.api.keyholders import Keyholders
-from autotune.api.keys import Scope, digest
+from autotune.api.store.auth import Keyring, Scope, digest
 from autotune.api.store.database import Database
 
 
 @pytest.fixture
-def holders(database: Database) -> Keyholders:
-    return Keyholders(database)
+def holders(database: Database) -> Keyring:
+    return Keyring(database)
 
 
-def test_a_key_is_recognised(holders: Keyholders) -> None:
+def test_a_key_is_recognised(holders: Keyring) -> None:
     """Whoever has the secret has the key's scopes."""
     made = holders.hand_out("ci", [Scope.READ])
     assert holders.recognise(made.secret) == made.key
     assert made.key.owner == made.key.id
 
 
-def test_the_secret_is_kept_nowhere(holders: Keyholders, database: Database) -> None:
+def test_the_secret_is_kept_nowhere(holders: Keyring, database: Database) -> None:
     """The database holds a digest, and no text of the program shows the secret."""
     made = holders.hand_out("ci", [Scope.READ])
     with database.reading() as connection:
@@ -33,13 +32,13 @@ def test_the_secret_is_kept_nowhere(holders: Keyholders, database: Database) -> 
 
 
 @pytest.mark.parametrize("wrong", ["", "autotune_", "autotune_" + "x" * 43, "é" * 52, "x" * 10_000])
-def test_other_secrets_are_refused(holders: Keyholders, wrong: str) -> None:
+def test_other_secrets_are_refused(holders: Keyring, wrong: str) -> None:
     """Unknown and malformed keys are refused with the same words."""
     with pytest.raises(KeyRefused, match="Invalid API key"):
         holders.recognise(wrong)
 
 
-def test_expired_and_revoked_keys_are_refused(holders: Keyholders) -> None:
+def test_expired_and_revoked_keys_are_refused(holders: Keyring) -> None:
     """A key ends by its time or by the operator's word."""
     expired = holders.hand_out("old", [Scope.READ], seconds=-1)
     revoked = holders.hand_out("lost", [Scope.READ])
@@ -51,7 +50,7 @@ def test_expired_and_revoked_keys_are_refused(holders: Keyholders) -> None:
         holders.revoke(revoked.key.id)
 
 
-def test_the_first_key_is_made_once(holders: Keyholders) -> None:
+def test_the_first_key_is_made_once(holders: Keyring) -> None:
     """A service without keys makes one that may do everything, and never again."""
     first = holders.first()
     assert first is not None
@@ -61,7 +60,7 @@ def test_the_first_key_is_made_once(holders: Keyholders) -> None:
     assert holders.first() is None
 
 
-def test_a_missing_scope_is_named(holders: Keyholders) -> None:
+def test_a_missing_scope_is_named(holders: Keyring) -> None:
     """The error says what the key lacks."""
     made = holders.hand_out("ci", [Scope.READ])
     made.key.require(Scope.READ)
@@ -69,7 +68,7 @@ def test_a_missing_scope_is_named(holders: Keyholders) -> None:
         made.key.require(Scope.WRITE)
 
 
-def test_an_administrator_may_look_and_not_ask(holders: Keyholders) -> None:
+def test_an_administrator_may_look_and_not_ask(holders: Keyring) -> None:
     """Seeing everybody's jobs includes one's own; changing them is another matter."""
     key = holders.hand_out("ops", [Scope.ADMIN]).key
     key.require(Scope.READ)

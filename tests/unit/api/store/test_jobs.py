@@ -17,12 +17,11 @@ from autotune.api.errors import (
     SpaceNotRunnable,
 )
 from autotune.api.events import Cancelling, Ended, Queued
-from autotune.api.jobs import Jobs
 from autotune.api.settings import Quotas
 from autotune.api.states import State
-from autotune.api.store import reading
+from autotune.api.store import jobs as store
 from autotune.api.store.database import Database
-from autotune.api.store.submissions import forget_keys
+from autotune.api.store.jobs import Jobs, forget_keys
 from autotune.api.workloads import Registry
 from autotune.testing import FAKE_MACHINE
 
@@ -180,15 +179,15 @@ def test_a_job_that_ends_meanwhile_is_told_as_it_was(
 ) -> None:
     """State and recommendation are of one moment, so that no finished job seems to have none."""
     job = jobs.submit(asked, "me")
-    read = reading.recommendation_of
+    read = store._OfOneJob.one
 
-    def read_and_end(*arguments: Any) -> tuple[State, str | None]:
+    def read_and_end(*arguments: Any) -> Any:
         found = read(*arguments)
         with database.writing() as connection:
             connection.exec_driver_sql("UPDATE jobs SET state = 'done', recommendation = '{}'")
         return found
 
-    monkeypatch.setattr(reading, "recommendation_of", read_and_end)
+    monkeypatch.setattr(store._OfOneJob, "one", read_and_end)
     with pytest.raises(NoRecommendation, match=r"queued.*Wait"):
         jobs.recommendation(job.id, "me")
 

@@ -1,0 +1,213 @@
+"""API keys, and the sessions that stand for a key in a browser.
+
+Both are 256 random bits, shown once; what is kept is their SHA-256. A fast digest suffices,
+because so many random bits cannot be guessed, unlike a password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, select, update
+
+from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
+from autotune.api.store.database import Database, Now
+from autotune.api.store.tables import keys, sessions
+from autotune.value import Value
+
+PREFIX = "autotune_"
+"""Lets scanners find a key that was committed by mistake."""
+SESSION = f"{PREFIX}session_"
+"""Begins the secret of a session, which a browser shows in place of the key."""
+FIRST = "first"
+"""Name of the key that is made at the first start."""
+_FORM = re.compile(rf"(?:{PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
+_SESSION_FORM = re.compile(rf"{SESSION}[\w-]{{43}}", re.ASCII)
+
+
+class Scope(StrEnum):
+    """What a key allows."""
+
+    READ = "tunings:read"
+    """To look at jobs and what may be asked for."""
+    WRITE = "tunings:write"
+    """To ask for jobs and cancel them."""
+    ADMIN = "admin"
+    """To see everybody's jobs, and the metrics; it implies `tunings:read`."""
+
+
+class Key(Value):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    created_at: float = 0.0
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+    @property
+    def owner(self) -> str | None:
+        """Whose jobs it may see; None for everybody's."""
+        return None if Scope.ADMIN in self.scopes else self.id
+
+    def require(self, scope: Scope) -> None:
+        """Make sure that the key allows something.
+
+        Raises:
+            ScopeMissing: It does not.
+        """
+        implied = scope is Scope.READ and Scope.ADMIN in self.scopes
+        if scope not in self.scopes and not implied:
+            raise ScopeMissing(f"This key lacks the scope {scope}.", "Ask the operator for one.")
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key with its secret, which is shown once."""
+
+    key: Key
+    secret: str
+
+    def __repr__(self) -> str:
+        """Leave the secret out, so that no log shows it."""
+        return f"NewKey({self.key!r})"
+
+
+class Keyring:
+    """Hands out keys and recognises them. Threads may share it.
+
+    Args:
+        database: Keeps their digests, never themselves.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def hand_out(
+        self, name: str, scopes: Collection[Scope], seconds: float | None = None
+    ) -> NewKey:
+        """Make a key; this is the only time that its secret is known.
+
+        Args:
+            name: For people.
+            scopes: What it allows.
+            seconds: How long it is valid; None for good.
+        """
+        secret, key_id = PREFIX + secrets.token_urlsafe(32), secrets.token_hex(8)
+        row = insert(keys).values(
+            id=key_id,
+            name=name,
+            scopes=" ".join(sorted(scopes)),
+            digest=digest(secret),
+            created_at=Now(),
+            expires_at=None if seconds is None else Now() + seconds,
+        )
+        with self._database.writing() as connection:
+            connection.execute(row)
+            query = select(*_COLUMNS).where(keys.c.id == key_id)
+            return NewKey(_key(connection.execute(query).mappings().one()), secret)
+
+    def first(self) -> NewKey | None:
+        """Make a key that may do everything, if there has never been any key."""
+        return None if self.all() else self.hand_out(FIRST, list(Scope))
+
+    def recognise(self, secret: str) -> Key:
+        """Return the key of a secret: its own, or that of a session.
+
+        Raises:
+            KeyRefused: It is unknown, revoked or expired.
+        """
+        query = _valid_key(keys.c.digest == digest(secret))
+        if is_session(secret):
+            mine = (sessions.c.digest == digest(secret), sessions.c.expires_at > Now())
+            query = _valid_key(keys.c.id == sessions.c.key_id, *mine)
+        with self._database.reading() as connection:
+            row = connection.execute(query).mappings().first()
+        if row is None:
+            raise _refused()
+        return _key(row)
+
+    def sign_in(self, secret: str, seconds: float) -> str:
+        """Return the secret of a new session of a key; it ends with the key, if not before.
+
+        Args:
+            secret: The key's.
+            seconds: How long the session lasts.
+
+        Raises:
+            KeyRefused: The key is not valid.
+            ScopeMissing: It may not look at anything.
+        """
+        if is_session(secret):
+            raise _refused()
+        key = self.recognise(secret)
+        key.require(Scope.READ)
+        session = SESSION + secrets.token_urlsafe(32)
+        row = {"digest": digest(session), "key_id": key.id, "expires_at": Now() + seconds}
+        with self._database.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.expires_at <= Now()))
+            connection.execute(insert(sessions).values(**row))
+        return session
+
+    def sign_out(self, session: str) -> None:
+        """End a session."""
+        with self._database.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.digest == digest(session)))
+
+    def all(self) -> tuple[Key, ...]:
+        """Return all keys, oldest first, revoked and expired ones too."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(*_COLUMNS).order_by(keys.c.created_at)).mappings()
+            return tuple(map(_key, rows.all()))
+
+    def revoke(self, key_id: str) -> None:
+        """Make a key invalid from now on.
+
+        Raises:
+            NotFound: There is no such key, or it is revoked already.
+        """
+        mine = (keys.c.id == key_id, keys.c.revoked_at.is_(None))
+        with self._database.writing() as connection:
+            if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
+                raise NotFound("API key not found.", "Check the id.")
+
+
+def is_session(secret: str) -> bool:
+    """Return whether a secret is that of a session, and not a key."""
+    return _SESSION_FORM.fullmatch(secret) is not None
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a key or of a session.
+
+    Raises:
+        KeyRefused: It has the form of neither.
+    """
+    if not _FORM.fullmatch(secret):
+        raise _refused()
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+_COLUMNS = [keys.c[name] for name in Key.model_fields]
+
+
+def _refused() -> KeyRefused:
+    """Return the error of a key that is not valid, which does not say why."""
+    return KeyRefused("Invalid API key.", "Check it, or ask the operator for a new one.")
+
+
+def _valid_key(*conditions: ColumnElement[bool]) -> Select[Any]:
+    valid = func.coalesce(keys.c.expires_at > Now(), True)
+    return select(*_COLUMNS).where(*conditions, keys.c.revoked_at.is_(None), valid)
+
+
+def _key(row: RowMapping) -> Key:
+    scopes = frozenset(Scope(each) for each in row["scopes"].split())
+    return Key.model_validate({**row, "scopes": scopes})
