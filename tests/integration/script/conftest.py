@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,8 +15,9 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.golden import golden_texts
+
 HERE = Path(__file__).parent
-GOLDEN = HERE.parents[1] / "unit" / "script" / "golden"
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 HANGS = 800
 """Seconds after which a program hangs rather than being slow."""
@@ -80,15 +80,17 @@ def served(folder: Path) -> dict[str, str]:
 def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[str, Any]:
     """Return the order to run a program in a fork."""
     saved = ["--save", str(folder / f"{name}.keras")] if save else []
-    return {"program": str(GOLDEN / f"{name}.py"), "arguments": [*arguments, *saved]}
+    program = folder / f"{name}.py"
+    program.write_text(golden_texts()[program.name], encoding="utf-8")
+    return {"program": str(program), "arguments": [*arguments, *saved]}
 
 
 def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
     """Start a gang as a user would, and return what it printed."""
     own = folder / name
     own.mkdir()
-    shutil.copy(GOLDEN / f"{name}.py", own / "train.py")
-    shutil.copy(GOLDEN / f"{launcher}.py", own / "launch.py")
+    (own / "train.py").write_text(golden_texts()[f"{name}.py"], encoding="utf-8")
+    (own / "launch.py").write_text(golden_texts()[f"{launcher}.py"], encoding="utf-8")
     return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-GOLDEN = Path(__file__).parents[2] / "unit" / "script" / "golden"
+from tests.golden import golden_texts
+
 HEAD = """\
 import json, os, signal, sys, time
 me = json.loads(os.environ["TF_CONFIG"])
@@ -33,7 +33,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     started = []
 
     def start(lines: str, *arguments: str, launcher: str = "launch") -> subprocess.Popen[str]:
-        shutil.copy(GOLDEN / f"{launcher}.py", folder / "launch.py")
+        (folder / "launch.py").write_text(golden_texts()[f"{launcher}.py"], encoding="utf-8")
         (folder / "train.py").write_text(HEAD + lines, encoding="utf-8")
         command = [sys.executable, folder / "launch.py", *arguments]
         pipe = subprocess.PIPE

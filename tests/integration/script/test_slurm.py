@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-GOLDEN = Path(__file__).parents[2] / "unit" / "script" / "golden"
+from tests.golden import golden_texts
+
 SCONTROL = """\
 [ "$*" = "show hostnames node[1-9]" ] || exit 2
 for each in $(seq "$NODES"); do echo "node$each"; done
@@ -42,7 +42,7 @@ def submit(tmp_path: Path) -> Submit:
     (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
 
     def run(script: str, nodes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-        shutil.copy(GOLDEN / script, tmp_path / "launch.slurm")
+        (tmp_path / "launch.slurm").write_text(golden_texts()[script], encoding="utf-8")
         slurm = {"SLURM_JOB_NODELIST": "node[1-9]", "SLURM_JOB_ID": "12345", "NODES": str(nodes)}
         return subprocess.run(
             ["/bin/bash", "launch.slurm", *arguments],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from autotune.machine import free_ports
+from tests.golden import golden_texts
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
-GOLDEN = HERE.parents[1] / "unit" / "script" / "golden" / "workers_data.py"
 OTHER = "import tensorflow as tf\n\nkeras.__version__ = '2.0.0'\n"
 
 
@@ -37,8 +36,8 @@ def start(index: int, program: Path, addresses: list[str]) -> subprocess.Popen[s
 def test_a_worker_with_another_keras_is_refused(tmp_path: Path) -> None:
     """Each worker ends with the versions that differ, and with none of those that do not."""
     programs = [tmp_path / "here.py", tmp_path / "there.py"]
-    shutil.copy(GOLDEN, programs[0])
-    text = GOLDEN.read_text("utf-8")
+    text = golden_texts()["workers_data.py"]
+    programs[0].write_text(text, "utf-8")
     programs[1].write_text(text.replace("import tensorflow as tf\n", OTHER, 1), "utf-8")
     addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     workers = [start(i, program, addresses) for i, program in enumerate(programs)]

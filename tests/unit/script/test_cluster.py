@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,15 +66,3 @@ def test_whoever_waits_for_orders_ends_with_the_chief() -> None:
 def test_one_process_needs_no_cluster() -> None:
     """Nothing is written for one device, and an earlier search's files are taken away."""
     assert cluster_files(Configuration(), CPUS) == {SLURM: None, JOBSET: None}
-
-
-@pytest.mark.parametrize(
-    ("configuration", "suffix"), [(GANG, ""), (SERVED, "_servers")], ids=["workers", "servers"]
-)
-def test_the_files_are_the_golden_ones(
-    same_as_golden: Callable[[str, str], None], configuration: Configuration, suffix: str
-) -> None:
-    """Character by character."""
-    files = cluster_files(configuration, CPUS)
-    same_as_golden(f"launch{suffix}.slurm", files[SLURM] or "")
-    same_as_golden(f"jobset{suffix}.yaml", files[JOBSET] or "")

@@ -1,196 +1,81 @@
-"""The text of whole programs; `tests/integration/script` runs the same ones."""
+"""Every text that is rendered is as it was, character by character.
+
+Some are kept whole, all others as what differs from the nearest of them. After a change on
+purpose, rewrite them with `pytest tests/unit/script --update-golden` and read the difference before
+it is committed.
+"""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 
-from autotune.config import Configuration
-from autotune.machine import Machine
-from autotune.script import Program, render
-from autotune.workload import Factory, Workload, WorkloadFacts
-from autotune.workload.source import Source
+from autotune.script import render
+from tests.golden import CASES, CPUS, golden_texts
 
-CPUS = Machine(cpus=2, memory=2**34, processor="x")
-GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
-TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
-
-
-def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:
-    """Return a factory of the programs that the integration tests run."""
-    return Factory(name=name, module=module, root="programs", arguments=tuple(arguments.items()))
-
-
-TOY = Workload(model=imported("model_fn"), dataset=imported("dataset_fn"))
-BATCHED = Workload(model=imported("model_fn"), dataset=imported("batched"))
-CUSTOM = Workload(
-    model=imported("model_fn", "custom"),
-    dataset=imported("dataset_fn", "custom"),
-    callbacks=imported("callbacks_fn", "custom", fast=True),
+GOLDEN = Path(__file__).with_name("golden")
+WHOLE = (
+    *("one_device.py", "mirrored_loop.py", "workers_data.py", "servers_data.py"),
+    *("launch.py", "launch.slurm", "jobset.yaml"),
 )
-DOTTED = Workload(model=imported("Unbuilt.make"), dataset=imported("regression"))
-NETWORK = """\
-import keras
+PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
 
 
-RATE = 0.5
+def kept(name: str) -> tuple[Path, str]:
+    """Return the file that keeps a text, and what should stand in it."""
+    if name in WHOLE:
+        return GOLDEN / name, golden_texts()[name]
+    kind = Path(name).suffix
+    differences = [difference(each, name) for each in WHOLE if each.endswith(kind)]
+    return GOLDEN / f"{name}.diff", min(differences, key=len)
 
 
-def network(units):
-    layers = [keras.Input((8,)), keras.layers.Dropout(RATE), keras.layers.Dense(units)]
-    model = keras.Sequential(layers)
-    model.compile("sgd", "mse")
-    return model"""
-NUMBERS = """\
-import tensorflow as tf
+def difference(one: str, other: str) -> str:
+    """Return what differs between two texts."""
+    texts = [golden_texts()[name].splitlines(keepends=True) for name in (one, other)]
+    return "".join(unified_diff(*texts, one, other, n=1))
 
 
-def numbers():
-    return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)"""
-BY_VALUE = Workload(
-    model=Factory(
-        name="main.<locals>.<lambda>",
-        source=Source(text=NETWORK, expression="lambda: network(1)"),
-    ),
-    dataset=Factory(
-        name="main.<locals>.numbers",
-        source=Source(text=NUMBERS, expression="numbers", missing=("count",)),
-    ),
-)
-
-FACTS = WorkloadFacts(examples=64)
-IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
-IN_BATCHES = WorkloadFacts(
-    examples=64,
-    model_takes=("units",),
-    dataset_takes=("batch_size", "num_parallel_calls", "scale"),
-)
-TWO_WORKERS = Configuration(strategy="multi_worker_mirrored", workers=2, per_replica_batch=4)
-MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=4)
-SERVED = Configuration(
-    strategy="parameter_server", workers=2, servers=1, per_replica_batch=4, shard_policy="data"
-)
-ONE = Configuration(per_replica_batch=8)
-
-CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
-    "one_device": (ONE, TOY, FACTS),
-    "one_device_all_options": (
-        ONE.but(
-            steps_per_execution=4,
-            prefetch=2,
-            private_threads=2,
-            cache="memory",
-            threads_per_process=1,
-            xla=True,
-        ),
-        TOY,
-        WorkloadFacts(examples=None),
-    ),
-    "one_device_custom": (ONE, CUSTOM, IN_CONTEXT),
-    "mixed_bfloat16": (ONE.but(precision="mixed_bfloat16"), DOTTED, FACTS),
-    "batch_size": (MIRRORED.but(reduction="one_device", prefetch=0), BATCHED, IN_BATCHES),
-    "arguments": (
-        ONE.but(
-            num_parallel_calls=2,
-            arguments=(("scale", 2.0), ("units", 32)),
-        ),
-        BATCHED,
-        IN_BATCHES,
-    ),
-    "mirrored_fit": (MIRRORED.but(reduction="one_device"), TOY, FACTS),
-    "mirrored_loop": (MIRRORED.but(steps_per_execution=8), TOY, FACTS),
-    "mirrored_loop_unbuilt": (MIRRORED.but(steps_per_execution=2), DOTTED, FACTS),
-    "by_value": (MIRRORED.but(reduction="hierarchical"), BY_VALUE, FACTS),
-    "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
-    "workers_source": (
-        TWO_WORKERS.but(shard_policy="source", reduction="ring"),
-        CUSTOM,
-        IN_CONTEXT,
-    ),
-    "central_storage": (
-        Configuration(strategy="central_storage", replicas_per_worker=2, per_replica_batch=4),
-        TOY,
-        FACTS,
-    ),
-    "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
-    "servers_source": (
-        SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),
-        CUSTOM,
-        IN_CONTEXT,
-    ),
-}
+@pytest.mark.parametrize("name", golden_texts())
+def test_a_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
+    """Every program, and every file that starts one."""
+    path, text = kept(name)
+    if request.config.getoption("--update-golden", default=False):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
-def program(name: str) -> Program:
-    """Return the program of a case."""
-    configuration, workload, facts = CASES[name]
-    return render(configuration, workload, facts, CPUS)
+def test_nothing_else_is_kept() -> None:
+    """A case that was taken away leaves no file."""
+    files = {each for each in GOLDEN.iterdir() if each.is_file() and each.name != "ruff.toml"}
+    assert files == {kept(name)[0] for name in golden_texts()}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_program_is_the_golden_one(
-    name: str, same_as_golden: Callable[[str, str], None]
-) -> None:
-    """Every program is equal to its golden text."""
-    same_as_golden(f"{name}.py", program(name).train)
-
-
-def test_the_launcher_is_the_golden_one(same_as_golden: Callable[[str, str], None]) -> None:
-    """A gang's launcher is equal to its golden text."""
-    same_as_golden("launch.py", program("workers_data").launch or "")
-
-
-def test_gpus_are_divided_between_workers(same_as_golden: Callable[[str, str], None]) -> None:
-    """On a machine with GPUs each worker sees only its own."""
-    configuration = TWO_WORKERS.but(replicas_per_worker=2, reduction="nccl", xla=True)
-    gang = render(configuration, TOY, FACTS, GPUS)
-    same_as_golden("workers_gpus.py", gang.train)
-    same_as_golden("launch_gpus.py", gang.launch or "")
-
-
-def test_the_launcher_of_servers_is_the_golden_one(
-    same_as_golden: Callable[[str, str], None],
-) -> None:
-    """It starts a chief, workers and servers, and is done when the chief is."""
-    same_as_golden("launch_servers.py", program("servers_data").launch or "")
-
-
-def test_servers_leave_the_gpus_to_the_workers(same_as_golden: Callable[[str, str], None]) -> None:
-    """Each worker sees one GPU; the chief and the servers see none."""
-    same_as_golden("launch_servers_gpus.py", render(SERVED, TOY, FACTS, GPUS).launch or "")
-
-
-def test_a_tpu_program_is_the_golden_one(same_as_golden: Callable[[str, str], None]) -> None:
-    """It was never run: there is no TPU to run it on."""
-    configuration = Configuration(
-        strategy="tpu", replicas_per_worker=8, per_replica_batch=16, steps_per_execution=8
-    )
-    text = render(configuration, TOY, WorkloadFacts(examples=4096), TPU).train
-    same_as_golden("tpu.py", text)
-    compile(text, "tpu", "exec")
-
-
-def test_the_programs_are_formatted() -> None:
+def test_the_programs_are_formatted(tmp_path: Path) -> None:
     """Neither the formatter nor the linter has anything to change in a program."""
+    shutil.copy(GOLDEN / "ruff.toml", tmp_path)
+    for name in PROGRAMS:
+        (tmp_path / name).write_text(golden_texts()[name], encoding="utf-8")
     ruff = [sys.executable, "-m", "ruff"]
-    folder = Path(__file__).with_name("golden")
-    subprocess.run([*ruff, "format", "--check", folder], check=True)
-    subprocess.run([*ruff, "check", folder], check=True)
+    subprocess.run([*ruff, "format", "--check", "--no-cache", tmp_path], check=True)
+    subprocess.run([*ruff, "check", "--no-cache", tmp_path], check=True)
 
 
 def test_rendering_is_repeatable() -> None:
     """The same values give the same text."""
-    assert program("workers_source") == program("workers_source")
+    case = CASES["workers_source"]
+    assert render(*case, CPUS) == render(*case, CPUS)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_stand_alone(name: str) -> None:
     """No program imports autotune, and each is valid Python."""
-    text = program(name).train
+    text = golden_texts()[name]
     compile(text, name, "exec")
     assert "import autotune" not in text
     assert "from autotune" not in text

@@ -1,0 +1,143 @@
+"""Programs that stand for all that can be rendered: tests compare, format, lint and run them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.script import cluster_files, render
+from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload.source import Source
+
+CPUS = Machine(cpus=2, memory=2**34, processor="x")
+CLUSTER = CPUS.model_copy(update={"tensorflow": "2.21.0"})
+GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
+TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
+
+
+def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:
+    """Return a factory of the programs that the integration tests run."""
+    return Factory(name=name, module=module, root="programs", arguments=tuple(arguments.items()))
+
+
+TOY = Workload(model=imported("model_fn"), dataset=imported("dataset_fn"))
+BATCHED = Workload(model=imported("model_fn"), dataset=imported("batched"))
+CUSTOM = Workload(
+    model=imported("model_fn", "custom"),
+    dataset=imported("dataset_fn", "custom"),
+    callbacks=imported("callbacks_fn", "custom", fast=True),
+)
+DOTTED = Workload(model=imported("Unbuilt.make"), dataset=imported("regression"))
+NETWORK = """\
+import keras
+
+
+RATE = 0.5
+
+
+def network(units):
+    layers = [keras.Input((8,)), keras.layers.Dropout(RATE), keras.layers.Dense(units)]
+    model = keras.Sequential(layers)
+    model.compile("sgd", "mse")
+    return model"""
+NUMBERS = """\
+import tensorflow as tf
+
+
+def numbers():
+    return tf.data.Dataset.from_tensors((tf.zeros(8), tf.ones(1))).repeat(count)"""
+BY_VALUE = Workload(
+    model=Factory(
+        name="main.<locals>.<lambda>",
+        source=Source(text=NETWORK, expression="lambda: network(1)"),
+    ),
+    dataset=Factory(
+        name="main.<locals>.numbers",
+        source=Source(text=NUMBERS, expression="numbers", missing=("count",)),
+    ),
+)
+
+FACTS = WorkloadFacts(examples=64)
+IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
+IN_BATCHES = WorkloadFacts(
+    examples=64,
+    model_takes=("units",),
+    dataset_takes=("batch_size", "num_parallel_calls", "scale"),
+)
+TWO_WORKERS = Configuration(strategy="multi_worker_mirrored", workers=2, per_replica_batch=4)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=4)
+SERVED = Configuration(
+    strategy="parameter_server", workers=2, servers=1, per_replica_batch=4, shard_policy="data"
+)
+ONE = Configuration(per_replica_batch=8)
+
+CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
+    "one_device": (ONE, TOY, FACTS),
+    "one_device_all_options": (
+        ONE.but(
+            steps_per_execution=4,
+            prefetch=2,
+            private_threads=2,
+            cache="memory",
+            threads_per_process=1,
+            xla=True,
+        ),
+        TOY,
+        WorkloadFacts(examples=None),
+    ),
+    "one_device_custom": (ONE, CUSTOM, IN_CONTEXT),
+    "mixed_bfloat16": (ONE.but(precision="mixed_bfloat16"), DOTTED, FACTS),
+    "batch_size": (MIRRORED.but(reduction="one_device", prefetch=0), BATCHED, IN_BATCHES),
+    "arguments": (
+        ONE.but(
+            num_parallel_calls=2,
+            arguments=(("scale", 2.0), ("units", 32)),
+        ),
+        BATCHED,
+        IN_BATCHES,
+    ),
+    "mirrored_fit": (MIRRORED.but(reduction="one_device"), TOY, FACTS),
+    "mirrored_loop": (MIRRORED.but(steps_per_execution=8), TOY, FACTS),
+    "mirrored_loop_unbuilt": (MIRRORED.but(steps_per_execution=2), DOTTED, FACTS),
+    "by_value": (MIRRORED.but(reduction="hierarchical"), BY_VALUE, FACTS),
+    "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
+    "workers_source": (
+        TWO_WORKERS.but(shard_policy="source", reduction="ring"),
+        CUSTOM,
+        IN_CONTEXT,
+    ),
+    "central_storage": (
+        Configuration(strategy="central_storage", replicas_per_worker=2, per_replica_batch=4),
+        TOY,
+        FACTS,
+    ),
+    "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
+    "servers_source": (
+        SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),
+        CUSTOM,
+        IN_CONTEXT,
+    ),
+}
+
+
+@cache
+def golden_texts() -> dict[str, str]:
+    """Return every text that is rendered, by the name of its file."""
+    texts: dict[str, str | None] = {}
+    for name, case in CASES.items():
+        texts[f"{name}.py"] = render(*case, CPUS).train
+    for suffix, name in {"": "workers_data", "_servers": "servers_data"}.items():
+        texts[f"launch{suffix}.py"] = render(*CASES[name], CPUS).launch
+        for file, text in cluster_files(CASES[name][0], CLUSTER).items():
+            texts[file.replace(".", f"{suffix}.")] = text
+    gpus = TWO_WORKERS.but(replicas_per_worker=2, reduction="nccl", xla=True)
+    gang = render(gpus, TOY, FACTS, GPUS)
+    texts |= {"workers_gpus.py": gang.train, "launch_gpus.py": gang.launch}
+    texts["launch_servers_gpus.py"] = render(SERVED, TOY, FACTS, GPUS).launch
+    # It was never run: there is no TPU to run it on.
+    tpu = Configuration(
+        strategy="tpu", replicas_per_worker=8, per_replica_batch=16, steps_per_execution=8
+    )
+    texts["tpu.py"] = render(tpu, TOY, WorkloadFacts(examples=4096), TPU).train
+    return {name: text or "" for name, text in texts.items()}
