@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from importlib import import_module
+from collections.abc import Mapping
 from threading import Event
 
 from autotune.api.errors import MachineUnknown
@@ -13,14 +11,11 @@ from autotune.api.log import say
 from autotune.api.settings import Quotas, Settings
 from autotune.api.workloads import Registered, Registry
 from autotune.machine import Machine
-from autotune.run.engine import Engine
-from autotune.run.exclusive import Tell, exclusive
+from autotune.run.resolve import new_engine
 from autotune.space import Space, ready_made, space_for
 
 AGAIN_SECONDS = 60.0
 """From a look that failed to the next one."""
-Alone = Callable[[str, Tell], AbstractContextManager[None]]
-"""Waits until nothing is timed on this machine, then keeps others from timing."""
 
 
 class Offers:
@@ -29,13 +24,11 @@ class Offers:
     Args:
         settings: The operator's.
         registry: The workloads that they register.
-        alone: What the look at the machine is done under.
     """
 
-    def __init__(self, settings: Settings, registry: Registry, alone: Alone = exclusive) -> None:
+    def __init__(self, settings: Settings, registry: Registry) -> None:
         self._settings = settings
         self._registry = registry
-        self._alone = alone
         self._machine = settings.machine
         self._failed = False
         self._closed = Event()
@@ -111,11 +104,10 @@ class Offers:
         self._closed.set()
 
     def _looked(self) -> Machine | None:
-        with self._alone("inspecting the machine", _tell):
+        engine = new_engine(self._settings.engine)
+        with engine.reserved("inspecting the machine", _tell):
             if self._closed.is_set():
                 return None
-            module, _, name = self._settings.engine.partition(":")
-            engine: Engine = getattr(import_module(module), name)()
             with engine:
                 return engine.machine()
 

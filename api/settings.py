@@ -38,8 +38,6 @@ from autotune.value import Value
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"
 """Variable that names the settings file."""
-LOCAL = "autotune.run.local:LocalEngine"
-"""The engine of the machine that a worker runs on."""
 EXAMPLES: Mapping[str, str] = {
     "digits": "filters",
     "lstm": "units",
@@ -117,8 +115,8 @@ class Settings(BaseSettings):
     """Folder from which the workloads' files are named."""
     devices: str = Field(default_factory=platform.node, min_length=1, max_length=200)
     """Names what jobs are measured on; one at a time, whoever's workers."""
-    engine: str = LOCAL
-    """What runs the trials, as `module:callable`."""
+    engine: str = "local"
+    """What runs the trials: the name of an engine, its URL, or `package.module:callable`."""
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO

@@ -7,9 +7,8 @@ the workload's own pydantic model validates before they become arguments of the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 from pydantic import (
@@ -23,6 +22,7 @@ from pydantic import (
 
 from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.errors import first_mistake
+from autotune.plugins import load_plugins
 from autotune.space import Space
 from autotune.value import Scalar, Value
 
@@ -157,11 +157,9 @@ def installed() -> dict[str, Registered]:
     """Return the workloads that installed packages register as entry points.
 
     Raises:
-        SettingsError: An entry point gives something else.
+        UsageError: An entry point cannot be imported, or gives something else.
     """
-    found = {each.name: each.load() for each in entry_points(group=GROUP)}
-    _check_types(found.items())
-    return found
+    return load_plugins(GROUP, Registered)
 
 
 class Registry:
@@ -220,12 +218,3 @@ def _one_of(choices: tuple[Scalar, ...]) -> AfterValidator:
         return value
 
     return AfterValidator(check)
-
-
-def _check_types(found: Iterable[tuple[str, object]]) -> None:
-    for name, each in found:
-        if not isinstance(each, Registered):
-            raise SettingsError(
-                f"Entry point {name!r} of group {GROUP} is not a Registered workload.",
-                "It must refer to an autotune.api.workloads.Registered.",
-            )

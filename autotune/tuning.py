@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,8 @@ from autotune.durations import parse_seconds
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, nobody
 from autotune.run.engine import Engine
-from autotune.run.exclusive import exclusive
-from autotune.run.local import LocalEngine
+from autotune.run.resolve import reserved_engine
 from autotune.search.checks import check
-from autotune.search.host import NO_HOST, this_host
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
 from autotune.space import Constraints, Space
@@ -60,7 +57,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     progress: bool | None = None,
     tensorboard: str | Path | None = None,
     observer: Observer | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> Shown:
     """Find out whether and how to distribute a Keras training on this machine.
 
@@ -104,8 +101,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             is an observer.
         tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
         observer: Called with each event of the search, such as the start and end of a trial.
-        engine: Runs the trials; None uses this machine, after waiting for other searches on it,
-            and reuses past measurements.
+        engine: Runs the trials, after waiting for other searches there: an engine, its name, or its
+            URL. None uses this machine.
 
     Returns:
         The recommendation: configuration, verdict, speed-up with its 95% interval, reasons,
@@ -155,10 +152,11 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     wanted = False if observer and progress is None else progress
     with follow(progress=wanted) as view, board as writer:
         tell = all_of(observer or nobody, view, writer)
-        with nullcontext(engine) if engine else _own_engine(request, tell) as running:
+        name = request.workload.name
+        with reserved_engine(engine, name, lambda text: tell(Notice(text=text))) as running:
             from autotune.search.tune import tune  # noqa: PLC0415
 
-            found = tune(request, running, tell, NO_HOST if engine else this_host())
+            found = tune(request, running, tell)
     # Not before: it imports Optuna, and whoever follows keeps a notebook free of its warnings.
     from autotune.report.saving import write_report  # noqa: PLC0415
     from autotune.report.shown import shown  # noqa: PLC0415
@@ -166,13 +164,6 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     if out is not None:
         write_report(found, request.out)
     return shown(found)
-
-
-@contextmanager
-def _own_engine(request: TuningRequest, observer: Observer) -> Iterator[Engine]:
-    name = request.workload.name
-    with exclusive(name, lambda text: observer(Notice(text=text))), LocalEngine() as engine:
-        yield engine
 
 
 def _usage_error(exc: ValidationError) -> UsageError:

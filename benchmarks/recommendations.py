@@ -11,6 +11,7 @@ its own interval is printed.
 from __future__ import annotations
 
 import math
+import os
 import random
 import sys
 import tempfile
@@ -39,6 +40,7 @@ TURNS = 3
 
 def main(names: list[str]) -> None:
     """Print a row for each example."""
+    os.environ["AUTOTUNE_CACHE"] = "off"
     print(f"space {SPACE}, budget {BUDGET}; ratio to the best of the sweep, 95 % interval")
     print(
         f"{'example':<16}{'configs':>8}{'search s':>9}{'sweep s':>8}  {'share of best':<24} verdict"

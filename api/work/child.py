@@ -10,22 +10,18 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import say
-from autotune.api.settings import LOCAL
 from autotune.api.work import messages, processes
 from autotune.api.work.interruptible import InterruptibleEngine
 from autotune.api.work.messages import STUDY, Message, Order, message
 from autotune.api.work.trouble import detail, last_word
 from autotune.errors import OutputError
 from autotune.recommendation import Recommendation
-from autotune.run.engine import Engine
-from autotune.run.exclusive import exclusive
+from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
 from autotune.workload import Workload, factory_from_text
 
@@ -72,21 +68,17 @@ def _teller(channel: int) -> Tell:
 def _search(order: Order, tell: Tell, network: Network) -> Recommendation:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.api.work.kept import restore  # noqa: PLC0415
-    from autotune.search.host import NO_HOST, this_host  # noqa: PLC0415
     from autotune.search.tune import tune  # noqa: PLC0415
 
     order.out.mkdir(parents=True, exist_ok=True)
     if order.study is not None:
         restore(_url(order), order.study, order.kept)
-    local = order.engine == LOCAL
-    with (
-        _machine(order, tell) if local else nullcontext(),
-        InterruptibleEngine(_engine(order), tell, order.aside) as running,
-    ):
+    engine = InterruptibleEngine(new_engine(order.engine), tell, order.aside)
+    # Somebody may run a search on this machine without the service.
+    with engine.reserved(order.name, lambda text: tell(events.Notice(text=text))), engine:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
-        host = this_host() if local else NO_HOST
-        return tune(_request(order), running, _observer(order, tell), host)
+        return tune(_request(order), engine, _observer(order, tell))
 
 
 def _save(result: Recommendation, order: Order) -> None:
@@ -95,17 +87,6 @@ def _save(result: Recommendation, order: Order) -> None:
         result.save(order.out)
     except (OutputError, OSError) as exc:
         say("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
-
-
-def _machine(order: Order, tell: Tell) -> AbstractContextManager[None]:
-    """Wait for a search that somebody runs on this machine without the service."""
-    return exclusive(order.name, lambda text: tell(events.Notice(text=text)))
-
-
-def _engine(order: Order) -> Engine:
-    module, _, name = order.engine.partition(":")
-    engine: Engine = getattr(import_module(module), name)()
-    return engine
 
 
 def _request(order: Order) -> TuningRequest:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from types import FrameType
+from typing import Self
 
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.config import Configuration
@@ -15,9 +17,11 @@ from autotune.run.engine import (
     ObservationRequest,
     Outcome,
     RunResult,
+    Tell,
     TrialRequest,
     Watch,
 )
+from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
@@ -44,10 +48,24 @@ class InterruptibleEngine(Engine):
         self, engine: Engine, tell: Callable[[Message], None], aside: Collection[Configuration]
     ) -> None:
         self._engine = engine
+        self.keeps_history = engine.keeps_history
         self._tell = tell
         self._aside = frozenset(aside)
         self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
+
+    def __enter__(self) -> Self:
+        """Enter the engine."""
+        self._engine.__enter__()
+        return self
+
+    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        """Wait until nobody else is timing on the engine's hosts, then keep others waiting."""
+        return self._engine.reserved(what, tell)
+
+    def load(self) -> Load | None:
+        """Return what other programs have taken of the cores since the last call."""
+        return self._engine.load()
 
     def machine(self) -> Machine:
         """Return what the engine's trials run on."""

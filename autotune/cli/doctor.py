@@ -10,8 +10,7 @@ import typer
 from autotune.cli import options as take
 from autotune.cli.code_check import CodeCheck, show_rules
 from autotune.cli.code_check import explain as explain_rule
-from autotune.cli.consoles import notices, put, show
-from autotune.cli.engine import timing_engine
+from autotune.cli.consoles import notices, put, say, show
 from autotune.cli.values import pairs
 from autotune.errors import UsageError
 
@@ -25,7 +24,7 @@ EXIT_CODES = (
 NAME = "autotune doctor"
 _CODE = "Code check"
 _OF_THE_CODE = ("sarif", "select", "ignore")
-_OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed")
+_OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed", "engine")
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
@@ -54,6 +53,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     dataset_arg: take.DatasetArg = None,
     seconds: Annotated[float, typer.Option(min=1.0, help="Time limit.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
+    engine: take.Engine = "local",
     json: Annotated[
         bool, typer.Option("--json", help="Print the result to stdout as JSON.")
     ] = False,
@@ -99,7 +99,8 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         )
         return check.run()
     _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
-    _check_machine(_workload(model, dataset, model_arg, dataset_arg), seconds, seed, as_json=json)
+    workload = _workload(model, dataset, model_arg, dataset_arg)
+    _check_machine(engine, workload, seconds, seed, as_json=json)
     return None
 
 
@@ -111,20 +112,22 @@ def _refuse(context: typer.Context, options: tuple[str, ...], cause: str, next_s
             raise UsageError(f"--{name.replace('_', '-')} {cause}", next_step)
 
 
-def _check_machine(workload: Workload | None, seconds: float, seed: int, *, as_json: bool) -> None:
-    with timing_engine(NAME) as engine:
+def _check_machine(
+    engine: str, workload: Workload | None, seconds: float, seed: int, *, as_json: bool
+) -> None:
+    from autotune.run.resolve import reserved_engine
+
+    with reserved_engine(engine, NAME, say) as running:
         # Imported while the engine's own process imports TensorFlow.
         from autotune.report import TurnsReport, checkup_document, checkup_text
-        from autotune.search.host import this_host
         from autotune.search.options import Options
         from autotune.verification.doctor import examine
 
         found = examine(
-            engine,
+            running,
             workload,
             options=Options(seconds=seconds, seed=seed),
             observer=TurnsReport(notices()),
-            look=this_host().look,
         )
     put(checkup_document(found)) if as_json else show(checkup_text(found))
 

@@ -24,6 +24,14 @@ Model = Annotated[
         show_default=False,
     ),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|URL",
+        help="Engine that runs the trials: local, or one that a package adds.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Dataset = Annotated[
     str,
     typer.Argument(

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from autotune.board import board_for
-from autotune.cli.consoles import notices, put, show
+from autotune.cli.consoles import notices, put, say, show
 from autotune.cli.copies import Copies
-from autotune.cli.engine import start_engine, timing_engine
 from autotune.errors import Interrupted
 from autotune.search.options import Options
 from autotune.workload import Workload
@@ -37,12 +36,15 @@ class Session:
     storage: str | None
     resume: bool
     copies: Copies
+    engine: str
     tensorboard: Path | None
     as_json: bool
 
     def show_card(self) -> None:
         """Print what would be searched, and run nothing."""
-        with start_engine() as engine:
+        from autotune.run.resolve import new_engine
+
+        with new_engine(self.engine) as engine:
             # Imported while the engine's own process imports TensorFlow; the same below.
             from autotune.report import card
             from autotune.search.tune import dry_run
@@ -56,19 +58,22 @@ class Session:
 
     def search(self) -> None:
         """Search, write all files, and print the result."""
+        from autotune.run.resolve import reserved_engine
         from autotune.search.checks import check
 
         self.copies.check()
         request = self._request()
         check(request)
         board = board_for(self.tensorboard)
-        with _terminated_as_by_ctrl_c(), timing_engine(self.workload.name) as engine:
+        with (
+            _terminated_as_by_ctrl_c(),
+            reserved_engine(self.engine, self.workload.name, say) as engine,
+        ):
             from autotune.report import all_of
-            from autotune.search.host import this_host
             from autotune.search.tune import tune
 
             with _report() as report, board as writer:
-                result = tune(request, engine, all_of(report, writer), this_host())
+                result = tune(request, engine, all_of(report, writer))
         self._hand_over(result)
 
     def _request(self) -> TuningRequest:

@@ -8,7 +8,6 @@ import typer
 
 from autotune.cli.completion import space_names
 from autotune.cli.consoles import notices, put, show
-from autotune.cli.engine import start_engine
 
 
 def spaces(
@@ -26,6 +25,7 @@ def spaces(
     """List the built-in search spaces, or show one as YAML."""
     # The tables need scipy by way of the measurements, which takes a second.
     from autotune.report import space_list, space_text
+    from autotune.run.resolve import new_engine
     from autotune.space import AUTO, load_space, ready_made, space_for
 
     if name is None:
@@ -33,6 +33,6 @@ def spaces(
         return
     space = None if name == AUTO else load_space(name)
     notices().print("Inspecting the machine")
-    with start_engine() as engine:
+    with new_engine() as engine:
         machine = engine.machine()
     put(space_text(space or space_for(machine), machine))

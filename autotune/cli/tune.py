@@ -30,6 +30,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     model_arg: take.ModelArg = None,
     dataset_arg: take.DatasetArg = None,
     callbacks: take.Callbacks = None,
+    engine: take.Engine = "local",
     out: take.Out = Path("autotune-out"),
     config: take.ConfigFile = None,
     script: take.ScriptFile = None,
@@ -78,6 +79,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         resume=resume,
         copies=Copies(config=config, script=script),
         tensorboard=tensorboard,
+        engine=engine,
         as_json=json,
     )
     session.show_card() if dry_run else session.search()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.consoles import notices, put, show
-from autotune.cli.engine import timing_engine
+from autotune.cli import options as take
+from autotune.cli.consoles import notices, put, say, show
 
 if TYPE_CHECKING:
     from autotune.verification.verification import Verification
@@ -37,6 +37,7 @@ def verify(
         bool, typer.Option("--strict", help="Also fail if the answer is inconclusive.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
+    engine: take.Engine = "local",
     json: Annotated[
         bool, typer.Option("--json", help="Print the result to stdout as JSON.")
     ] = False,
@@ -48,14 +49,15 @@ def verify(
     """
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.recommendation import load_configuration
+    from autotune.run.resolve import reserved_engine
 
     saved = load_configuration(config)
-    with timing_engine(saved.workload.name) as engine:
+    with reserved_engine(engine, saved.workload.name, say) as running:
         from autotune.report import TurnsReport
         from autotune.verification.verify import verify as check
 
         report = TurnsReport(notices())
-        found = check(saved, seconds=seconds, seed=seed, observer=report, engine=engine)
+        found = check(saved, seconds=seconds, seed=seed, observer=report, engine=running)
     _answer(found, as_json=json)
     if _fails(found, strict=strict):
         raise typer.Exit(FAILED)

@@ -9,6 +9,7 @@ that every engine passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ from autotune.automatic import Automatic
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.value import Scalar
 from autotune.window import Window
@@ -33,6 +35,7 @@ __all__ = [
     "Phase",
     "RunResult",
     "Stop",
+    "Tell",
     "TrialRequest",
     "Watch",
     "Window",
@@ -106,7 +109,9 @@ class TrialRequest:
     workload: Workload
     roles: tuple[Role, ...]
     folder: Path
-    """Does not exist yet; belongs to the engine until the run is over."""
+    """On the caller's host, for logs and traces; it does not exist yet and belongs to the engine
+    until the run is over. An engine whose processes run elsewhere copies there what belongs
+    there."""
     seed: int = 0
     held: bool = False
     """Whether the program gives every step the same batch, from memory."""
@@ -180,13 +185,44 @@ class RunResult:
 
 
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
+Tell = Callable[[str], None]
+"""Is given sentences that the user should know."""
 
 
 class Engine(Protocol):
     """Runs trials. Used by one thread at a time; a context manager that owns its processes.
 
-    An engine that derives from this class need not say how it is entered and left.
+    Entering it starts in the background what its first call would wait for. An engine that derives
+    from this class gets the defaults: nobody to wait for, a load that nobody can tell, and nothing
+    to start.
     """
+
+    keeps_history: bool = True
+    """Whether its timings are those of a real machine, so that later searches on an equal one may
+    start from them."""
+
+    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        """Wait until nobody else is timing on this engine's hosts, then keep others waiting.
+
+        Whoever has reserved an engine may reserve it again.
+
+        Args:
+            what: Names this search to those that wait for it.
+            tell: Is told at once whom it waits for, and again now and then.
+
+        Raises:
+            Interrupted: Ctrl-C was pressed while waiting.
+            UsageError: This thread is timing there already, on another engine.
+        """
+        del what, tell
+        return nullcontext()
+
+    def load(self) -> Load | None:
+        """Return what other programs have taken of the cores since the last call.
+
+        None at the first call, and where nobody can tell.
+        """
+        return None
 
     def machine(self) -> Machine:
         """Return what this engine's trials run on.

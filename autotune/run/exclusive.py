@@ -11,7 +11,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from autotune.errors import Interrupted, UsageError
+from autotune.run.engine import Tell
 from autotune.value import Value
 
 PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
@@ -35,9 +36,6 @@ _SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _mine = threading.local()
 """Whether this thread holds the machine."""
-
-Tell = Callable[[str], None]
-"""Is given sentences that the user should know."""
 
 
 class Holder(Value):

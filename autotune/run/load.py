@@ -85,13 +85,8 @@ def between(first: Look, last: Look) -> Load:
     )
 
 
-def unseen() -> Look:
-    """Return counters that never move, for a machine that cannot be looked at."""
-    return Look(at=0.0, cores=1, busy=0.0, stolen=0.0, own=0.0, others={})
-
-
 class Meter:
-    """Tells what others took since it was made, or since it was last read.
+    """Tells what others took since it was last read.
 
     Args:
         look: Reads the counters.
@@ -99,25 +94,25 @@ class Meter:
 
     def __init__(self, look: Callable[[], Look] = look) -> None:
         self._look = look
-        self._last = look()
+        self._last: Look | None = None
 
-    def read(self) -> Load:
-        """Return what others took, and begin anew."""
+    def read(self) -> Load | None:
+        """Return what others took, and begin anew; None at the first call."""
         first, self._last = self._last, self._look()
-        return between(first, self._last)
+        return None if first is None else between(first, self._last)
 
 
-def warning(load: Load) -> str | None:
+def warning(load: Load | None) -> str | None:
     """Return what to say of it before a search, or None if it is not worth a word."""
-    if not load.noticeable:
+    if load is None or not load.noticeable:
         return None
     taken = _taken(load, "use", "withholds")
     return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and results less certain."
 
 
-def remark(load: Load) -> str | None:
+def remark(load: Load | None) -> str | None:
     """Return what to say of it after a search, or None if it is not worth a word."""
-    if not load.noticeable:
+    if load is None or not load.noticeable:
         return None
     taken = _taken(load, "used", "withheld")
     return f"During the search, on average, {taken}; this made timings noisier."

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 from autotune.cluster import Role, tf_config
 from autotune.errors import EngineError
@@ -19,12 +20,15 @@ from autotune.run.engine import (
     Engine,
     ObservationRequest,
     RunResult,
+    Tell,
     TrialRequest,
     Watch,
 )
+from autotune.run.exclusive import exclusive
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
+from autotune.run.load import Load, Meter
 from autotune.run.memory import MemoryGauge
 from autotune.run.observation import Observation
 from autotune.run.observing import observation, order_of, seen
@@ -39,7 +43,7 @@ _STARTS = 3
 class LocalEngine(Engine):
     """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
 
-    That process is started at once and in the background; only what needs it waits for it.
+    Entering the engine starts that process in the background; only what needs it waits for it.
 
     Args:
         environment: Variables of all trials, beside those of this process.
@@ -51,7 +55,31 @@ class LocalEngine(Engine):
         self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")
         # TensorFlow leaves a file for each function that it compiles where a process is ended.
         self._environment = {"TMPDIR": self._temporary(), **(environment or {})}
-        self._server = ForkClient(self._environment)
+        self._server: ForkClient | None = None
+        self._reserved = False
+        self._meter = Meter()
+
+    def __enter__(self) -> Self:
+        """Begin to import TensorFlow in the background."""
+        self._start_server()
+        return self
+
+    @contextmanager
+    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+        """Wait until no other search is timing on this machine, then keep others waiting."""
+        if self._reserved:
+            yield
+            return
+        with exclusive(what, tell):
+            self._reserved = True
+            try:
+                yield
+            finally:
+                self._reserved = False
+
+    def load(self) -> Load | None:
+        """Return what other programs have taken of this machine's cores since the last call."""
+        return self._meter.read()
 
     def machine(self) -> Machine:
         """Return what this machine offers, as TensorFlow sees it."""
@@ -89,7 +117,8 @@ class LocalEngine(Engine):
 
     def close(self) -> None:
         """End everything that this engine started; may be called twice."""
-        self._server.close()
+        if self._server is not None:
+            self._server.close()
         self._scratch.cleanup()
 
     def _run(
@@ -105,16 +134,22 @@ class LocalEngine(Engine):
 
     def _ready_server(self) -> ForkClient:
         for _ in range(_STARTS):
-            if not self._server.alive:
-                self._server.close()
-                self._server = ForkClient(self._environment)
+            server = self._start_server()
             with suppress(ForkServerDied):
-                self._server.wait_ready()
-                return self._server
+                server.wait_ready()
+                return server
         raise EngineError(
             f"The process that imports TensorFlow was killed {_STARTS} times.",
             "Check the system log (dmesg) for out-of-memory kills.",
         )
+
+    def _start_server(self) -> ForkClient:
+        """Return the fork server, a new one unless one is alive."""
+        if self._server is None or not self._server.alive:
+            if self._server is not None:
+                self._server.close()
+            self._server = ForkClient(self._environment)
+        return self._server
 
     def _temporary(self) -> str:
         folder = Path(self._scratch.name) / "tmp"

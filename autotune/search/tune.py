@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
+from autotune.past.place import measurements_file
 from autotune.past.session import session_of
 from autotune.past.store import Past
 from autotune.plan import Plan
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.asked import Asked
 from autotune.run.engine import Engine
-from autotune.run.load import Meter, remark, warning
+from autotune.run.load import Load, remark, warning
 from autotune.script import render
 from autotune.search.batch import unchanged_batch
 from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
-from autotune.search.host import NO_HOST, Host
 from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.lock import Claim, claims
 from autotune.search.options import Options
@@ -62,16 +62,13 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     return _prepare(request, engine, observer, Past(None)).plan
 
 
-def tune(
-    request: TuningRequest, engine: Engine, observer: Observer = nobody, host: Host = NO_HOST
-) -> Recommendation:
+def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Recommendation:
     """Search, decide, and write the files if they are wanted.
 
     Args:
         request: What to tune.
-        engine: Runs the trials.
+        engine: Runs the trials; reserve it before, if others may be timing there.
         observer: Is told of each.
-        host: Keeps past measurements, and tells how busy it is with other things.
 
     Raises:
         UsageError: The request is wrong; nothing was run.
@@ -79,8 +76,9 @@ def tune(
         Interrupted: Stopped before anything was measured.
     """
     began = engine.now()
-    meter = Meter(host.look)
-    past = Past(host.measurements, lambda text: observer(Notice(text=text)))
+    engine.load()  # so that the next call tells of the time from here
+    kept_in = measurements_file() if engine.keeps_history else None
+    past = Past(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
@@ -88,7 +86,7 @@ def tune(
         ready = engine.now() - began
         kept = tuple(study.trials)
         observer(Planned(plan=prepared.plan, kept=kept))
-        _warn(meter, observer)
+        _warn(engine.load(), observer)
         whole = Budget(request.options, engine.now, began)
         budget = whole.without(_kept_back(request.options))
         folder = request.out / "trials" / study.name
@@ -113,7 +111,7 @@ def tune(
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
-            result = _with_remark(result, meter)
+            result = _with_remark(result, engine.load())
             if request.files:
                 result.save(request.out)
         finally:
@@ -138,14 +136,14 @@ def _kept_back(options: Options) -> float:
     return kept_for_inquiry(options.seconds)
 
 
-def _warn(meter: Meter, observer: Observer) -> None:
-    text = warning(meter.read())
+def _warn(load: Load | None, observer: Observer) -> None:
+    text = warning(load)
     if text:
         observer(Notice(text=text))
 
 
-def _with_remark(result: Recommendation, meter: Meter) -> Recommendation:
-    text = remark(meter.read())
+def _with_remark(result: Recommendation, load: Load | None) -> Recommendation:
+    text = remark(load)
     return result.model_copy(update={"reasons": (*result.reasons, text)}) if text else result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from autotune.automatic import Automatic, Choice
@@ -17,9 +18,11 @@ from autotune.run.engine import (
     ObservationRequest,
     Outcome,
     RunResult,
+    Tell,
     TrialRequest,
     Watch,
 )
+from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
@@ -56,8 +59,11 @@ class FakeEngine(Engine):
         machine: What it claims to be.
         facts: What it claims to know of any workload.
         faults: What is wrong with the training of a configuration, if anything is.
+        load: What it claims that others took since they were last asked for.
         seed: Of the noise.
     """
+
+    keeps_history = False
 
     def __init__(  # noqa: PLR0913 - each is one property of the machine that it plays
         self,
@@ -70,6 +76,7 @@ class FakeEngine(Engine):
         machine: Machine | None = None,
         facts: WorkloadFacts | None = None,
         faults: Faults = lambda _: None,
+        load: Callable[[], Load | None] = lambda: None,
         seed: int = 0,
     ) -> None:
         self._speed = speed
@@ -80,11 +87,23 @@ class FakeEngine(Engine):
         self._machine = machine or FAKE_MACHINE
         self._facts = facts or FAKE_FACTS
         self._faults = faults
+        self._load = load
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
+        self.reservations: list[str] = []
         self.closed = False
+
+    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        """Note who reserves it; nobody ever waits."""
+        del tell
+        self.reservations.append(what)
+        return nullcontext()
+
+    def load(self) -> Load | None:
+        """Return the load that it claims."""
+        return self._load()
 
     def machine(self) -> Machine:
         """Return the machine that it claims to be."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict
 from statistics import fmean
 
@@ -12,7 +11,7 @@ from autotune.errors import NothingMeasured
 from autotune.events import Observer, Preparing, nobody
 from autotune.measure import mean_rate, paired_ratio, pooled_noise
 from autotune.run.engine import Engine
-from autotune.run.load import Load, Look, Meter, unseen
+from autotune.run.load import Load
 from autotune.search.budget import Budget
 from autotune.search.options import Options
 from autotune.search.subject import Subject
@@ -46,7 +45,6 @@ def examine(
     *,
     options: Options | None = None,
     observer: Observer = nobody,
-    look: Callable[[], Look] = unseen,
 ) -> Checkup:
     """Run one configuration again and again, and tell how much it scatters.
 
@@ -55,7 +53,6 @@ def examine(
         workload: What to train; None takes the small one that comes with autotune.
         options: Time and seed.
         observer: Is told of each run as it starts and ends.
-        look: Reads how busy the cores are.
 
     Raises:
         WorkloadError: A factory does not fulfil its contract.
@@ -65,7 +62,7 @@ def examine(
     budget = Budget(options, engine.now, engine.now())
     subject = _subject(engine, workload or built_in(), observer)
     configuration = default_for(subject.facts)
-    meter = Meter(look)
+    engine.load()  # so that the next call tells of the time from here
     with turns(
         engine,
         subject,
@@ -76,7 +73,7 @@ def examine(
     ) as running:
         while running.affordable and not _hopeless(running):
             running.take()
-    return _checkup(running, subject, configuration, meter.read())
+    return _checkup(running, subject, configuration, engine.load())
 
 
 def _subject(engine: Engine, workload: Workload, observer: Observer) -> Subject:
@@ -90,7 +87,9 @@ def _hopeless(running: Turns) -> bool:
     return running.count >= FEWEST_PAIRS and not any(t.measured for t in running.trials)
 
 
-def _checkup(running: Turns, subject: Subject, configuration: Configuration, load: Load) -> Checkup:
+def _checkup(
+    running: Turns, subject: Subject, configuration: Configuration, load: Load | None
+) -> Checkup:
     pairs = running.pairs()
     if len(pairs) < FEWEST_PAIRS:
         raise _too_little(running.trials)
@@ -123,8 +122,8 @@ def _resolutions(sd: float, pair_seconds: float) -> tuple[Resolution, ...]:
     )
 
 
-def _other_load(load: Load) -> OtherLoad | None:
-    if load.seconds < 1e-6:
+def _other_load(load: Load | None) -> OtherLoad | None:
+    if load is None:
         return None
     fields = {name: value for name, value in asdict(load).items() if name != "seconds"}
     return OtherLoad(**fields, noticeable=load.noticeable)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from autotune.durations import parse_seconds
@@ -14,8 +12,7 @@ from autotune.measure import Interval
 from autotune.measure.interval import around
 from autotune.recommendation import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
-from autotune.run.exclusive import exclusive
-from autotune.run.local import LocalEngine
+from autotune.run.resolve import reserved_engine
 from autotune.search.budget import Budget
 from autotune.search.options import Options
 from autotune.verification.answer import Answer
@@ -39,7 +36,7 @@ def verify(
     seconds: str | float = SECONDS,
     seed: int = 0,
     observer: Observer = nobody,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
 ) -> Verification:
     """Check whether a saved recommendation still holds on this machine with the current code.
 
@@ -54,7 +51,7 @@ def verify(
             clear.
         seed: Random seed of the order within each pair.
         observer: Called with each event, such as the start and end of a run.
-        engine: Runs the programs; None uses this machine.
+        engine: Runs the programs: an engine, its name, or its URL. None uses this machine.
 
     Returns:
         The answer (holds, fails or unclear), the ratio with its 95% interval, and all runs.
@@ -67,15 +64,9 @@ def verify(
     known = saved if isinstance(saved, SavedConfiguration) else load_configuration(Path(saved))
     options = Options(seconds=parse_seconds(seconds), seed=seed)
     check_factories(known.workload)
-    with nullcontext(engine) if engine else _own_engine(known, observer) as running:
+    name = known.workload.name
+    with reserved_engine(engine, name, lambda text: observer(Notice(text=text))) as running:
         return _Check(known, running, observer).run(options)
-
-
-@contextmanager
-def _own_engine(saved: SavedConfiguration, observer: Observer) -> Iterator[Engine]:
-    name = saved.workload.name
-    with exclusive(name, lambda text: observer(Notice(text=text))), LocalEngine() as engine:
-        yield engine
 
 
 class _Check:

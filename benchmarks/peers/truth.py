@@ -15,9 +15,8 @@ from job import Job, read_log
 from progress import best_alone, incumbents
 
 from autotune.config import Configuration
-from autotune.run.engine import Limits, Outcome, TrialRequest
-from autotune.run.exclusive import exclusive
-from autotune.run.local import LocalEngine
+from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
+from autotune.run.resolve import reserved_engine
 from autotune.search.runner import trial_of
 from autotune.search.watches import MeasureWatch
 from autotune.strategies import strategy
@@ -62,8 +61,7 @@ def measure(job: Job, found: Sequence[Configuration], turns: int) -> None:
     """Measure all in turns and write each run down as it ends."""
     shuffle = random.Random(job.seed)  # noqa: S311 - an order of runs
     with (
-        exclusive("a comparison with other tuners", print),
-        LocalEngine() as engine,
+        reserved_engine(None, "a comparison with other tuners", print) as engine,
         (job.folder / TRUTH).open("a", encoding="utf-8") as file,
     ):
         for turn in range(turns):
@@ -85,7 +83,7 @@ def read(folder: Path) -> Rates:
     return rates
 
 
-def _run(engine: LocalEngine, job: Job, configuration: Configuration, folder: Path) -> Run:
+def _run(engine: Engine, job: Job, configuration: Configuration, folder: Path) -> Run:
     result = engine.run(
         TrialRequest(
             configuration=configuration,

@@ -24,8 +24,7 @@ from statistics import fmean
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
 from autotune.run.engine import Engine, Outcome, TrialRequest
-from autotune.run.exclusive import exclusive
-from autotune.run.local import LocalEngine
+from autotune.run.resolve import reserved_engine
 from autotune.script import render
 from autotune.search.design import default_in
 from autotune.search.exchange import exchange_request, families, family
@@ -45,7 +44,7 @@ DRAFTS = Path("autotune-out/replay")
 def main(names: Sequence[str]) -> None:
     """Record the tables of some workloads, or of all."""
     for each in [character(name) for name in names] or CHARACTERS:
-        with exclusive("a recording of replay tables", print), LocalEngine() as engine:
+        with reserved_engine(None, "a recording of replay tables", print) as engine:
             table = Recording(each, engine).make()
         print(f"{write(table)}: {len(table.runs)} runs", flush=True)
 

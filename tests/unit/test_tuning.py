@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import optuna
@@ -13,57 +12,69 @@ from optuna.storages import InMemoryStorage
 from autotune import autotune
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
-from autotune.run.load import unseen
-from autotune.search.host import Host
+from autotune.past.place import CACHE
+from autotune.run.engine import Tell
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
 SHORT = {"budget": None, "max_trials": 2, "space": {"strategies": ["one_device"], "axes": {}}}
 
 
-@pytest.fixture(autouse=True)
-def waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A machine that takes no time; the names of the searches that waited for it."""
-    waited: list[str] = []
+class Own(FakeEngine):
+    """The machine's own engine, on which somebody else is timing."""
 
-    @contextmanager
-    def exclusive(what: str, tell: Callable[[str], None]) -> Iterator[None]:
-        waited.append(what)
+    keeps_history = True
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 100.0)
+
+    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        """Say that one waits."""
         tell("waiting")
-        yield
+        return super().reserved(what, tell)
 
-    host = Host(measurements=tmp_path / "measurements.db", look=unseen)
-    monkeypatch.setattr("autotune.tuning.exclusive", exclusive)
-    monkeypatch.setattr("autotune.tuning.LocalEngine", lambda: FakeEngine(lambda _: 100.0))
-    monkeypatch.setattr("autotune.tuning.this_host", lambda: host)
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Own]:
+    """A machine that takes no time; the engines that were made for it."""
+    made: list[Own] = []
+
+    def new_engine(_: str) -> Own:
+        made.append(Own())
+        return made[-1]
+
+    monkeypatch.setattr("autotune.run.resolve.new_engine", new_engine)
+    monkeypatch.setenv(CACHE, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
-    return waited
+    return made
 
 
-def test_a_search_of_its_own_waits_and_is_kept(waited: list[str], tmp_path: Path) -> None:
-    """The observer is told of the wait."""
+def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -> None:
+    """The observer is told of the wait, and the engine is closed."""
     events: list[object] = []
     autotune(*CALL, **SHORT, observer=events.append)
-    assert waited == ["mine:model_fn"]
+    assert [each.reservations for each in own] == [["mine:model_fn"]]
     assert events[0] == Notice(text="waiting")
+    assert own[0].closed
     assert (tmp_path / "measurements.db").exists()
 
 
-def test_an_engine_of_the_callers_is_theirs(waited: list[str], tmp_path: Path) -> None:
-    """Nobody waits, nothing is kept, and the engine stays open."""
+def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> None:
+    """It is reserved and stays open; the timings of a fake one are not kept."""
     engine = FakeEngine(lambda _: 100.0)
     autotune(*CALL, **SHORT, engine=engine)
-    assert waited == []
+    assert engine.reservations == ["mine:model_fn"]
     assert not engine.closed
+    assert own == []
     assert not (tmp_path / "measurements.db").exists()
 
 
-def test_what_is_wrong_is_told_without_a_wait(waited: list[str]) -> None:
+def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
     """It is clear from the call alone."""
     with pytest.raises(OutputError):
         autotune(*CALL, **SHORT, out="mine.py/out")
-    assert waited == []
+    assert own == []
 
 
 def test_an_optuna_storage_keeps_the_study() -> None:
@@ -75,8 +86,8 @@ def test_an_optuna_storage_keeps_the_study() -> None:
     assert not Path("out/study.db").exists()
 
 
-def test_what_is_no_storage_is_refused(waited: list[str]) -> None:
+def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
     """The error says what it may be."""
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
         autotune(*CALL, **SHORT, storage=Path("study.db"))  # type: ignore[arg-type]
-    assert waited == []
+    assert own == []

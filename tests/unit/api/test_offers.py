@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import Event, Thread
 from types import ModuleType
 
@@ -13,22 +13,16 @@ import pytest
 
 from autotune.api.errors import MachineUnknown
 from autotune.api.log import logger
-from autotune.api.offers import Alone, Offers
+from autotune.api.offers import Offers
 from autotune.api.settings import load_settings
 from autotune.api.workloads import Registry
 from autotune.errors import EngineError
-from autotune.run.exclusive import Tell, exclusive
+from autotune.machine import Machine
+from autotune.run.engine import Tell
 from autotune.testing import FAKE_MACHINE, FakeEngine
 
 Engines = Callable[[Callable[[], FakeEngine]], None]
 NAME = "engines_of_a_test"
-
-
-@contextmanager
-def at_once(what: str, tell: Tell) -> Iterator[None]:
-    """Nothing is timed on the machine."""
-    tell(f"{what} begins")
-    yield
 
 
 @pytest.fixture
@@ -54,33 +48,39 @@ def engine_is(monkeypatch: pytest.MonkeyPatch, made: list[FakeEngine]) -> Engine
     return put
 
 
-def offers(registry: Registry, alone: Alone = at_once, **settings: object) -> Offers:
-    return Offers(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry, alone)
+def offers(registry: Registry, **settings: object) -> Offers:
+    return Offers(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry)
 
 
 @pytest.mark.usefixtures("engine_is")
 def test_the_machine_is_looked_at_once(made: list[FakeEngine], registry: Registry) -> None:
-    """A look takes seconds; the engine is closed after it."""
+    """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
     here = offers(registry)
     here.look()
     here.look()
     assert here.machine() == here.machine_if_known() == FAKE_MACHINE
-    assert [each.closed for each in made] == [True]
+    assert [(each.closed, each.reservations) for each in made] == [
+        (True, ["inspecting the machine"])
+    ]
     assert here.space().name == "cpu"
 
 
-@pytest.mark.usefixtures("engine_is")
-def test_nobody_waits_for_a_look(made: list[FakeEngine], registry: Registry) -> None:
+def test_nobody_waits_for_a_look(engine_is: Engines, registry: Registry) -> None:
     """While a search is timed nothing is looked at, and callers are answered at once."""
     waits, free = Event(), Event()
 
-    @contextmanager
-    def busy(_: str, __: Tell) -> Iterator[None]:
-        waits.set()
-        assert free.wait(60)
-        yield
+    class Busy(FakeEngine):
+        def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+            waits.set()
+            assert free.wait(60)
+            return super().reserved(what, tell)
 
-    here = offers(registry, busy)
+        def machine(self) -> Machine:
+            assert free.is_set()
+            return super().machine()
+
+    engine_is(lambda: Busy(lambda _: 1.0))
+    here = offers(registry)
     looking = Thread(target=here.look)
     looking.start()
     assert waits.wait(60)
@@ -88,15 +88,9 @@ def test_nobody_waits_for_a_look(made: list[FakeEngine], registry: Registry) -> 
     for ask in (here.machine, here.space):
         with pytest.raises(MachineUnknown, match="not been inspected yet"):
             ask()
-    assert made == []
     free.set()
     looking.join()
     assert here.machine_if_known() == FAKE_MACHINE
-
-
-def test_a_look_is_alone_on_the_machine(registry: Registry) -> None:
-    """It takes the lock of the searches."""
-    assert Offers(load_settings(), registry)._alone is exclusive
 
 
 @pytest.mark.usefixtures("engine_is")
@@ -137,14 +131,18 @@ def test_a_look_that_fails_is_told_and_done_again(
     assert [str(error) in each.getMessage() for each in caplog.records] == [True]
 
 
-def test_no_look_follows_the_end(registry: Registry) -> None:
+def test_no_look_follows_the_end(engine_is: Engines, registry: Registry) -> None:
     """A service that ends waits for no further look."""
 
-    @contextmanager
-    def ending(_: str, __: Tell) -> Iterator[None]:
-        here.close()
-        yield
+    class Ending(FakeEngine):
+        def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+            here.close()
+            return super().reserved(what, tell)
 
-    here = offers(registry, ending, engine="nosuch:engine")
+        def machine(self) -> Machine:
+            raise AssertionError
+
+    engine_is(lambda: Ending(lambda _: 1.0))
+    here = offers(registry)
     here.look()
     assert here.machine_if_known() is None

@@ -10,7 +10,6 @@ from typer.testing import CliRunner, Result
 
 from autotune.cli import app
 from autotune.config import Configuration
-from autotune.search.host import Host
 from autotune.testing import FakeEngine
 
 FACTORIES = "def model_fn(units=1): ...\ndef dataset_fn(): ...\n"
@@ -35,11 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """The engine of all commands."""
     fake = FakeEngine(speed)
-    for command in ("session", "spaces", "machine"):
-        monkeypatch.setattr(f"autotune.cli.{command}.start_engine", lambda: fake)
-    for command in ("session", "verify", "doctor"):
-        monkeypatch.setattr(f"autotune.cli.{command}.timing_engine", lambda _: fake)
-    monkeypatch.setattr("autotune.search.host.this_host", Host)
+    monkeypatch.setattr("autotune.run.resolve.new_engine", lambda *_: fake)
     return fake
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.cli.engine import timing_engine
 from autotune.run import exclusive as module
 from autotune.run.exclusive import exclusive
+from autotune.run.local import LocalEngine
 from autotune.testing import FakeEngine
 
 Run = Callable[..., Result]
@@ -23,9 +23,8 @@ Run = Callable[..., Result]
 def _held(tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another search holds the machine, and the user soon loses patience."""
     here = partial(exclusive, places=[tmp_path])
-    monkeypatch.setattr("autotune.cli.session.timing_engine", timing_engine)
-    monkeypatch.setattr("autotune.cli.engine.start_engine", lambda: engine)
-    monkeypatch.setattr("autotune.run.exclusive.exclusive", here)
+    monkeypatch.setattr(engine, "reserved", LocalEngine().reserved)
+    monkeypatch.setattr("autotune.run.local.exclusive", here)
     monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
     with here("theirs:model_fn", print):
         # The other search is in this thread only because that is quicker.

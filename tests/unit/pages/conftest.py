@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autotune.config import Configuration
-from autotune.search.host import Host
 from autotune.testing import FakeEngine
 from documentation.pages import ROOT
 
@@ -19,8 +15,6 @@ FACTORIES = """\
 def model_fn(units=1): ...
 def dataset_fn(): ...
 """
-VERIFY = import_module("autotune.verification.verify")
-"""The package has a function of this name too."""
 SPACE = "strategies: [one_device, mirrored]\naxes: {replicas_per_worker: 2}\n"
 
 
@@ -33,11 +27,6 @@ def speed(configuration: Configuration) -> float:
 def new_engine(*_: Any) -> FakeEngine:
     # Trials that take long make a search short: its time is virtual.
     return FakeEngine(speed, start=7.0)
-
-
-@contextmanager
-def own_engine(*_: Any) -> Iterator[FakeEngine]:
-    yield new_engine()
 
 
 @pytest.fixture
@@ -55,11 +44,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every search runs on it, from the command line and in Python."""
-    for command in ("session", "spaces", "machine"):
-        monkeypatch.setattr(f"autotune.cli.{command}.start_engine", new_engine)
-    for command in ("session", "verify", "doctor"):
-        monkeypatch.setattr(f"autotune.cli.{command}.timing_engine", new_engine)
-    monkeypatch.setattr("autotune.search.host.this_host", Host)
-    monkeypatch.setattr("autotune.tuning.this_host", Host)
-    monkeypatch.setattr("autotune.tuning._own_engine", own_engine)
-    monkeypatch.setattr(VERIFY, "_own_engine", own_engine)
+    monkeypatch.setattr("autotune.run.resolve.new_engine", new_engine)

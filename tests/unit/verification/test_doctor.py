@@ -6,15 +6,13 @@ import math
 import random
 import subprocess
 import sys
-from dataclasses import replace
-from itertools import count
 
 import pytest
 
 from autotune import NothingMeasured, Outcome
 from autotune.config import Configuration
 from autotune.measure import Noise, paired_ratio
-from autotune.run.load import Look, unseen
+from autotune.run.load import Load
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.options import Options
 from autotune.search.verdict import FALSE_RATE, LAST_LOOK
@@ -98,14 +96,10 @@ def test_a_small_dataset_is_a_batch_by_itself() -> None:
 
 def test_other_programs_are_told_of() -> None:
     """What they took between the first run and the last, where the machine can be looked at."""
-    looks = count()
-
-    def look() -> Look:
-        at = 10.0 * next(looks)
-        return replace(unseen(), at=at, cores=2, busy=at / 2, others={"python (pid 7)": at / 2})
-
-    engine = FakeEngine(lambda _: 1000.0)
-    load = examine(engine, options=Options(seconds=45), look=look).other_load
+    taken = Load(seconds=10.0, cores=2, busy=0.5, stolen=0.0, busiest="python (pid 7)")
+    loads = iter([None, taken])
+    engine = FakeEngine(lambda _: 1000.0, load=lambda: next(loads))
+    load = examine(engine, options=Options(seconds=45)).other_load
     assert load is not None
     assert (load.busy, load.cores, load.noticeable) == (0.5, 2, True)
     assert load.busiest == "python (pid 7)"

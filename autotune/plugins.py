@@ -1,0 +1,107 @@
+"""Finds what other packages add to autotune: entry points of a group, by name.
+
+Every group is used in the same way: a package declares an entry point, and its name is then as good
+as a built-in one. Nothing is imported before it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from autotune.errors import UsageError
+
+Builtins = Mapping[str, str]
+"""What autotune brings itself: `package.module:attribute` by name."""
+
+
+def plugin_names(group: str, builtins: Builtins | None = None) -> tuple[str, ...]:
+    """Return the names that `load_plugin` knows, the built-in ones first.
+
+    Args:
+        group: Group of the entry points, such as `autotune.engines`.
+        builtins: What autotune brings itself; an entry point cannot replace it.
+    """
+    found = sorted({each.name for each in entry_points(group=group)})
+    return tuple(dict.fromkeys((*(builtins or {}), *found)))
+
+
+def load_plugin(
+    group: str, name: str, builtins: Builtins | None = None, kind: type | None = None
+) -> Any:
+    """Import what a name stands for.
+
+    Args:
+        group: Group of the entry points, such as `autotune.engines`.
+        name: Of an entry point, or of what is built in.
+        builtins: What autotune brings itself; an entry point cannot replace it.
+        kind: What it has to be an instance of; None demands nothing.
+
+    Raises:
+        UsageError: There is none of this name, it cannot be imported, or it is something else.
+    """
+    if builtins and name in builtins:
+        return load_attribute(builtins[name], f"The built-in {name!r} of group {group}")
+    for point in entry_points(group=group):
+        if point.name == name:
+            return _loaded(point, kind)
+    known = plugin_names(group, builtins)
+    near = get_close_matches(name, known, n=1)
+    raise UsageError(
+        f"No entry point {name!r} in group {group}.",
+        f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known) or 'none'}.",
+    )
+
+
+def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:
+    """Import all entry points of a group, by name.
+
+    Raises:
+        UsageError: One cannot be imported, or is no instance of `kind`.
+    """
+    return {point.name: _loaded(point, kind) for point in entry_points(group=group)}
+
+
+def load_attribute(text: str, what: str) -> Any:
+    """Import `package.module:attribute`.
+
+    Args:
+        text: Names it.
+        what: Begins the sentence of an error.
+
+    Raises:
+        UsageError: It cannot be imported.
+    """
+    module, _, attribute = text.partition(":")
+    try:
+        found: Any = import_module(module)
+        for each in attribute.split("."):
+            found = getattr(found, each)
+    except Exception as exc:  # importing a package may raise anything
+        raise _unusable(what, text, exc) from exc
+    return found
+
+
+def _loaded(point: EntryPoint, kind: type | None) -> Any:
+    package = f" of {point.dist.name}" if point.dist else ""
+    what = f"The entry point {point.name!r} in group {point.group}{package}"
+    try:
+        found = point.load()
+    except Exception as exc:  # importing a package may raise anything
+        raise _unusable(what, point.value, exc) from exc
+    if kind is not None and not isinstance(found, kind):
+        raise UsageError(
+            f"{what} is not a {kind.__name__}.",
+            f"{point.value} must refer to an instance of {kind.__module__}.{kind.__name__}.",
+        )
+    return found
+
+
+def _unusable(what: str, text: str, exc: Exception) -> UsageError:
+    return UsageError(
+        f"{what} cannot be imported: {text} raised {type(exc).__name__}: {exc}.",
+        "Repair or uninstall the package.",
+    )

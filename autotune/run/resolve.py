@@ -1,0 +1,62 @@
+"""Gives the engine that a name or URL stands for, reserved and started.
+
+A package adds an engine by an entry point of the group `autotune.engines`: a callable that returns
+the engine. For a name it is called without arguments, for a URL with the URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from autotune.errors import UsageError
+from autotune.plugins import load_attribute, load_plugin
+from autotune.run.engine import Engine, Tell
+
+GROUP = "autotune.engines"
+LOCAL = "local"
+BUILTINS = {LOCAL: "autotune.run.local:LocalEngine"}
+
+
+def new_engine(text: str = LOCAL) -> Engine:
+    """Make an engine. It starts nothing before it is entered or used.
+
+    Args:
+        text: Name of an entry point (`local`), a URL whose scheme is one (`ray://head:6379`), or
+            `package.module:callable`.
+
+    Raises:
+        UsageError: There is no such engine, or it cannot be imported or made.
+    """
+    scheme, is_url, _ = text.partition("://")
+    if ":" in text and not is_url:
+        factory = load_attribute(text, "The engine")
+    else:
+        factory = load_plugin(GROUP, scheme, BUILTINS)
+    if not callable(factory):
+        raise UsageError(f"The engine {text!r} is not callable.", "It must return an Engine.")
+    made: Engine = factory(text) if is_url else factory()
+    return made
+
+
+@contextmanager
+def reserved_engine(engine: Engine | str | None, what: str, tell: Tell) -> Iterator[Engine]:
+    """Reserve an engine for one search; make, start and close it unless it is the caller's.
+
+    Args:
+        engine: The caller's, or what `new_engine` takes; None is this machine's.
+        what: Names this search to those that wait for it.
+        tell: Is told whom it waits for.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed while waiting.
+        UsageError: There is no such engine, or this thread has reserved what it runs on.
+    """
+    if engine is not None and not isinstance(engine, str):
+        with engine.reserved(what, tell):
+            yield engine
+        return
+    made = new_engine(engine or LOCAL)
+    # Reserved before it is started and until it is closed: both disturb the timings of others.
+    with made.reserved(what, tell), made:
+        yield made

@@ -1,0 +1,106 @@
+"""Engines by name, by URL and by import path, and an engine that a package adds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autotune.errors import UsageError
+from autotune.run.local import LocalEngine
+from autotune.run.resolve import new_engine, reserved_engine
+from autotune.testing import FakeEngine
+
+MODULE = """
+from autotune.testing import FakeEngine
+
+class Fleet(FakeEngine):
+    def __init__(self, url="none"):
+        super().__init__(lambda configuration: 100.0 * configuration.global_batch**0.5)
+        self.url = url
+
+    def machine(self):
+        found = super().machine()
+        return found.model_copy(update={"tensorflow": f"at {self.url}"})
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder in which a distribution declares the engine `fleet`."""
+    folder = tmp_path / "site"
+    info = folder / "fleet-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "fleet_of_a_test.py").write_text(MODULE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[autotune.engines]\nfleet = fleet_of_a_test:Fleet\n")
+    return folder
+
+
+def test_new_engine_makes_the_local_one_by_default() -> None:
+    """It starts nothing yet."""
+    engine = new_engine()
+    assert isinstance(engine, LocalEngine)
+    assert engine._server is None
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("fleet", "none"),
+        ("fleet://head:6379", "fleet://head:6379"),
+        ("fleet_of_a_test:Fleet", "none"),
+    ],
+)
+def test_new_engine_finds_what_a_package_adds(
+    package: Path, monkeypatch: pytest.MonkeyPatch, text: str, url: str
+) -> None:
+    """By its name, by a URL that it is given, and without any entry point."""
+    monkeypatch.syspath_prepend(package)
+    engine = new_engine(text)
+    assert isinstance(engine, FakeEngine)
+    assert engine.machine().tensorflow == f"at {url}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("locl", r"No entry point 'locl' in group autotune\.engines.*Did you mean 'local'\?"),
+        ("nosuch://x", r"No entry point 'nosuch'.*Known: local"),
+        ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
+        ("autotune.run.resolve:GROUP", "is not callable"),
+    ],
+)
+def test_new_engine_refuses_what_it_does_not_know(text: str, told: str) -> None:
+    """The error names what there is."""
+    with pytest.raises(UsageError, match=told):
+        new_engine(text)
+
+
+def test_reserved_engine_leaves_the_callers_open() -> None:
+    """It is only reserved."""
+    mine = FakeEngine(lambda _: 1.0)
+    with reserved_engine(mine, "a search", print) as engine:
+        assert engine is mine
+        assert mine.reservations == ["a search"]
+    assert not mine.closed
+
+
+def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
+    """`--engine` takes it, and the search asks it for everything."""
+    (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
+    call = ["tune", "mine.py:model_fn", "mine.py:dataset_fn", "--engine", "fleet://here"]
+    done = subprocess.run(
+        [sys.executable, "-m", "autotune", *call, "--space", "quick", "--budget", "20s"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "at fleet://here" in (tmp_path / "autotune-out" / "config.yaml").read_text()
