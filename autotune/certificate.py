@@ -36,9 +36,9 @@ class Certificate(Value):
     """Wall time that they took."""
 
     @property
-    def refusal(self) -> str | None:
-        """Why the configuration may not win, as sentences; None if it may."""
-        return " ".join(self._sentences(Finding.FAILED)) or None
+    def failures(self) -> tuple[str, ...]:
+        """Why the configuration may not win, a sentence each; empty if it may."""
+        return self._sentences(Finding.FAILED)
 
     @property
     def undecided(self) -> tuple[str, ...]:

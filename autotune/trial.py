@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from autotune.config import Configuration
+from autotune.reason import Reason
 from autotune.run.engine import Outcome
 from autotune.value import Value
 from autotune.window import Window
@@ -28,7 +29,7 @@ class Trial(Value):
     stage: Stage
     configuration: Configuration
     outcome: Outcome
-    reason: str
+    reason: Reason
     round: int | None = None
     """The turn within the finals."""
     examples_per_second: float | None = None

@@ -21,8 +21,10 @@ from pathlib import Path
 from autotune.cluster import Role, tf_config
 from autotune.config import Configuration
 from autotune.machine import free_ports
+from autotune.reason import Measured
 from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
+from autotune.sentences.reasons import reason_text
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "integration" / "run" / "programs"
@@ -84,7 +86,7 @@ def forked(engine: LocalEngine, program: str) -> float:
         )
         result = engine.run(request, stop)
     if result.start_seconds is None or result.first_step_seconds is None:
-        raise SystemExit(f"{program}: {result.reason}\n{result.detail}")
+        raise SystemExit(f"{program}: {reason_text(result.reason)}\n{result.detail}")
     return result.start_seconds + result.first_step_seconds
 
 
@@ -121,7 +123,7 @@ def source(program: str) -> Path:
 
 def stop(windows: Sequence[Window]) -> Stop | None:
     """End a trial after its first window."""
-    return Stop(Outcome.MEASURED, "One window is enough.") if windows else None
+    return Stop(Outcome.MEASURED, Measured()) if windows else None
 
 
 if __name__ == "__main__":

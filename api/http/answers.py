@@ -19,9 +19,11 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.events import TrialEnded
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.reason import Reason
 from autotune.recommendation import Recommendation, Verdict
 from autotune.recommendation.alternative import Alternative
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.space import Constraints, Space
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar, Value
@@ -117,7 +119,8 @@ class TrialAnswer(Value):
     round: int | None
     """The turn within the finals."""
     outcome: Outcome
-    reason: str
+    reason: Reason
+    """Why it ended so, as a kind with its data."""
     configuration: Configuration
     examples_per_second: float | None
     error: float | None
@@ -129,6 +132,12 @@ class TrialAnswer(Value):
     first_step_seconds: float | None
     wall_seconds: float
     peak_memory: int
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return reason_text(self.reason)
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -9,8 +9,10 @@ from types import FrameType
 from typing import Self
 
 from autotune.api.work.messages import Message, RunBegun, RunOver
+from autotune.api.work.orders import MOST_DEATHS
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason import SetAside
 from autotune.run.engine import (
     NOTHING,
     Engine,
@@ -28,7 +30,7 @@ from autotune.workload import Workload, WorkloadFacts
 
 _ASIDE = RunResult(
     outcome=Outcome.CRASHED,
-    reason="Not run again: the search process died twice while running it.",
+    reason=SetAside(deaths=MOST_DEATHS),
 )
 
 

@@ -17,6 +17,7 @@ from autotune.errors import OutputError
 from autotune.events import Event, Observer, Planned, TrialEnded, nobody
 from autotune.extras import check_installed
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -135,7 +136,7 @@ def _message(trial: Trial, ratio: float | None) -> dict[str, Any]:
         "seconds": trial.wall_seconds,
         "figures": {name: value for name, value in figures if value is not None},
         "windows": points,
-        "reason": trial.reason,
+        "reason": reason_text(trial.reason),
     }
 
 

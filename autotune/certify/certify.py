@@ -14,6 +14,7 @@ from autotune.certify.examples import check_examples, needs_whole
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
+from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 
 RUN = "certification run"
@@ -35,7 +36,7 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
     run = candidate_run(candidate, folder / "candidate")
     seen = engine.observe(run)
     if seen.failure is not None:
-        check = failed(RUN, f"The certification run failed: {seen.failure}")
+        check = failed(RUN, f"The certification run failed: {reason_text(seen.failure)}")
         return Certificate(checks=(check,), seconds=seen.seconds)
     count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
     alone = engine.observe(reference_run(candidate, run, folder / "reference", count=count))
@@ -80,7 +81,7 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
 
 def _course(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if alone.failure is not None:
-        text = f"The single-device run for comparison failed: {alone.failure}"
+        text = f"The single-device run for comparison failed: {reason_text(alone.failure)}"
         return undecided(course.NAME, text)
     configuration = candidate.configuration
     taken = Steps(

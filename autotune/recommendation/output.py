@@ -11,6 +11,7 @@ from pathlib import Path
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
 from autotune.recommendation.saved import SavedConfiguration, save_configuration
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 RESULT, TRIALS = "result.json", "trials.jsonl"
@@ -84,7 +85,8 @@ def trials_csv(trials: Sequence[Trial]) -> str:
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*COLUMNS, *axes(), "arguments"])
     for trial in trials:
-        row = [getattr(trial, name) for name in COLUMNS]
+        shown = {**dict(trial), "reason": reason_text(trial.reason)}
+        row = [shown[name] for name in COLUMNS]
         values = trial.configuration.values()
         own = " ".join(f"{name}={value}" for name, value in values.items() if name not in axes())
         table.writerow([*row, *(values[name] for name in axes()), own])

@@ -7,6 +7,7 @@ from autotune.report.cell import block, folded, listed, table, tag
 from autotune.report.result import FAILURES, best_rows, counts, outcome_of, reasons_beside_tables
 from autotune.report.standing import Row
 from autotune.report.words import in_short, one_line, rate_with_error, share
+from autotune.sentences.reasons import reason_text
 
 
 def result_html(result: Recommendation) -> str:
@@ -32,7 +33,15 @@ def _failures(result: Recommendation) -> str:
     if not failed:
         return ""
     rows = [
-        ((str(t.number), str(t.outcome), in_short(t.configuration), one_line(t.reason)), "")
+        (
+            (
+                str(t.number),
+                str(t.outcome),
+                in_short(t.configuration),
+                one_line(reason_text(t.reason)),
+            ),
+            "",
+        )
         for t in failed
     ]
     heads = (">trial", "outcome", "configuration", "reason")

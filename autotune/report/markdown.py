@@ -10,6 +10,7 @@ from autotune.recommendation import Recommendation
 from autotune.report.result import FAILURES
 from autotune.report.standing import Row, standing_of
 from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 OWNERS = {
@@ -83,7 +84,7 @@ def _failures(failed: Iterable[Trial]) -> Iterator[str]:
             str(trial.number),
             _plain(in_short(trial.configuration)),
             trial.outcome,
-            _plain(trial.reason),
+            _plain(reason_text(trial.reason)),
         )
         for trial in failed
     )

@@ -16,6 +16,7 @@ from autotune.report.progress import Progress
 from autotune.report.standing import Standing
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 SECONDS = 1.0
@@ -122,7 +123,7 @@ def standing_html(standing: Standing) -> str:
 def _cells(standing: Standing, trial: Trial) -> tuple[str, ...]:
     compared = standing.share_of(trial)
     told = trial.outcome in (Outcome.MEASURED, Outcome.PRUNED)
-    why = "" if told else f": {one_line(trial.reason)}"
+    why = "" if told else f": {one_line(reason_text(trial.reason))}"
     return (
         str(trial.number),
         str(trial.outcome),

@@ -13,6 +13,7 @@ from autotune.report.card import card
 from autotune.report.progress import PHASES, Progress
 from autotune.report.words import clock, counted, in_short, one_line, rate
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 
 
@@ -97,4 +98,4 @@ def row(trial: Trial, share: float | None) -> str:
 
 
 def _why(trial: Trial) -> str:
-    return "" if trial.outcome is Outcome.MEASURED else f" - {one_line(trial.reason)}"
+    return "" if trial.outcome is Outcome.MEASURED else f" - {one_line(reason_text(trial.reason))}"

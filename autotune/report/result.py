@@ -25,6 +25,7 @@ from autotune.report.words import (
 )
 from autotune.run.engine import Outcome
 from autotune.search.seen import EXPLORED
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 EXPLORED_ROWS = 3
@@ -85,7 +86,7 @@ def outcome_of(row: Row, result: Recommendation) -> str:
 
 def reasons_beside_tables(result: Recommendation) -> Iterator[str]:
     """Yield the grounds, without those that the tables give."""
-    told = [trial.reason for trial in result.trials if trial.outcome in FAILURES]
+    told = [reason_text(trial.reason) for trial in result.trials if trial.outcome in FAILURES]
     for each in result.reasons:
         if not each.startswith(EXPLORED) and not any(reason in each for reason in told):
             yield one_line(each)
@@ -108,7 +109,7 @@ def _failures(failed: Iterable[Trial]) -> Iterator[RenderableType]:
     """Two lines for each cause, because a cause often repeats."""
     causes: dict[tuple[str, str], list[Trial]] = {}
     for trial in failed:
-        causes.setdefault((trial.outcome, one_line(trial.reason)), []).append(trial)
+        causes.setdefault((trial.outcome, one_line(reason_text(trial.reason))), []).append(trial)
     for (outcome, reason), trials in causes.items():
         head = Text.assemble((outcome, "red"), f"  {in_short(trials[0].configuration)}")
         yield marked(f"{trials[0].number:>4}  ", head.append(_others(trials), style="dim"))

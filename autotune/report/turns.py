@@ -8,6 +8,7 @@ from rich.text import Text
 from autotune.events import Event, Notice, Preparing, TrialEnded
 from autotune.report.progress import Progress
 from autotune.report.words import clock, in_short, one_line, rate
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 HEADINGS = f"{'':>7}  {'pair':>5}  {'outcome':<13}  {'examples/s':>10}  configuration"
@@ -52,6 +53,6 @@ class TurnsReport:
 
 def _row(trial: Trial) -> str:
     shown = rate(trial.examples_per_second) if trial.examples_per_second else "-"
-    why = "" if trial.measured else f" - {one_line(trial.reason)}"
+    why = "" if trial.measured else f" - {one_line(reason_text(trial.reason))}"
     pair = (trial.round or 0) + 1
     return f"{pair:>5}  {trial.outcome:<13}  {shown:>10}  {in_short(trial.configuration)}{why}"

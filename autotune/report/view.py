@@ -14,6 +14,7 @@ from autotune.report.stacked import Line, Stacked
 from autotune.report.standing import Row, Standing
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 LINES = 9
@@ -118,5 +119,5 @@ def _what(trial: Trial) -> Text:
     """The configuration, and below it why there is no figure."""
     text = Text(in_short(trial.configuration))
     if trial.outcome not in (Outcome.MEASURED, Outcome.PRUNED):
-        text.append(f"\n{one_line(trial.reason)}", style="dim")
+        text.append(f"\n{one_line(reason_text(trial.reason))}", style="dim")
     return text

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from autotune.reason import Reason
 from autotune.run.engine import Outcome
 
 GRACE = 1.0
@@ -16,7 +17,7 @@ class Ending(NamedTuple):
     """Why a trial ends."""
 
     outcome: Outcome
-    reason: str
+    reason: Reason
     detail: str = ""
 
 

@@ -20,6 +20,7 @@ from autotune.automatic import Automatic
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason import Reason
 from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.value import Scalar
@@ -32,7 +33,6 @@ __all__ = [
     "Limits",
     "ObservationRequest",
     "Outcome",
-    "Phase",
     "RunResult",
     "Stop",
     "Tell",
@@ -74,17 +74,6 @@ _VERBS = {
     Outcome.OUT_OF_MEMORY: "ran out of memory",
     Outcome.UNSTABLE: "did not reach a stable throughput",
 }
-
-
-class Phase(StrEnum):
-    """Where a running trial stands."""
-
-    START = "start"
-    """From the request until every process begins to train."""
-    FIRST_STEP = "first step"
-    """From there to the end of the first step, which compiles it."""
-    STEADY = "steady"
-    """Afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +138,7 @@ class Stop(NamedTuple):
     """A watch's order to end a trial."""
 
     outcome: Outcome
-    reason: str
+    reason: Reason
 
 
 Watch = Callable[[Sequence[Window]], Stop | None]
@@ -161,8 +150,7 @@ class RunResult:
     """What became of one run."""
 
     outcome: Outcome
-    reason: str
-    """A sentence: why it ended so."""
+    reason: Reason
     windows: tuple[Window, ...] = ()
     """Windows of the first worker, warm-up included, oldest first."""
     start_seconds: float | None = None

@@ -14,7 +14,8 @@ from typing import Self
 from autotune.cluster import Role, tf_config
 from autotune.errors import EngineError
 from autotune.machine import Machine, free_ports
-from autotune.run import memory, preflight, reasons
+from autotune.reason import Cause, KnownError
+from autotune.run import memory, preflight
 from autotune.run.engine import (
     NOTHING,
     Engine,
@@ -127,7 +128,7 @@ class LocalEngine(Engine):
         begun = time.monotonic()
         server = self._ready_server()
         result = _attempt(request, watch, server, folder, task)
-        if reasons.is_taken_port(result.reason):
+        if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
             result = _attempt(request, watch, server, folder, task)
         return replace(result, wall_seconds=time.monotonic() - begun)

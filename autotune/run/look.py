@@ -12,6 +12,7 @@ from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import POLL, Gang, Report
 from autotune.run.memory import MemoryGauge
+from autotune.sentences.reasons import death, reason_text
 
 _START_SECONDS = 60.0
 
@@ -86,7 +87,9 @@ class Look:
     def _hear(self, reports: Sequence[Report]) -> None:
         for _, event in reports:
             if event["event"] == events.ERROR:
-                raise NoAnswer(f"failed with {reasons.explain(event)}", event["detail"])
+                raise NoAnswer(
+                    f"failed with {reason_text(reasons.explain(event))}", event["detail"]
+                )
             if event["event"] == events.DOING:
                 self._step, self._since = event["what"], event["at"]
 
@@ -100,7 +103,7 @@ class Look:
     def _read(self) -> Any:
         status = self._gang.exits()[0]
         if reasons.is_kill(status):
-            raise Killed(reasons.death(status), self._gang.last_words(0))
+            raise Killed(death(reasons.death(status)), self._gang.last_words(0))
         if status != 0:
-            raise NoAnswer(reasons.death(status), self._gang.last_words(0))
+            raise NoAnswer(death(reasons.death(status)), self._gang.last_words(0))
         return json.loads(self._folder.answer.read_text(encoding="utf-8"))

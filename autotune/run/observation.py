@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from autotune.reason import Reason
 from autotune.value import Value
 
 Kind = Literal["trainable", "state", "optimizer", "random"]
@@ -78,8 +79,8 @@ class Whole(Value):
 class Observation(Value):
     """What became of a run, and what was seen in it."""
 
-    failure: str | None = None
-    """Why it did not come to its end, as a sentence."""
+    failure: Reason | None = None
+    """Why it did not come to its end."""
     witnesses: tuple[Witness, ...] = ()
     """One for each process; of a reference, one for each of its runs."""
     whole: Whole | None = None

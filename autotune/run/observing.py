@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autotune.reason import Completed
 from autotune.run.engine import ObservationRequest, Outcome, RunResult, Stop, Window
 from autotune.run.folder import TrialFolder
 from autotune.run.observation import Observation
@@ -28,7 +29,7 @@ def order_of(request: ObservationRequest) -> Mapping[str, Any]:
 
 def seen(_: Sequence[Window]) -> Stop:
     """End the run: its one window says that every process has left its answer."""
-    return Stop(Outcome.MEASURED, "Every process has told what it saw.")
+    return Stop(Outcome.MEASURED, Completed())
 
 
 def observation(folder: TrialFolder, result: RunResult, processes: int) -> Observation:

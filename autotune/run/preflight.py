@@ -16,9 +16,12 @@ from autotune.errors import (
 )
 from autotune.machine import Machine, this_host
 from autotune.run import steps
+from autotune.run.child.complaint import ERROR
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
 from autotune.run.look import Blocked, Killed, Look, NoAnswer
+from autotune.run.reasons import explain
+from autotune.sentences.reasons import reason_text
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -115,9 +118,12 @@ def _failure(exc: NoAnswer, seconds: float) -> FactoryFailed:
     )
 
 
-def _error(complaint: Mapping[str, str]) -> WorkloadError:
-    error = _KINDS[complaint["kind"]](complaint["cause"], complaint["next_step"])
-    return _with_detail(error, complaint["detail"])
+def _error(complaint: Mapping[str, Any]) -> WorkloadError:
+    cause, raised = complaint["cause"], complaint["error"]
+    if raised:
+        cause = cause.replace(ERROR, reason_text(explain(raised)))
+    error = _KINDS[complaint["kind"]](cause, complaint["next_step"])
+    return _with_detail(error, raised["detail"] if raised else "")
 
 
 def _with_detail(error: E, detail: str) -> E:

@@ -1,4 +1,4 @@
-"""Why a trial failed, in words: what went wrong and what to do about it."""
+"""Reads errors and wait statuses of processes as reasons."""
 
 from __future__ import annotations
 
@@ -7,49 +7,28 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-_LONGEST = 300
-"""Characters of a foreign message inside a sentence of ours."""
+from autotune.reason import Cause, Exited, Killed, KnownError, Raised
 
-_KNOWN: Mapping[str, str] = {
-    r"No OpKernel was registered to support Op 'Nccl": (
-        "NCCL needs GPUs and this trial has none: use another reduction."
-    ),
-    r"Could not apply FILE based sharding|the dataset only has \d+ file": (
-        "The input has fewer files than workers, so it cannot be sharded by file: use shard "
-        "policy data, or split the input into more files."
-    ),
-    r"[Uu]nshardable source dataset": (
-        "The input does not come from files, so it cannot be sharded by file: use shard policy "
-        "data, or declare input_context and shard in dataset_fn."
-    ),
+_LONGEST = 300
+"""Characters of a foreign message that are kept."""
+
+_KNOWN: Mapping[str, Cause] = {
+    r"No OpKernel was registered to support Op 'Nccl": Cause.NCCL_WITHOUT_GPU,
+    r"Could not apply FILE based sharding|the dataset only has \d+ file": Cause.TOO_FEW_FILES,
+    r"[Uu]nshardable source dataset": Cause.NO_FILES,
     r"Collectives are not yet implemented for CPU devices when compiling with XLA": (
-        "XLA cannot compile collectives between CPU workers: turn xla off."
+        Cause.XLA_COLLECTIVES
     ),
     r"known_issues#tfvariable_on_a_different_device|resource .* located in device .* from device": (
-        "XLA cannot compile a step with variables on several CPU devices: turn xla off."
+        Cause.XLA_VARIABLES
     ),
-    r"convert a value \(PerReplica": (
-        "Model.fit does not support several workers in this version of Keras: use a custom "
-        "training loop."
-    ),
-    r"You must feed a value for placeholder tensor 'while/body": (
-        "Model.fit cannot run several steps per execution with this reduction: set "
-        "steps_per_execution to 1 or use another reduction."
-    ),
-    r"pass this dataset to ClusterCoordinator.create_per_worker_dataset": (
-        "Model.fit does not support parameter servers in this version of Keras: use a "
-        "ClusterCoordinator."
-    ),
-    r"Could not start gRPC server": (
-        "Another program took the port chosen for a worker: run the trial again."
-    ),
-    r"Please provide a TPU Name": ("No TPU found: use another strategy, or set TPU_NAME."),
-    r"is not divisible by `num_replicas_in_sync`": (
-        "The global batch size is not a multiple of the number of replicas: choose a multiple."
-    ),
-    r"Collective has timed out during execution|stopped sending heartbeats": (
-        "A worker stopped responding to the others: check whether its machine is overloaded."
-    ),
+    r"convert a value \(PerReplica": Cause.FIT_WITH_WORKERS,
+    r"You must feed a value for placeholder tensor 'while/body": Cause.FIT_WITH_REDUCTION,
+    r"pass this dataset to ClusterCoordinator.create_per_worker_dataset": Cause.FIT_WITH_SERVERS,
+    r"Could not start gRPC server": Cause.PORT_TAKEN,
+    r"Please provide a TPU Name": Cause.NO_TPU,
+    r"is not divisible by `num_replicas_in_sync`": Cause.INDIVISIBLE_BATCH,
+    r"Collective has timed out during execution|stopped sending heartbeats": Cause.WORKER_SILENT,
 }
 _CONSEQUENCES = re.compile(
     r"Collective ops is aborted|Socket closed|Connection (refused|reset)|UnavailableError"
@@ -60,18 +39,26 @@ _MEMORY = re.compile(
     r"^MemoryError|^ResourceExhaustedError|OOM when allocating|_ArrayMemoryError"
     r"|[Cc]annot allocate memory|CUDA_ERROR_OUT_OF_MEMORY|std::bad_alloc"
 )
-_PORT = re.compile(r"Could not start gRPC server")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def explain(error: Mapping[str, Any]) -> str:
-    """Return one sentence for an error that a process reported."""
+def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
+    """Return the reason for an error that a process reported.
+
+    Args:
+        error: Its `kind`, `message` and `where`.
+        process: Name of the process; empty if it was the only one.
+    """
     text = _text(error)
-    for pattern, sentence in _KNOWN.items():
+    for pattern, cause in _KNOWN.items():
         if re.search(pattern, text):
-            return sentence
-    where = f" ({error['where']})" if error.get("where") else ""
-    return f"{error['kind']}: {_gist(error['message'])}{where}"
+            return KnownError(process=process, cause=cause)
+    return Raised(
+        process=process,
+        error=error["kind"],
+        message=_gist(error["message"]),
+        where=error.get("where") or "",
+    )
 
 
 def is_memory(error: Mapping[str, Any]) -> bool:
@@ -84,28 +71,16 @@ def is_consequence(error: Mapping[str, Any]) -> bool:
     return bool(_CONSEQUENCES.search(_text(error)))
 
 
-def is_taken_port(reason: str) -> bool:
-    """Whether a trial failed for a port, so that it deserves another one."""
-    return reason.endswith(_KNOWN[_PORT.pattern])
-
-
-def death(status: int) -> str:
-    """Return the predicate of a sentence on how a process ended, from its wait status."""
-    if (code := _signal(status)) is None:
-        return f"exited with code {status >> 8} without a result"
-    try:
-        return f"was killed by {signal.Signals(code).name}"
-    except ValueError:
-        return f"was killed by signal {code}"
+def death(status: int, process: str = "") -> Killed | Exited:
+    """Return the reason for the end of a process, from its wait status."""
+    if code := status & 0x7F:
+        return Killed(process=process, signal=code)
+    return Exited(process=process, code=status >> 8)
 
 
 def is_kill(status: int) -> bool:
     """Whether a process was killed in the way in which the kernel frees memory."""
-    return _signal(status) == signal.SIGKILL
-
-
-def _signal(status: int) -> int | None:
-    return status & 0x7F or None
+    return status & 0x7F == signal.SIGKILL
 
 
 def _text(error: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from autotune.reason import FinishedEarly, KernelKilled, MemoryExceeded, NotFinite, Orphaned
 from autotune.run import events, memory, reasons
 from autotune.run.blame import Ending, Trouble, blame
 from autotune.run.efforts import Efforts
@@ -50,7 +51,7 @@ class Trial:
             while ending is None:
                 ending = self._hear(self._gang.listen(POLL)) or self._look()
         except ForkServerDied:
-            ending = Ending(Outcome.CRASHED, _ORPHANED)
+            ending = Ending(Outcome.CRASHED, Orphaned())
         return self._result(ending)
 
     def _hear(self, reports: list[Report]) -> Ending | None:
@@ -92,35 +93,33 @@ class Trial:
         match event["event"]:
             case events.ERROR:
                 outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
-                reason = self._prefix(member) + reasons.explain(event)
+                reason = reasons.explain(event, self._name(member))
                 ending = Ending(outcome, reason, event["detail"])
                 consequence = reasons.is_consequence(event)
             case events.FINISHED:
-                ending = Ending(Outcome.FAILED, _FINISHED, self._gang.last_words(member))
+                ending = Ending(Outcome.FAILED, FinishedEarly(), self._gang.last_words(member))
                 consequence = False
             case _:
                 return
         self._troubles[member] = Trouble(at=event["at"], ending=ending, consequence=consequence)
 
     def _death(self, member: int, status: int) -> Trouble:
-        who = self._name(member)
-        detail = self._gang.last_words(member)
+        name, detail = self._name(member), self._gang.last_words(member)
         if reasons.is_kill(status) and memory.kernel_kills() > self._kills:
-            ending = Ending(Outcome.OUT_OF_MEMORY, f"The kernel killed {who}: out of memory.")
+            ending = Ending(Outcome.OUT_OF_MEMORY, KernelKilled(process=name))
         else:
-            who = who[0].upper() + who[1:]
-            ending = Ending(Outcome.CRASHED, f"{who} {reasons.death(status)}.", detail)
+            ending = Ending(Outcome.CRASHED, reasons.death(status, name), detail)
         return Trouble(at=time.monotonic(), ending=ending)
 
     def _nan(self, event: Event) -> Ending | None:
         if event["event"] != events.NAN:
             return None
-        reason = f"The {event['name']} was {event['value']} by step {event['step']}: {_NAN}"
+        reason = NotFinite(name=event["name"], value=str(event["value"]), step=event["step"])
         return Ending(Outcome.FAILED, reason)
 
     def _hung(self, now: float) -> Ending | None:
-        sentence = self._watchdog.overdue(now)
-        return Ending(Outcome.HUNG, sentence, self._stacks()) if sentence else None
+        overdue = self._watchdog.overdue(now)
+        return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
 
     def _stacks(self) -> str:
         """Return where the processes stand."""
@@ -132,8 +131,8 @@ class Trial:
     def _too_large(self) -> Ending | None:
         if not self._gauge.exceeded():
             return None
-        held, most = (f"{size / 2**30:.1f} GiB" for size in (self._gauge.peak, self._gauge.most))
-        return Ending(Outcome.OUT_OF_MEMORY, f"It used {held} of memory; the limit is {most}.")
+        reason = MemoryExceeded(used=self._gauge.peak, limit=self._gauge.most)
+        return Ending(Outcome.OUT_OF_MEMORY, reason)
 
     def _result(self, ending: Ending) -> RunResult:
         return RunResult(
@@ -151,18 +150,11 @@ class Trial:
 
     def _name(self, member: int) -> str:
         roles = self._request.roles
-        if len(roles) == 1:
-            return "the process"
-        return roles[member].name
+        return roles[member].name if len(roles) > 1 else ""
 
     def _prefix(self, member: int) -> str:
-        return f"{self._name(member)}: " if len(self._request.roles) > 1 else ""
+        name = self._name(member)
+        return f"{name}: " if name else ""
 
 
 _MOST_STACKS = 4
-_ORPHANED = (
-    "It was killed together with the parent process of all trials; the system may have run out "
-    "of memory."
-)
-_FINISHED = "Training ended before its throughput was measured: remove callbacks that stop it."
-_NAN = "lower the learning rate, or check the data for NaN and infinite values."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from autotune.reason import Overdue, Phase
 from autotune.run import events
-from autotune.run.engine import Limits, Phase
+from autotune.run.engine import Limits
 from autotune.run.events import Event
 
 _PHASE_AFTER = {
@@ -32,8 +33,8 @@ class Watchdog:
             self.phase = _PHASE_AFTER[event["event"]]
             self._since = event["at"]
 
-    def overdue(self, now: float) -> str | None:
-        """Return, as a sentence, which limit has passed; None if all is well."""
+    def overdue(self, now: float) -> Overdue | None:
+        """Return which limit has passed; None if all is well."""
         seconds = {
             Phase.START: self._limits.start,
             Phase.FIRST_STEP: self._limits.first_step,
@@ -41,11 +42,4 @@ class Watchdog:
         }[self.phase]
         if now - self._since <= seconds:
             return None
-        return _SENTENCES[self.phase].format(seconds=f"{seconds:g} s")
-
-
-_SENTENCES = {
-    Phase.START: "It hung at startup: training had not begun after {seconds}.",
-    Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds}.",
-    Phase.STEADY: "It hung during training: no step finished for {seconds}.",
-}
+        return Overdue(phase=self.phase, seconds=seconds)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
+from autotune.reason import BudgetEnded
 from autotune.run.engine import Outcome
 from autotune.search.design import groups, one_factor_at_a_time
 from autotune.search.explore import Explorer
-from autotune.search.watches import OUT_OF_BUDGET
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage
 
 MOST = 2000
@@ -74,7 +75,7 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     failed = [
         t
         for t in (*trials[earlier:], *trials[:earlier])
-        if t.stage is Stage.BASELINE and not t.measured and t.reason != OUT_OF_BUDGET
+        if t.stage is Stage.BASELINE and not t.measured and not isinstance(t.reason, BudgetEnded)
     ]
     if not failed:
         return NothingMeasured(
@@ -83,6 +84,6 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
     first = failed[0]
     return NothingMeasured(
         f"No single-device configuration could be measured; the first one {first.outcome.verb}: "
-        f"{first.reason.rstrip('.')}.",
+        f"{reason_text(first.reason).rstrip('.')}.",
         "Fix this and try again.",
     )

@@ -21,6 +21,7 @@ from autotune.config import AxisRole, Configuration, Trend, axis_of
 from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
 from autotune.objective import throughput_of
+from autotune.reason import AllReduceBound, OneDeviceBound, Proof, SharedInputBound
 from autotune.search.exchange import Family, family
 from autotune.search.history import History
 from autotune.search.seen import Seen, seen
@@ -28,8 +29,6 @@ from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
-PROOF = "cannot win: "
-"""How the reason of a skipped configuration begins."""
 WRONG = 0.00005
 """How often a single proof may err: a search tries about a hundred, devices times families."""
 CAUTION = 2.0
@@ -53,8 +52,8 @@ class Bounds:
         self._exchange: dict[Family, float] = {}
         self._without_input: tuple[Configuration, float] | None = None
 
-    def why_not(self, configuration: Configuration) -> str | None:
-        """Return the proof that a configuration cannot win, as a sentence, or None."""
+    def why_not(self, configuration: Configuration) -> Proof | None:
+        """Return the proof that a configuration cannot win, or None."""
         shown, best = seen(self._history, throughput_of), self._history.baseline
         if best is None or not configuration.distributed:
             return None
@@ -82,7 +81,7 @@ class Bounds:
         """
         self._without_input = alone, seconds
 
-    def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> str | None:
+    def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> Proof | None:
         seconds = self._exchange.get(family(configuration))
         if seconds is None:
             return None
@@ -90,15 +89,11 @@ class Bounds:
         if not self._below(most, best):
             return None
         share = math.exp(most.log_score - best.log_score)
-        return (
-            f"{PROOF}the all-reduce of its gradients takes more than {seconds * 1000:.3g} ms per "
-            f"step, so {configuration.global_batch} examples per step reach at most {share:.0%} "
-            "of the best single device"
-        )
+        return AllReduceBound(seconds=seconds, global_batch=configuration.global_batch, share=share)
 
     def _too_much_to_read(
         self, configuration: Configuration, shown: Mapping[Configuration, Seen]
-    ) -> str | None:
+    ) -> Proof | None:
         if self._without_input is None or not undivided(configuration, self._facts):
             return None
         alone, held = self._without_input
@@ -112,19 +107,27 @@ class Bounds:
         gap, error = -math.log1p(-rest), math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
         if not surely_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
             return None
-        return _read_by_all(configuration, (step - held) / alone.global_batch, math.exp(gap))
+        return SharedInputBound(
+            workers=configuration.workers,
+            shard_policy=configuration.shard_policy,
+            seconds=(step - held) / alone.global_batch,
+            share=math.exp(gap),
+        )
 
     def _too_slow_alone(
         self, configuration: Configuration, shown: Mapping[Configuration, Seen], best: Seen
-    ) -> str | None:
+    ) -> Proof | None:
         for alone, rate in shown.items():
             # A run that was stopped early may have been faster later on.
             if not (self._history.scores(alone) and self._bounds(alone, configuration)):
                 continue
             most = rate.log_score + math.log(configuration.global_batch / alone.global_batch)
             if self._below(Seen(most, rate.sd), best):
-                share = math.exp(most - best.log_score)
-                return _proof(alone, configuration, share)
+                return OneDeviceBound(
+                    replicas=configuration.replicas,
+                    per_replica_batch=alone.per_replica_batch,
+                    share=math.exp(most - best.log_score),
+                )
         return None
 
     def _bounds(self, alone: Configuration, several: Configuration) -> bool:
@@ -165,23 +168,3 @@ def _same_input(one: Configuration, other: Configuration) -> bool:
 def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
     values = configuration.values().items()
     return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
-
-
-def _read_by_all(configuration: Configuration, seconds: float, share: float) -> str:
-    whose = "its replicas share one input pipeline"
-    if configuration.workers > 1:
-        policy = configuration.shard_policy
-        whose = f"with shard policy {policy} every worker runs the whole input pipeline"
-    return (
-        f"{PROOF}{whose}, which takes at least {seconds * 1000:.2g} ms per example on one device "
-        f"as well, so at most {share:.0%} of the best single device; only sharding at the source "
-        "(input_context) or by file reduces the input work per worker"
-    )
-
-
-def _proof(alone: Configuration, several: Configuration, share: float) -> str:
-    return (
-        f"{PROOF}{several.replicas} replicas are at most {several.replicas} times as fast as one "
-        f"device with a batch of {alone.per_replica_batch}, or {share:.0%} of the best single "
-        "device"
-    )

@@ -38,7 +38,7 @@ class Certification:
     def passed(self, configuration: Configuration) -> bool:
         """Whether it was looked into and may win."""
         certificate = self.of(configuration)
-        return certificate is not None and certificate.refusal is None
+        return certificate is not None and not certificate.failures
 
     def refused(self, configuration: Configuration) -> bool:
         """Whether it may not win, by what was found now or in an earlier session."""

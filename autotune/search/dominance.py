@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from autotune.config import Configuration, axis_of
+from autotune.reason import SmallerRanOut, StrategyFailed
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 
@@ -35,11 +36,11 @@ class Dominance:
         ]
         self._broken = {name: reason for name, t in by_strategy.items() if (reason := _hopeless(t))}
 
-    def why_not(self, configuration: Configuration) -> str | None:
-        """Return why a configuration need not be run, as a sentence, or None if it should."""
+    def why_not(self, configuration: Configuration) -> SmallerRanOut | StrategyFailed | None:
+        """Return why a configuration need not be run, or None if it should."""
         for trial in self._full:
             if _larger(configuration, trial.configuration):
-                return f"a smaller batch ran out of memory in trial {trial.number}"
+                return SmallerRanOut(trial=trial.number)
         return self._broken.get(configuration.strategy)
 
 
@@ -59,12 +60,12 @@ def still_known(trials: Iterable[Trial]) -> list[Trial]:
     ]
 
 
-def _hopeless(trials: Sequence[Trial]) -> str | None:
+def _hopeless(trials: Sequence[Trial]) -> StrategyFailed | None:
     broken = [trial for trial in trials if trial.outcome in _BROKEN]
     if len(broken) < FAILURES or any(trial.outcome in _RAN for trial in trials):
         return None
     name = broken[0].configuration.strategy
-    return f"{name} failed {len(broken)} times: {broken[-1].reason}"
+    return StrategyFailed(strategy=name, failures=len(broken), last=broken[-1].reason)
 
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:

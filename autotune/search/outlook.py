@@ -9,6 +9,7 @@ from statistics import fmean, pstdev
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.reason import Reason
 from autotune.search.bounds import Bounds
 from autotune.search.dominance import Dominance
 from autotune.search.history import History
@@ -51,8 +52,8 @@ class Outlook:
         self._expected: dict[bool, dict[Configuration, Seen]] = {}
         self._trials = 0
 
-    def why_not(self, configuration: Configuration) -> str | None:
-        """Return why a configuration need not be run, as a sentence, or None if it should."""
+    def why_not(self, configuration: Configuration) -> Reason | None:
+        """Return why a configuration need not be run, or None if it should."""
         failed = Dominance(self._history.trials).why_not(configuration)
         if failed or self._bounds is None:
             return failed

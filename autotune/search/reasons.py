@@ -10,14 +10,15 @@ from autotune.config import Configuration
 from autotune.diagnose.sentences import limits, waits_for_input, where_it_goes, where_it_pays
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.reason import Proof, Reason
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
 from autotune.search.batch import learning_rate, unchanged_batch
-from autotune.search.bounds import PROOF
 from autotune.search.history import History
 from autotune.search.numbers import settled
 from autotune.search.search import Findings
 from autotune.search.seen import EXPLORED, seen
+from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy, title
 
 
@@ -94,7 +95,8 @@ def _certified(findings: Findings) -> tuple[str, ...]:
 def _wrong(history: History) -> list[str]:
     """What was out, although it seemed faster."""
     return [
-        f"{title(trial.configuration)} failed certification (trial {trial.number}): {trial.reason}"
+        f"{title(trial.configuration)} failed certification (trial {trial.number}): "
+        f"{reason_text(trial.reason)}"
         for trial in history.trials
         if trial.outcome is Outcome.REJECTED
     ]
@@ -251,21 +253,23 @@ def _proofs(history: History) -> list[str]:
     """Each proof is told once, with its first trial."""
     found: dict[str, int] = {}
     for trial in history.trials:
-        if trial.reason.startswith(PROOF):
-            found.setdefault(f"{title(trial.configuration)} {trial.reason}", trial.number)
+        if isinstance(trial.reason, Proof):
+            found.setdefault(
+                f"{title(trial.configuration)} {reason_text(trial.reason)}", trial.number
+            )
     return [f"{text} (trial {number})." for text, number in found.items()]
 
 
 def _failures(history: History) -> list[str]:
     """Failures with one cause are told once."""
     bad = (Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED, Outcome.UNSTABLE)
-    causes: dict[tuple[Outcome, str, str], list[int]] = {}
+    causes: dict[tuple[Outcome, str, Reason], list[int]] = {}
     for t in history.trials:
         if t.outcome in bad:
             causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
     return [
         f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
-        f"{', '.join(map(str, numbers))}: {reason}"
+        f"{', '.join(map(str, numbers))}: {reason_text(reason)}"
         for (outcome, name, reason), numbers in causes.items()
     ]
 

@@ -15,6 +15,7 @@ from autotune.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import EXPECTED, Noise, read, settled_from
+from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.budget import Budget
@@ -23,7 +24,8 @@ from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
 from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
-from autotune.search.watches import OUT_OF_BUDGET, MeasureWatch, read_out_watch
+from autotune.search.watches import MeasureWatch, read_out_watch
+from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
 
@@ -119,7 +121,7 @@ class Runner:
         result = self._engine.run(self._request(configuration, folder), watch)
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
-            result = replace(result, outcome=Outcome.UNSTABLE, reason=OUT_OF_BUDGET)
+            result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
     def exchange_seconds(
@@ -167,9 +169,8 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run")
             result = self._engine.run(replace(request, reads_out=True), read_out_watch)
         if result.outcome is not Outcome.MEASURED:
-            return Automatic(
-                why_not=(f"The run that reads them ended as {result.outcome}: {result.reason}")
-            )
+            told = reason_text(result.reason)
+            return Automatic(why_not=(f"The run that reads them ended as {result.outcome}: {told}"))
         return result.automatic or Automatic(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
@@ -192,14 +193,14 @@ class Runner:
         # Not among the traces of the trials: it holds copies of examples.
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
             certificate = certify(self._engine, candidate, Path(folder))
-        if certificate.refusal and self._budget.left <= 0:
+        if certificate.failures and self._budget.left <= 0:
             # The limits were cut to the budget; a process that was ended by them proves nothing.
             return None
-        if certificate.refusal:
+        if certificate.failures:
             self._keep(self._refused(configuration, certificate))
         return certificate
 
-    def skip(self, configuration: Configuration, stage: Stage, reason: str) -> Trial:
+    def skip(self, configuration: Configuration, stage: Stage, reason: Reason) -> Trial:
         """Save that a configuration was not run, and why."""
         return self._keep(
             Trial(
@@ -217,7 +218,7 @@ class Runner:
             stage=Stage.FINAL,
             configuration=configuration,
             outcome=Outcome.REJECTED,
-            reason=certificate.refusal or "",
+            reason=Uncertified(findings=certificate.failures),
             wall_seconds=certificate.seconds,
         )
 

@@ -12,9 +12,10 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
+from autotune.reason import Proof
 from autotune.recommendation import Verdict
 from autotune.search.baseline import find_baseline
-from autotune.search.bounds import PROOF, Bounds
+from autotune.search.bounds import Bounds
 from autotune.search.budget import Budget
 from autotune.search.certification import Certification
 from autotune.search.design import default_in, openers
@@ -260,7 +261,7 @@ class Search:
         decision = self._finals.decision()
         judged = any(
             trial.configuration.distributed
-            and (self._runner.subject.scorer(trial) or trial.reason.startswith(PROOF))
+            and (self._runner.subject.scorer(trial) or isinstance(trial.reason, Proof))
             for trial in self._runner.history.trials
         )
         if self._distributed and not judged:

@@ -29,6 +29,7 @@ from autotune.errors import OutputError, StudyMismatch
 from autotune.objective import Score, Scorer, throughput_of
 from autotune.run.engine import Outcome
 from autotune.search.lock import Claim
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar
 
@@ -286,7 +287,7 @@ def _frozen(
     attributes: dict[str, Any] = {
         "stage": "final" if trial.stage is Stage.FINAL else str(trial.stage),
         "outcome": str(trial.outcome),
-        "reason": trial.reason,
+        "reason": reason_text(trial.reason),
         RECORD: trial.model_dump(mode="json"),
     }
     return create_trial(

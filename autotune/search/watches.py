@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from autotune.measure import Noise, certainly_slower, read, settled_from
+from autotune.reason import BudgetEnded, Completed, Measured, Slower, Unsettled
 from autotune.run.engine import Outcome, Stop
 from autotune.window import Window
 
-OUT_OF_BUDGET = "the budget ran out before its throughput was measured"
-"""Why a run ended that says nothing about its configuration."""
 MEASURE_SECONDS = 0.8
 """Steady time that is enough: more would not help, because fresh runs differ by more."""
 MEASURE_WINDOWS = 5
@@ -60,9 +59,9 @@ class MeasureWatch:
         """Decide on all windows so far."""
         start = settled_from(windows)
         if start is not None and enough(windows[start:]):
-            return Stop(Outcome.MEASURED, "throughput measured")
+            return Stop(Outcome.MEASURED, Measured())
         if self._left() < -OVERTIME_SECONDS:
-            return Stop(Outcome.UNSTABLE, OUT_OF_BUDGET)
+            return Stop(Outcome.UNSTABLE, BudgetEnded())
         return self._prune(windows) or (_unstable(windows) if start is None else None)
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
@@ -81,7 +80,7 @@ class MeasureWatch:
         bound = certainly_slower(score, reading, self._reference, self._noise, looks=len(LOOKS))
         if bound is None:
             return None
-        return Stop(Outcome.PRUNED, f"at most {bound:.0%} of the single-device throughput")
+        return Stop(Outcome.PRUNED, Slower(most=bound))
 
 
 def read_out_watch(windows: Sequence[Window]) -> Stop | None:
@@ -89,7 +88,7 @@ def read_out_watch(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < READ_OUT_SECONDS or len(windows) < READ_OUT_WINDOWS:
         return None
-    return Stop(Outcome.MEASURED, "the values were read")
+    return Stop(Outcome.MEASURED, Completed())
 
 
 def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
@@ -113,6 +112,4 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
         return None
-    return Stop(
-        Outcome.UNSTABLE, (f"throughput did not stabilize within {seconds:.0f} s of training")
-    )
+    return Stop(Outcome.UNSTABLE, Unsettled(seconds=seconds))

@@ -21,7 +21,9 @@ from pathlib import Path
 
 import pytest
 
+from autotune.reason import Message, Slower
 from autotune.run.engine import Engine, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.sentences.reasons import reason_text
 
 
 class Behaviour(StrEnum):
@@ -50,7 +52,7 @@ BAD_ENDS = {
     Behaviour.HUNG: Outcome.HUNG,
     Behaviour.CRASHED: Outcome.CRASHED,
 }
-ENOUGH = Stop(Outcome.MEASURED, "Three windows are enough.")
+ENOUGH = Stop(Outcome.MEASURED, Message(text="Three windows are enough."))
 
 
 class Recorder:
@@ -130,7 +132,7 @@ class EngineContract(ABC):
 
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
         """The watch decides the outcome and gives the reason."""
-        stop = Stop(Outcome.PRUNED, "It was slower than one device.")
+        stop = Stop(Outcome.PRUNED, Slower(most=0.5))
         result = self.run(engine, Behaviour.MEASURED, tmp_path, Recorder(stop, after=1))
         assert (result.outcome, result.reason) == stop
 
@@ -138,10 +140,10 @@ class EngineContract(ABC):
     def test_a_bad_end_has_its_name_and_reason(
         self, engine: Engine, behaviour: Behaviour, tmp_path: Path
     ) -> None:
-        """Whatever a trial does, its outcome is named, with a reason in words."""
+        """Whatever a trial does, its outcome is named, with a reason."""
         result = self.run(engine, behaviour, tmp_path, Recorder(after=10**9))
         assert result.outcome is BAD_ENDS[behaviour]
-        assert len(result.reason.split()) > 1
+        assert len(reason_text(result.reason).split()) > 1
         assert result.wall_seconds > 0
 
     def test_it_survives_every_bad_end(self, engine: Engine, tmp_path: Path) -> None:

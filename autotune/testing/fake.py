@@ -12,6 +12,7 @@ from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.owner import Owner
+from autotune.reason import Message, Reason
 from autotune.run.engine import (
     NOTHING,
     Engine,
@@ -39,7 +40,7 @@ class Ending:
     """How a fake trial ends instead of being measured."""
 
     outcome: Outcome
-    reason: str
+    reason: Reason
 
 
 Speed = Callable[[Configuration], float | Ending]
@@ -182,7 +183,7 @@ class FakeEngine(Engine):
 
 def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
     """Return the speeds of a recorded table; what it does not hold has failed."""
-    missing = Ending(outcome=Outcome.FAILED, reason="not in the table")
+    missing = Ending(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
     return lambda configuration: rates.get(configuration, missing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from autotune.reason import Killed
 from autotune.run.engine import ObservationRequest
 from autotune.run.observation import Copy, Numbers, Observation, Reader, Variable, Witness
 
@@ -29,7 +30,7 @@ def observation(
 ) -> Observation:
     """Return what is seen of a request's run, or of its reference."""
     if fault is Fault.DIES:
-        return Observation(failure="Worker 1 was killed by SIGKILL.", seconds=seconds)
+        return Observation(failure=Killed(process="worker 1", signal=9), seconds=seconds)
     if request.reference_to is not None:
         ends = [END, tuple(each + NEXT for each in END), tuple(each - NEXT for each in END)]
         return Observation(

@@ -15,6 +15,7 @@ from autotune.run.load import Load
 from autotune.search.budget import Budget
 from autotune.search.options import Options
 from autotune.search.subject import Subject
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 from autotune.verification.checkup import Checkup, OtherLoad
 from autotune.verification.default import default_for
@@ -133,7 +134,8 @@ def _too_little(trials: tuple[Trial, ...]) -> NothingMeasured:
     failed = next((trial for trial in trials if not trial.measured), None)
     if failed:
         return NothingMeasured(
-            f"A run was not measured ({failed.outcome}): {failed.reason}", "Fix this first."
+            f"A run was not measured ({failed.outcome}): {reason_text(failed.reason)}",
+            "Fix this first.",
         )
     return NothingMeasured(
         f"There was time for only {len(trials)} run{'s' * (len(trials) != 1)}; an A/A test needs "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autotune.measure import Interval
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 from autotune.verification.answer import Answer
 from autotune.verification.question import Question
@@ -47,4 +48,4 @@ def too_few(pairs: int) -> str:
 
 def unmeasured(who: str, trial: Trial) -> str:
     """Return why a run says nothing of speed."""
-    return f"{who} was not measured ({trial.outcome}): {trial.reason}"
+    return f"{who} was not measured ({trial.outcome}): {reason_text(trial.reason)}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason import Message
 from autotune.run.engine import (
     NOTHING,
     Engine,
@@ -74,7 +75,9 @@ class ReplayEngine(Engine):
         run = self._random.choice(self._runs[request.configuration])
         if run.outcome is not Outcome.MEASURED:
             self._time += run.wall_seconds
-            return RunResult(outcome=run.outcome, reason=run.reason, wall_seconds=run.wall_seconds)
+            return RunResult(
+                outcome=run.outcome, reason=Message(text=run.reason), wall_seconds=run.wall_seconds
+            )
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
         return self._watched(run, watch, stretch=math.exp(log_rate(run) - level))
@@ -95,10 +98,12 @@ class ReplayEngine(Engine):
     def _exchanged(self, request: TrialRequest, watch: Watch) -> RunResult:
         run = self._exchanges.get(family(request.configuration))
         if run is None:
-            return RunResult(outcome=Outcome.FAILED, reason="not in the table")
+            return RunResult(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
         if run.outcome is not Outcome.MEASURED:
             self._time += run.wall_seconds
-            return RunResult(outcome=run.outcome, reason=run.reason, wall_seconds=run.wall_seconds)
+            return RunResult(
+                outcome=run.outcome, reason=Message(text=run.reason), wall_seconds=run.wall_seconds
+            )
         return self._watched(run, watch, stretch=1.0)
 
     def _watched(self, run: Run, watch: Watch, stretch: float) -> RunResult:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from autotune.measure import Interval
+from autotune.reason import Proof
 from autotune.recommendation import Verdict
 from autotune.run.engine import Outcome
-from autotune.search.bounds import PROOF
 from autotune.trial import Stage
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read
@@ -101,7 +101,7 @@ def _world(name: str, scenario: Scenario) -> World:
 def _wrong_skips(result: Replayed) -> int:
     world = result.world
     alone = world.best_of(distributed=False)
-    skipped = [t for t in result.findings.history.trials if t.reason.startswith(PROOF)]
+    skipped = [t for t in result.findings.history.trials if isinstance(t.reason, Proof)]
     return sum(world.rates.get(t.configuration, 0) > alone for t in skipped)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.run.engine import Outcome, RunResult
+from autotune.sentences.reasons import reason_text
 from autotune.value import Value
 from autotune.window import Window
 from autotune.workload import WorkloadFacts
@@ -75,7 +76,7 @@ def run_of(configuration: Configuration, turn: int, result: RunResult) -> Run:
         configuration=configuration,
         turn=turn,
         outcome=result.outcome,
-        reason=result.reason,
+        reason=reason_text(result.reason),
         start_seconds=result.start_seconds,
         first_step_seconds=result.first_step_seconds,
         wall_seconds=result.wall_seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
@@ -41,9 +42,11 @@ def _mixed(configuration: Configuration) -> float | Ending:
     """Let some batches run out of memory, and what is distributed be slow, fast or broken."""
     if configuration.per_replica_batch >= 512:
         reason = "the <b>model</b> & its activations passed the ceiling of 2 GiB"
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=reason)
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=reason))
     if configuration.strategy == "multi_worker_mirrored" and configuration.xla:
-        return Ending(outcome=Outcome.CRASHED, reason="a worker was terminated by signal 6")
+        return Ending(
+            outcome=Outcome.CRASHED, reason=Message(text="a worker was terminated by signal 6")
+        )
     gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
     return 1000.0 * configuration.per_replica_batch**0.5 * gain
 

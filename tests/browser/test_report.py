@@ -14,6 +14,7 @@ from autotune import Outcome, autotune
 from autotune.config import Configuration
 from autotune.diagnose.break_even import BreakEven
 from autotune.measure import Interval
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
@@ -29,7 +30,7 @@ LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "wor
 
 def speed(configuration: Configuration) -> float | Ending:
     if configuration.per_replica_batch >= 512:
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=LONG)
+        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=LONG))
     gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
     return 1000.0 * configuration.per_replica_batch**0.5 * gain
 

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 
 from autotune.config import Configuration
 from autotune.events import Event, Notice, Preparing, TrialEnded, TrialStarted
+from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -17,7 +18,7 @@ TRIAL = Trial(
     stage=Stage.FINAL,
     configuration=Configuration(workers=2),
     outcome=Outcome.MEASURED,
-    reason="",
+    reason=Message(text=""),
 )
 
 

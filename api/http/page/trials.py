@@ -10,6 +10,7 @@ from autotune.report.result import FAILURES
 from autotune.report.standing import Standing
 from autotune.report.words import in_short, rate, sentence
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 
 STAGES = {
@@ -80,5 +81,5 @@ def _row(trial: Trial, standing: Standing) -> Row:
         outcome=trial.outcome,
         rate=rate(trial.examples_per_second) if trial.examples_per_second else "",
         share="" if share is None else f"{share:.2f}",
-        reason=sentence(trial.reason),
+        reason=sentence(reason_text(trial.reason)),
     )

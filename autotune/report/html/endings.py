@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autotune.report.words import counted, in_short, sentence
 from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
 NAMED = 4
@@ -44,7 +45,9 @@ def endings(trials: Sequence[Trial]) -> Endings:
     groups: dict[tuple[Outcome, str], list[Trial]] = {}
     for trial in trials:
         if not trial.measured:
-            groups.setdefault((trial.outcome, sentence(trial.reason)), []).append(trial)
+            groups.setdefault((trial.outcome, sentence(reason_text(trial.reason))), []).append(
+                trial
+            )
     ordered = sorted(groups.items(), key=lambda item: _rank(item[0][0]))
     return Endings(
         sentence=_sentence(trials),

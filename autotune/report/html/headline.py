@@ -9,6 +9,7 @@ from autotune.report.html.figure import Figure
 from autotune.report.html.key_figures import key_figures
 from autotune.report.result import FAILURES
 from autotune.report.words import in_short, one_line, sentence
+from autotune.sentences.reasons import reason_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,6 @@ def headline(result: Recommendation) -> Headline:
 
 def _reasons(result: Recommendation) -> tuple[str, ...]:
     """Return the grounds, without those that the table of failures gives."""
-    told = [trial.reason for trial in result.trials if trial.outcome in FAILURES]
+    told = [reason_text(trial.reason) for trial in result.trials if trial.outcome in FAILURES]
     rest = [each for each in result.reasons if not any(reason in each for reason in told)]
     return tuple(map(sentence, rest))

@@ -9,12 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.run.child.bounded import Progress, within
-from autotune.run.child.complaint import failed, too_small
+from autotune.run.child.complaint import ERROR, failed, too_small
 from autotune.run.child.file_shards import file_shards
 from autotune.run.child.python_input import runs_python
 from autotune.run.child.stages import leaves_numbers
-from autotune.run.failure import describe
-from autotune.run.reasons import explain
 
 T = TypeVar("T")
 
@@ -97,7 +95,7 @@ class DatasetLook:
             return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
         except Exception as exc:
             raise failed(
-                f"The examples cannot be batched: {explain(describe(exc))}.",
+                f"The examples cannot be batched: {ERROR}.",
                 "Yield examples of equal shape, or declare batch_size and use padded_batch with "
                 "drop_remainder=True.",
             ) from exc
@@ -143,7 +141,7 @@ def _first(elements: Iterator[Any]) -> Any:
         return next(elements, None)
     except Exception as exc:
         raise failed(
-            f"The dataset failed on its first example: {explain(describe(exc))}.",
+            f"The dataset failed on its first example: {ERROR}.",
             "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
 
@@ -152,7 +150,7 @@ def _successful(progress: Progress[T]) -> Progress[T]:
     if progress.error is None:
         return progress
     raise failed(
-        f"The dataset failed while it was read: {explain(describe(progress.error))}.",
+        f"The dataset failed while it was read: {ERROR}.",
         "Fix dataset_fn so that you can iterate over its dataset.",
     ) from progress.error
 

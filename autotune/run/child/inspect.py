@@ -15,14 +15,13 @@ import keras
 
 from autotune.run import events, steps
 from autotune.run.child import loading
-from autotune.run.child.complaint import Complaint, failed
+from autotune.run.child.complaint import ERROR, Complaint, failed
 from autotune.run.child.dataset_look import DatasetLook, offered
 from autotune.run.child.loading import Call
 from autotune.run.child.model_look import ModelLook
 from autotune.run.events import EventWriter
 from autotune.run.failure import describe
 from autotune.run.folder import TrialFolder
-from autotune.run.reasons import explain
 
 Announce = Callable[[str], None]
 
@@ -41,13 +40,13 @@ def look(folder: TrialFolder, writer: EventWriter) -> None:
     folder.answer.write_text(json.dumps(answer), encoding="utf-8")
 
 
-def _as_json(complaint: Complaint) -> dict[str, str]:
+def _as_json(complaint: Complaint) -> dict[str, Any]:
     cause = complaint.__cause__
     return {
         "kind": complaint.kind,
         "cause": complaint.cause,
         "next_step": complaint.next_step,
-        "detail": describe(cause)["detail"] if cause else "",
+        "error": describe(cause) if cause else None,
     }
 
 
@@ -106,7 +105,7 @@ def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
         function: Call = cloudpickle.loads(pickled.read_bytes())
     except BaseException as exc:
         raise failed(
-            f"{factory['name']} cannot be unpickled in another process: {explain(describe(exc))}.",
+            f"{factory['name']} cannot be unpickled in another process: {ERROR}.",
             "Move it into a module and import it from there.",
         ) from exc
     return function
@@ -116,6 +115,4 @@ def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
     try:
         return function(**values)
     except BaseException as exc:
-        raise failed(
-            f"{name} raised {explain(describe(exc))}.", "Fix it so that it runs on its own."
-        ) from exc
+        raise failed(f"{name} raised {ERROR}.", "Fix it so that it runs on its own.") from exc

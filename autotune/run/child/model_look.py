@@ -8,9 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.run.child.complaint import failed
-from autotune.run.failure import describe
-from autotune.run.reasons import explain
+from autotune.run.child.complaint import ERROR, failed
 
 
 class ModelLook:
@@ -52,7 +50,7 @@ class ModelLook:
             self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
             raise failed(
-                f"The model cannot be trained on the dataset's examples: {explain(describe(exc))}.",
+                f"The model cannot be trained on the dataset's examples: {ERROR}.",
                 "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
                 "the examples. dataset_fn must return single examples, not batches (unless it "
                 "declares batch_size).",

@@ -14,6 +14,7 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
+from autotune.reason import Message
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 
@@ -26,7 +27,7 @@ SLEEPER = (
 """As a trial's process does, it dies with its parent and ignores everything else."""
 
 
-_DIED = RunResult(outcome=Outcome.CRASHED, reason="A process of the trial died.")
+_DIED = RunResult(outcome=Outcome.CRASHED, reason=Message(text="A process of the trial died."))
 
 
 def _sleeper(*options: str) -> subprocess.Popen[bytes]:

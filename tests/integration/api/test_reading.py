@@ -16,6 +16,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, Post
 from autotune.api.values import Outcome as Ending
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -32,7 +33,7 @@ def trial(number: int) -> Trial:
         stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=Outcome.MEASURED,
-        reason="",
+        reason=Message(text=""),
         examples_per_second=100.0,
     )
 

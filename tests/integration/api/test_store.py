@@ -18,6 +18,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post
 from autotune.config import Configuration
 from autotune.events import Notice
+from autotune.reason import Message
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
@@ -48,7 +49,7 @@ def trial(number: int = 0) -> Trial:
         stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=TrialOutcome.MEASURED,
-        reason="",
+        reason=Message(text=""),
         examples_per_second=100.0,
     )
 

@@ -25,6 +25,7 @@ from autotune.api.store.tables import leases as held
 from autotune.api.values import Grip, Outcome, Post
 from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
@@ -215,7 +216,7 @@ def _trial(number: int) -> Trial:
         stage=Stage.EXPLORE,
         configuration=Configuration(),
         outcome=TrialOutcome.SKIPPED,
-        reason="",
+        reason=Message(text=""),
     )
 
 

@@ -23,6 +23,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Birth, Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
+from autotune.reason import SetAside
 from autotune.run.engine import Outcome
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
@@ -213,7 +214,9 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [each.trial for each in jobs.trials(job.id, None) if "set aside" in each.trial.reason]
+    crashed = [
+        each.trial for each in jobs.trials(job.id, None) if isinstance(each.trial.reason, SetAside)
+    ]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 

@@ -49,7 +49,7 @@ def read_out(
         reads_out=True,
     )
     result = engine.run(request, read_out_watch)
-    assert result.outcome is Outcome.MEASURED, result.reason + result.detail
+    assert result.outcome is Outcome.MEASURED, f"{result.reason} {result.detail}"
     assert result.automatic is not None
     return result.automatic
 

@@ -11,9 +11,11 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.diagnose.breakdown import straggler
+from autotune.reason import Message, Overdue, Phase
 from autotune.run import local
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
+from autotune.sentences.reasons import reason_text
 
 pytestmark = pytest.mark.real
 
@@ -47,7 +49,7 @@ def test_the_first_real_error_is_told(
     program = "import json, os\n" + LOOP.replace("        call += 1", lines)
     result = engine.run(make_request(program, tmp_path / "t", roles=TWO), go_on)
     assert result.outcome is outcome
-    assert result.reason.startswith(reason)
+    assert reason_text(result.reason).startswith(reason)
 
 
 def test_a_member_that_blocks_at_its_start_is_a_hang(
@@ -57,7 +59,10 @@ def test_a_member_that_blocks_at_its_start_is_a_hang(
     program = f"import json, os, time\nif {MINE} == 1: time.sleep(1000)\n" + LOOP
     limits = Limits(start=3.0)
     result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
-    assert (result.outcome, "start" in result.reason) == (Outcome.HUNG, True)
+    assert (result.outcome, result.reason) == (
+        Outcome.HUNG,
+        Overdue(phase=Phase.START, seconds=3.0),
+    )
 
 
 def test_a_worker_that_freezes_ends_the_gang(
@@ -68,7 +73,10 @@ def test_a_worker_that_freezes_ends_the_gang(
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
     limits = Limits(window=3.0)
     result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
-    assert (result.outcome, "no step finished" in result.reason) == (Outcome.HUNG, True)
+    assert (result.outcome, "no step finished" in reason_text(result.reason)) == (
+        Outcome.HUNG,
+        True,
+    )
 
 
 def test_a_worker_that_works_longer_is_told_from_the_others(
@@ -77,7 +85,7 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
     """What each worker works for a step is counted by itself, so that a straggler has a name."""
     busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", busy)
-    enough = Stop(Outcome.MEASURED, "Enough.")
+    enough = Stop(Outcome.MEASURED, Message(text="Enough."))
     result = engine.run(
         make_request(program, tmp_path / "t", roles=TWO),
         lambda windows: enough if len(windows) >= 10 else None,
@@ -110,7 +118,9 @@ def test_a_taken_port_is_replaced(
     offers = [(free[0], taken_port), free]
     monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
     request = make_request("gang", tmp_path / "t", roles=TWO)
-    result: RunResult = engine.run(request, lambda _: Stop(Outcome.MEASURED, "Enough."))
+    result: RunResult = engine.run(
+        request, lambda _: Stop(Outcome.MEASURED, Message(text="Enough."))
+    )
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
     assert result.windows[0].steps % 2 == 0
     assert json.loads(request.folder.joinpath("request.json").read_text())

@@ -14,8 +14,10 @@ import psutil
 import pytest
 
 from autotune.errors import EngineError
+from autotune.reason import Orphaned
 from autotune.run.engine import Limits, Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
+from autotune.sentences.reasons import reason_text
 
 pytestmark = pytest.mark.real
 
@@ -107,7 +109,7 @@ def test_the_death_of_the_fork_server_is_a_crash(
     program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
     result = engine.run(make_request(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
-    assert "parent process of all trials" in result.reason
+    assert result.reason == Orphaned()
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)
@@ -139,6 +141,6 @@ def test_a_process_that_ignores_signals_is_ended(
     """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
     result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once)
     assert result.outcome is Outcome.HUNG
-    assert "3 s" in result.reason
+    assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail
     assert not psutil.Process(engine._server.pid).children()

@@ -11,6 +11,7 @@ import pytest
 
 from autotune.config import Configuration, ShardPolicy
 from autotune.machine import Machine
+from autotune.reason import Killed
 from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
 from autotune.script import render
@@ -103,6 +104,6 @@ def test_a_dead_member_ends_the_cluster(
     result = engine.run(served(), kill)
     assert (result.outcome, result.reason) == (
         Outcome.CRASHED,
-        f"{victim.capitalize()} was killed by SIGKILL.",
+        Killed(process=victim, signal=signal.SIGKILL),
     )
     assert family.children() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.errors import EngineError
+from autotune.reason import Killed, Message, Overdue, Phase, Raised
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
+from autotune.sentences.reasons import reason_text
 from autotune.workload import Factory, Workload
 
 pytestmark = pytest.mark.real
@@ -26,7 +29,7 @@ TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
 
 
 def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, "One window is enough.")
+    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
 
 
 @pytest.fixture
@@ -68,14 +71,16 @@ def test_a_factory_by_value_replaces_the_program_s(run: Run) -> None:
     factory = Factory(name="<lambda>", pickled=pickled)
     program = "model_fn = None\n" + HEAD + "    raise ValueError(model_fn())\n"
     result = run(program, workload=Workload(model=factory, dataset=factory))
-    assert "ValueError: shipped" in result.reason
+    assert "ValueError: shipped" in reason_text(result.reason)
 
 
 def test_an_error_is_told_with_its_place(run: Run) -> None:
     """The reason names the error and the line, the detail shows the traceback."""
     result = run("raises")
     assert result.outcome is Outcome.FAILED
-    assert result.reason == "ValueError: the labels are upside down (train.py line 7)"
+    assert result.reason == Raised(
+        error="ValueError", message="the labels are upside down", where="train.py line 7"
+    )
     assert "raise ValueError(msg)" in result.detail
 
 
@@ -94,13 +99,13 @@ def test_every_other_end_has_a_name(run: Run, body: str, outcome: Outcome, words
     """Leaving early, in whatever way, is told as what it is."""
     result = run(HEAD + f"    {body}\n")
     assert result.outcome is outcome
-    assert words in result.reason
+    assert words in reason_text(result.reason)
 
 
 def test_a_fault_shows_where_it_happened(run: Run) -> None:
     """The detail of a crash holds what the process printed, and its Python stack."""
     result = run("dies")
-    assert "SIGSEGV" in result.reason
+    assert result.reason == Killed(signal=signal.SIGSEGV)
     assert "the last words" in result.detail
     assert "train.py" in result.detail
 
@@ -109,19 +114,21 @@ def test_a_loss_that_is_no_number_is_told_with_its_step(run: Run) -> None:
     """The reason tells by which step it happened and what to try."""
     result = run("nan")
     assert result.outcome is Outcome.FAILED
-    assert "nan by step" in result.reason
-    assert "learning rate" in result.reason
+    assert "nan by step" in reason_text(result.reason)
+    assert "learning rate" in reason_text(result.reason)
 
 
 def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
     """Each phase has its own limit and its own words."""
     begin = "    for each in callbacks: each.on_train_begin()\n"
     first = run(HEAD + begin + "    time.sleep(1000)\n", "one", limits=Limits(first_step=0.5))
-    assert (first.outcome, "first step" in first.reason) == (Outcome.HUNG, True)
+    overdue = Overdue(phase=Phase.FIRST_STEP, seconds=0.5)
+    assert (first.outcome, first.reason) == (Outcome.HUNG, overdue)
     ticks = (Path(__file__).parent / "programs" / "ticks.py").read_text()
     slow = ticks.replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
     silent = run(slow, "two", limits=Limits(window=0.5))
-    assert (silent.outcome, "no step finished for 0.5 s" in silent.reason) == (Outcome.HUNG, True)
+    overdue = Overdue(phase=Phase.STEADY, seconds=0.5)
+    assert (silent.outcome, silent.reason) == (Outcome.HUNG, overdue)
 
 
 def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
@@ -133,7 +140,7 @@ def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
     result = run(HEAD + body, limits=Limits(memory=1 << 30))
     assert result.outcome is Outcome.OUT_OF_MEMORY
     assert 1 << 30 < result.peak_memory < 1 << 32
-    assert "1.0 GiB" in result.reason
+    assert "1.0 GiB" in reason_text(result.reason)
 
 
 def test_no_temporary_file_is_left(

@@ -13,6 +13,7 @@ from autotune import autotune
 from autotune.cli import app
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
+from autotune.reason import Message
 from autotune.recommendation.kept import load_recommendation
 from autotune.report.html.page import page
 from autotune.report.saving import NAME
@@ -27,7 +28,9 @@ DIGITS = Path(__file__).parents[3] / "examples" / "digits.py"
 
 def speed(configuration: Configuration) -> float | Ending:
     if configuration.per_replica_batch >= 512:
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason="it needs \u00e4 lot,\u2028 or more")
+        return Ending(
+            outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="it needs \u00e4 lot,\u2028 or more")
+        )
     gain = 1.9 if configuration.strategy == "multi_worker_mirrored" else 1.0
     return 1000.0 * configuration.per_replica_batch**0.5 * gain
 

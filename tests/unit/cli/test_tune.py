@@ -28,6 +28,7 @@ from autotune.errors import (
     UsageError,
     WorkloadError,
 )
+from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.testing import Ending, FakeEngine
 
@@ -217,7 +218,9 @@ def test_every_error_is_in_that_list() -> None:
 
 def test_nothing_measured_ends_with_three(tune: Run, engine: FakeEngine) -> None:
     """When every trial fails, the reason of the first one is told."""
-    engine._speed = lambda _: Ending(outcome=Outcome.CRASHED, reason="killed by SIGSEGV")
+    engine._speed = lambda _: Ending(
+        outcome=Outcome.CRASHED, reason=Message(text="killed by SIGSEGV")
+    )
     done = tune()
     assert done.exit_code == 3
     assert "killed by SIGSEGV" in done.stderr

@@ -9,6 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.past.relative import relative
 from autotune.past.session import scatter, session_of
+from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.testing import FAKE_MACHINE
 from autotune.trial import Stage, Trial
@@ -25,7 +26,7 @@ def trial(
         stage=Stage.EXPLORE,
         configuration=configuration,
         outcome=outcome,
-        reason="",
+        reason=Message(text=""),
         examples_per_second=rate,
     )
 

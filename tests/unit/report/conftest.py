@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.plan import Plan
+from autotune.reason import Message
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome
 from autotune.search.tune import TuningRequest, dry_run
@@ -41,7 +42,7 @@ def fixture_make_trial() -> MakeTrial:
         fields = {
             "stage": stage,
             "outcome": Outcome.MEASURED,
-            "reason": "throughput measured",
+            "reason": Message(text="throughput measured"),
             "examples_per_second": 1000.0,
             "windows": (Window(4, 0.1),),
             "wall_seconds": 3.0,
@@ -54,7 +55,7 @@ def fixture_make_trial() -> MakeTrial:
 @pytest.fixture
 def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
     """A search: two measured, one that crashed, and two rounds of finals."""
-    crash = {"outcome": Outcome.CRASHED, "reason": "worker 1 was killed by SIGSEGV"}
+    crash = {"outcome": Outcome.CRASHED, "reason": Message(text="worker 1 was killed by SIGSEGV")}
     finals = [
         make_trial(3 + i, c, stage=Stage.FINAL, round=i // 2, examples_per_second=rate)
         for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
+from autotune.reason import SmallerRanOut
 from autotune.report import LiveReport
 from autotune.report.live import REDRAWS_PER_SECOND
 from autotune.report.progress import Progress
@@ -86,7 +87,10 @@ def test_it_shows_outcome_and_reason_of_recent_trials(progress: Progress, draw: 
 def test_only_recent_trials_are_shown(make_trial: MakeTrial, draw: Draw) -> None:
     """A long search does not make the view longer."""
     progress = Progress()
-    skipped = {"outcome": Outcome.SKIPPED, "reason": "a smaller batch ran out of memory"}
+    skipped = {
+        "outcome": Outcome.SKIPPED,
+        "reason": SmallerRanOut(trial=0),
+    }
     for number in range(50):
         progress.take(
             TrialEnded(trial=make_trial(number, **skipped if number % 2 else {}), elapsed=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.report.markdown import result_markdown
 from autotune.testing import FAKE_AUTOMATIC
@@ -20,7 +21,9 @@ def test_it_tells_all_that_a_reader_needs(result: Recommendation) -> None:
 def test_every_row_has_as_many_cells_as_the_head(result: Recommendation) -> None:
     """Nothing in a cell ends it early."""
     hostile = "it | said\n`x` <b>"
-    trials = tuple(each.model_copy(update={"reason": hostile}) for each in result.trials)
+    trials = tuple(
+        each.model_copy(update={"reason": Message(text=hostile)}) for each in result.trials
+    )
     lines = result_markdown(result.model_copy(update={"trials": trials})).splitlines()
     rows = [each.replace("\\|", "") for each in lines if each.startswith("|")]
     assert {each.count("|") for each in rows} == {5}

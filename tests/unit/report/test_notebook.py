@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.report.follow import follow
 from autotune.report.html_result import result_html
@@ -66,7 +67,7 @@ def test_the_result_is_well_formed_and_small(result: Recommendation) -> None:
 
 def test_nothing_in_the_result_is_markup(result: Recommendation) -> None:
     """What a user's code says is shown as it is."""
-    trials = tuple(t.model_copy(update={"reason": HOSTILE}) for t in result.trials)
+    trials = tuple(t.model_copy(update={"reason": Message(text=HOSTILE)}) for t in result.trials)
     hostile = {"summary": HOSTILE, "reasons": (HOSTILE + "!",), "trials": trials}
     html = result_html(result.model_copy(update=hostile))
     assert "script" not in parsed(html).names

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded
 from autotune.plan import Plan
+from autotune.reason import Message
 from autotune.report import PlainReport
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
@@ -75,5 +76,5 @@ def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTr
 
 def test_markup_in_a_reason_is_text(make_trial: MakeTrial) -> None:
     """Brackets in what TensorFlow says are not taken for styles."""
-    trial = make_trial(0, outcome=Outcome.FAILED, reason="shape [32, 10] [/red]")
+    trial = make_trial(0, outcome=Outcome.FAILED, reason=Message(text="shape [32, 10] [/red]"))
     assert "shape [32, 10] [/red]" in "\n".join(lines(TrialEnded(trial=trial, elapsed=1.0)))

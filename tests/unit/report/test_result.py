@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.report import document, result_text, written
 from autotune.run.engine import Outcome
@@ -85,7 +86,11 @@ def test_what_trains_wrongly_is_not_called_measured(
     """A configuration that was fast and failed a check carries that outcome."""
     other = result.config.but(per_replica_batch=512)
     bad = make_trial(
-        9, other, outcome=Outcome.REJECTED, examples_per_second=None, reason="It drifts."
+        9,
+        other,
+        outcome=Outcome.REJECTED,
+        examples_per_second=None,
+        reason=Message(text="It drifts."),
     )
     trials = (*result.trials, make_trial(8, other), bad)
     text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
@@ -111,7 +116,11 @@ def test_failures_of_one_cause_share_a_row(
     result: Recommendation, make_trial: MakeTrial, draw: Draw
 ) -> None:
     """A cause that repeats is told once, with the numbers of all its trials."""
-    bad = {"outcome": Outcome.HUNG, "reason": "no step for 60 s", "examples_per_second": None}
+    bad = {
+        "outcome": Outcome.HUNG,
+        "reason": Message(text="no step for 60 s"),
+        "examples_per_second": None,
+    }
     trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
     text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
     assert text.count("no step for 60 s") == 1

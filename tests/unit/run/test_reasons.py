@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from autotune.reason import Cause, KnownError, Raised
 from autotune.run import reasons
+from autotune.sentences.reasons import death, reason_text
 
 
 def error(kind: str, message: str, where: str = "") -> dict[str, str]:
@@ -42,7 +44,9 @@ def error(kind: str, message: str, where: str = "") -> dict[str, str]:
 )
 def test_known_errors_have_a_sentence_and_a_next_step(kind: str, message: str, words: str) -> None:
     """What TensorFlow is known to say is said in plain words."""
-    sentence = reasons.explain(error(kind, message))
+    reason = reasons.explain(error(kind, message))
+    assert isinstance(reason, KnownError)
+    sentence = reason_text(reason)
     assert words in sentence
     assert sentence.endswith(".")
     assert ": " in sentence
@@ -59,8 +63,9 @@ def test_known_errors_have_a_sentence_and_a_next_step(kind: str, message: str, w
 )
 def test_other_errors_are_quoted(message: str, gist: str) -> None:
     """The line that says what is wrong is shown, with its place."""
-    told = reasons.explain(error("TypeError", message, "a.py line 3"))
-    assert told == f"TypeError: {gist} (a.py line 3)"
+    reason = reasons.explain(error("TypeError", message, "a.py line 3"))
+    assert reason == Raised(error="TypeError", message=gist, where="a.py line 3")
+    assert reason_text(reason) == f"TypeError: {gist} (a.py line 3)"
 
 
 @pytest.mark.parametrize(
@@ -102,12 +107,12 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
 )
 def test_wait_statuses_in_words(status: int, words: str) -> None:
     """A wait status, with or without a core dump, becomes the end of a sentence."""
-    assert reasons.death(status) == words
+    assert death(reasons.death(status)) == words
     assert reasons.is_kill(status) == (status == 9)
 
 
 def test_a_taken_port_is_recognised_behind_a_name() -> None:
-    """The reason of a gang starts with the name of a worker."""
-    sentence = reasons.explain(error("UnknownError", "Could not start gRPC server"))
-    assert reasons.is_taken_port(f"worker 1: {sentence}")
-    assert not reasons.is_taken_port("worker 1: ValueError: the port is odd")
+    """The reason of a gang names the worker, and its sentence starts with it."""
+    reason = reasons.explain(error("UnknownError", "Could not start gRPC server"), "worker 1")
+    assert reason == KnownError(process="worker 1", cause=Cause.PORT_TAKEN)
+    assert reason_text(reason).startswith("worker 1: Another program took the port")

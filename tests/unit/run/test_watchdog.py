@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.run.engine import Limits, Phase
+from autotune.reason import Phase
+from autotune.run.engine import Limits
 from autotune.run.watchdog import Watchdog
+from autotune.sentences.reasons import reason_text
 
 LIMITS = Limits(start=10, first_step=20, window=5)
 
@@ -33,7 +35,8 @@ def test_phases_and_their_limits(
     """A phase begins with its event, and is overdue just after its limit."""
     assert dog.phase is phase
     assert dog.overdue(last_moment) is None
-    sentence = dog.overdue(last_moment + 0.001)
-    assert sentence is not None
-    assert words in sentence
-    assert sentence.endswith(".")
+    overdue = dog.overdue(last_moment + 0.001)
+    assert overdue is not None
+    assert overdue.phase is phase
+    assert words in reason_text(overdue)
+    assert reason_text(overdue).endswith(".")

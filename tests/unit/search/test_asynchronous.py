@@ -9,6 +9,7 @@ import pytest
 
 from autotune import Outcome, Recommendation, Verdict
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import RunResult, TrialRequest, Watch
 from autotune.space import Constraints
 from autotune.testing import FAKE_MACHINE, Ending, FakeEngine
@@ -75,7 +76,7 @@ def test_a_full_memory_brings_up_parameter_servers(
     """They hold variables elsewhere, where there is an elsewhere."""
 
     def truth(c: Configuration) -> float | Ending:
-        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason="the ceiling was passed")
+        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
     machine = FAKE_MACHINE.model_copy(update={"gpus": gpus})

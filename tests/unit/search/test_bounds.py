@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
+from autotune.reason import Message, OneDeviceBound, SharedInputBound
 from autotune.run.engine import Outcome
-from autotune.search.bounds import PROOF, Bounds
+from autotune.search.bounds import Bounds
 from autotune.search.history import History
+from autotune.sentences.reasons import reason_text
 from autotune.testing import FAKE_FACTS
 from autotune.trial import Stage, Trial
 
@@ -23,7 +25,7 @@ def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
             stage=Stage.BASELINE,
             configuration=configuration,
             outcome=Outcome.MEASURED,
-            reason="",
+            reason=Message(text=""),
             examples_per_second=rate,
             wall_seconds=1.0,
         )
@@ -37,9 +39,8 @@ def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
 def test_twice_too_little_cannot_win() -> None:
     """Two replicas with a batch at a tenth of the best are at most at a fifth of it."""
     reason = bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(TWO.but(per_replica_batch=32))
-    assert reason is not None
-    assert reason.startswith(PROOF)
-    assert "20% of the best single device" in reason
+    assert isinstance(reason, OneDeviceBound)
+    assert "20% of the best single device" in reason_text(reason)
 
 
 @pytest.mark.parametrize("rate", [480.0, 500.0, 600.0])
@@ -87,10 +88,9 @@ def test_workers_that_all_read_everything_cannot_outrun_the_input() -> None:
     proof = bounds({SMALL: 100.0})
     proof.note_without_input(SMALL, 0.001)
     reason = proof.why_not(GANG)
-    assert reason is not None
-    assert reason.startswith(PROOF)
-    assert "at least 10 ms per example" in reason
-    assert "at most 100% of the best single device" in reason
+    assert isinstance(reason, SharedInputBound)
+    assert "at least 10 ms per example" in reason_text(reason)
+    assert "at most 100% of the best single device" in reason_text(reason)
 
 
 def test_replicas_of_one_process_share_one_input() -> None:
@@ -99,7 +99,7 @@ def test_replicas_of_one_process_share_one_input() -> None:
     proof.note_without_input(SMALL, 0.001)
     reason = proof.why_not(TWO.but(per_replica_batch=32))
     assert reason is not None
-    assert "its replicas share one input pipeline" in reason
+    assert "its replicas share one input pipeline" in reason_text(reason)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from autotune import Outcome, Verdict, load_configuration
 from autotune.certificate import Finding
 from autotune.certify import family
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.run.engine import ObservationRequest
 from autotune.run.observation import Observation
+from autotune.sentences.reasons import reason_text
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Faults
 from autotune.testing.observations import Fault
@@ -58,7 +60,7 @@ def test_faster_but_wrong_is_out(tuner: Tuner, fault: Fault) -> None:
     assert result.certificate is None
     refused = [t for t in result.trials if t.outcome is Outcome.REJECTED]
     assert refused
-    assert all(any(t.reason in reason for reason in result.reasons) for t in refused)
+    assert all(any(reason_text(t.reason) in reason for reason in result.reasons) for t in refused)
     assert "failed certification" in result.summary
 
 
@@ -122,7 +124,7 @@ def test_a_look_that_the_budget_cut_short_proves_nothing(tuner: Tuner) -> None:
             """Fail, late."""
             del request
             self._time += 1000.0
-            return Observation(failure="It hung.", seconds=1000.0)
+            return Observation(failure=Message(text="It hung."), seconds=1000.0)
 
     result = tuner(speed(), engine=Slow(speed(distributed=1.5), between=0.03))
     assert result.verdict is Verdict.UNDECIDED

@@ -10,6 +10,7 @@ from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
 from autotune.owner import Owner
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.search.numbers import settled
@@ -70,7 +71,9 @@ def test_a_run_that_fails_says_why(tuner: Tuner) -> None:
     class Fragile(FakeEngine):
         def run(self, request: TrialRequest, watch: Watch) -> RunResult:
             if request.reads_out:
-                self._speed = lambda _: Ending(outcome=Outcome.CRASHED, reason="it died")
+                self._speed = lambda _: Ending(
+                    outcome=Outcome.CRASHED, reason=Message(text="it died")
+                )
             return super().run(request, watch)
 
     result = tuner(speed(), engine=Fragile(speed()), options=LONG)

@@ -17,6 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
+from autotune.reason import Message
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.search.study import RECORD, Study
 from autotune.testing import FAKE_FACTS, FakeEngine
@@ -236,7 +237,7 @@ def some_trial(number: int) -> Trial:
         stage=Stage.BASELINE,
         configuration=Configuration(),
         outcome=Outcome.MEASURED,
-        reason="",
+        reason=Message(text=""),
         examples_per_second=1.0,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autotune.cluster import Role
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import Outcome, Stop, TrialRequest
 from autotune.testing import Ending, FakeEngine, table
 from autotune.testing.contract import Behaviour, EngineContract
@@ -28,7 +29,7 @@ def speed(configuration: Configuration) -> float | Ending:
     """Return how the trial ends whose batch stands for a bad end, and a speed for the others."""
     behaviour = next(b for b, batch in BATCHES.items() if batch == configuration.per_replica_batch)
     if behaviour in ENDINGS:
-        return Ending(outcome=ENDINGS[behaviour], reason="It was told to.")
+        return Ending(outcome=ENDINGS[behaviour], reason=Message(text="It was told to."))
     return 1000.0
 
 
@@ -55,7 +56,7 @@ def test_a_table_gives_the_speeds_that_it_holds(tmp_path: Path) -> None:
     """A recorded configuration runs at its speed; another one has failed, with the reason."""
     engine = FakeEngine(table({Configuration(): 320.0}), between=0, within=0)
     made = TestFakeEngine().make_request(Behaviour.MEASURED, tmp_path / "one")
-    assert engine.run(made, lambda _: None).reason == "not in the table"
+    assert engine.run(made, lambda _: None).reason == Message(text="not in the table")
 
 
 def test_noise_is_as_large_as_it_was_told(tmp_path: Path) -> None:
@@ -68,5 +69,7 @@ def test_noise_is_as_large_as_it_was_told(tmp_path: Path) -> None:
 
 def _rate(engine: FakeEngine, folder: Path) -> float:
     request = TestFakeEngine().make_request(Behaviour.MEASURED, folder)
-    window = engine.run(request, lambda _: Stop(Outcome.MEASURED, "enough")).windows[0]
+    window = engine.run(request, lambda _: Stop(Outcome.MEASURED, Message(text="enough"))).windows[
+        0
+    ]
     return window.steps / window.seconds

@@ -12,6 +12,7 @@ import pytest
 from autotune import NothingMeasured, Outcome
 from autotune.config import Configuration
 from autotune.measure import Noise, paired_ratio
+from autotune.reason import Killed
 from autotune.run.load import Load
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.options import Options
@@ -108,7 +109,7 @@ def test_other_programs_are_told_of() -> None:
 
 def test_a_workload_that_does_not_run_is_named() -> None:
     """After two rounds there is no hope, and the error says why."""
-    crash = Ending(outcome=Outcome.CRASHED, reason="The process was killed by SIGSEGV.")
+    crash = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
     engine = FakeEngine(lambda _: crash)
     with pytest.raises(NothingMeasured, match="killed by SIGSEGV"):
         examine(engine)

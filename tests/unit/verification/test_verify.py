@@ -20,6 +20,7 @@ from autotune import (
 )
 from autotune.config import Configuration
 from autotune.events import Event, TrialEnded
+from autotune.reason import Killed
 from autotune.recommendation import load_configuration
 from autotune.recommendation.saved import save_configuration
 from autotune.run.engine import TrialRequest
@@ -33,7 +34,7 @@ from autotune.workload import Workload, factory_from_callable
 from .conftest import ALONE, PAIR, Check, Save
 
 BEFORE = Path(__file__).parents[1] / "recommendation" / "before.yaml"
-CRASH = Ending(outcome=Outcome.CRASHED, reason="The process was killed by SIGSEGV.")
+CRASH = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
 
 
 @pytest.mark.parametrize(

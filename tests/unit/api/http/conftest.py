@@ -26,6 +26,7 @@ from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.reason import Message
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -117,7 +118,7 @@ def trial() -> Trial:
         stage=Stage.BASELINE,
         configuration=Configuration(per_replica_batch=128),
         outcome=TrialOutcome.MEASURED,
-        reason="throughput measured",
+        reason=Message(text="throughput measured"),
         examples_per_second=1000.0,
         windows=(Window(4, 0.1),),
         wall_seconds=3.0,

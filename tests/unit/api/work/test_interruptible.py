@@ -14,6 +14,7 @@ from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.run.engine import Outcome, Stop, TrialRequest
+from autotune.sentences.reasons import reason_text
 from autotune.testing import FakeEngine
 from autotune.workload import Workload
 
@@ -66,7 +67,7 @@ def test_it_does_not_run_what_is_set_aside(
     """The trial ends as crashed, with the reason, and nothing was started."""
     result = engine.run(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
-    assert "died twice" in result.reason
+    assert "died twice" in reason_text(result.reason)
     assert told == []
 
 

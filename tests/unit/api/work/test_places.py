@@ -12,6 +12,7 @@ from autotune.api.work.places import Places
 from autotune.certificate import Certificate, failed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
@@ -71,14 +72,15 @@ def test_messages_lose_them_too() -> None:
             stage=Stage.BASELINE,
             configuration=Configuration(),
             outcome=Outcome.FAILED,
-            reason="In /srv/models/a.py.",
+            reason=Message(text="In /srv/models/a.py."),
         ),
     )
     known = places()
     assert known.told(Notice(text=path)) == Notice(text="a.py")
     assert known.told(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
     told = known.told(TrialEnded(trial=trial, elapsed=1))
-    assert told == TrialEnded(trial=trial.model_copy(update={"reason": "In a.py."}), elapsed=1)
+    expected = trial.model_copy(update={"reason": Message(text="In a.py.")})
+    assert told == TrialEnded(trial=expected, elapsed=1)
     assert known.told(Begun()) == Begun()
 
 

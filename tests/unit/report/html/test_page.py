@@ -10,6 +10,7 @@ import pytest
 from autotune.certificate import Certificate, undecided
 from autotune.config import Configuration
 from autotune.errors import OutputError
+from autotune.reason import Message
 from autotune.recommendation import Recommendation
 from autotune.report.html.page import page
 from autotune.report.shown import shown
@@ -30,7 +31,11 @@ def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
         make_trial(
             i,
             Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
-            **(bad | {"reason": f"{i} " + "a long reason " * 20} if i % 3 == 0 else {}),
+            **(
+                bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}
+                if i % 3 == 0
+                else {}
+            ),
         )
         for i in range(count)
     )
@@ -124,7 +129,7 @@ def test_nothing_that_others_wrote_is_markup(
 ) -> None:
     """Reasons, names, values and the program itself are text, whatever they hold."""
     hostile = Factory(name=HOSTILE, module="m", arguments=((HOSTILE, HOSTILE),))
-    bad = {"outcome": Outcome.CRASHED, "reason": HOSTILE, "examples_per_second": None}
+    bad = {"outcome": Outcome.CRASHED, "reason": Message(text=HOSTILE), "examples_per_second": None}
     own = Configuration(arguments=((HOSTILE, HOSTILE),))
     given = result.model_copy(
         update={

@@ -6,6 +6,7 @@ import pytest
 
 from autotune.api.http.page.chart import Mark, chart
 from autotune.config import Configuration
+from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -19,7 +20,7 @@ def trial(number: int, rate: float | None, **changes: object) -> Trial:
         "stage": Stage.BASELINE,
         "configuration": Configuration(),
         "outcome": Outcome.MEASURED if rate else Outcome.FAILED,
-        "reason": "so",
+        "reason": Message(text="so"),
         "examples_per_second": rate,
     }
     return Trial.model_validate({**fields, **changes})

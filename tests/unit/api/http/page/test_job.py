@@ -22,6 +22,7 @@ from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
 from autotune.diagnose.sentences import where_it_goes
 from autotune.events import Notice, TrialEnded, TrialStarted
+from autotune.reason import Message
 from autotune.recommendation import Recommendation, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
@@ -191,7 +192,12 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
 ) -> None:
     """And nothing that a user's program printed becomes markup."""
     rate = 10.0 if outcome is TrialOutcome.PRUNED else None
-    changes = {"number": 1, "outcome": outcome, "reason": HOSTILE, "examples_per_second": rate}
+    changes = {
+        "number": 1,
+        "outcome": outcome,
+        "reason": Message(text=HOSTILE),
+        "examples_per_second": rate,
+    }
     record(database, measured, trial.model_copy(update=changes))
     page = show(measured.job_id)
     section = page[page.index(f'id="{heading.lower()}"') :]

@@ -1,0 +1,264 @@
+"""Why a trial ended as it did: a kind with its data.
+
+Decisions read these values. `autotune.sentences` puts them into words.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from autotune.value import Value
+
+
+class Phase(StrEnum):
+    """A phase of a running trial, each with a time limit."""
+
+    START = "start"
+    """From the request until every process begins to train."""
+    FIRST_STEP = "first step"
+    """From there to the end of the first step, which compiles it."""
+    STEADY = "steady"
+    """Afterwards."""
+
+
+class Cause(StrEnum):
+    """An error of TensorFlow or Keras whose cause is known."""
+
+    NCCL_WITHOUT_GPU = "nccl_without_gpu"
+    TOO_FEW_FILES = "too_few_files"
+    NO_FILES = "no_files"
+    XLA_COLLECTIVES = "xla_collectives"
+    XLA_VARIABLES = "xla_variables"
+    FIT_WITH_WORKERS = "fit_with_workers"
+    FIT_WITH_REDUCTION = "fit_with_reduction"
+    FIT_WITH_SERVERS = "fit_with_servers"
+    PORT_TAKEN = "port_taken"
+    NO_TPU = "no_tpu"
+    INDIVISIBLE_BATCH = "indivisible_batch"
+    WORKER_SILENT = "worker_silent"
+
+
+class Measured(Value):
+    """Its throughput was measured."""
+
+    kind: Literal["measured"] = "measured"
+
+
+class Completed(Value):
+    """It did what it was run for, which was not to be timed."""
+
+    kind: Literal["completed"] = "completed"
+
+
+class Slower(Value):
+    """It was stopped early, because it was significantly slower than one device."""
+
+    kind: Literal["slower"] = "slower"
+    most: float
+    """Upper bound of its throughput, as a share of the single-device throughput."""
+
+
+class BudgetEnded(Value):
+    """The budget ended first, which says nothing of the configuration."""
+
+    kind: Literal["budget_ended"] = "budget_ended"
+
+
+class Unsettled(Value):
+    """Its throughput did not stabilize."""
+
+    kind: Literal["unsettled"] = "unsettled"
+    seconds: float
+    """Duration of its training."""
+
+
+class Overdue(Value):
+    """A phase exceeded its time limit."""
+
+    kind: Literal["overdue"] = "overdue"
+    phase: Phase
+    seconds: float
+    """The limit."""
+
+
+class Killed(Value):
+    """A process was killed by a signal."""
+
+    kind: Literal["killed"] = "killed"
+    process: str = ""
+    """Name of the process, such as `worker 1`; empty if it was the only one."""
+    signal: int
+
+
+class Exited(Value):
+    """A process exited without a result."""
+
+    kind: Literal["exited"] = "exited"
+    process: str = ""
+    code: int
+
+
+class Orphaned(Value):
+    """The parent process of all trials was killed."""
+
+    kind: Literal["orphaned"] = "orphaned"
+
+
+class KernelKilled(Value):
+    """The kernel killed a process to free memory."""
+
+    kind: Literal["kernel_killed"] = "kernel_killed"
+    process: str = ""
+
+
+class MemoryExceeded(Value):
+    """All processes together held more memory than the limit."""
+
+    kind: Literal["memory_exceeded"] = "memory_exceeded"
+    used: int
+    """Bytes."""
+    limit: int
+
+
+class Raised(Value):
+    """A process raised an exception."""
+
+    kind: Literal["raised"] = "raised"
+    process: str = ""
+    error: str
+    """Class of the exception."""
+    message: str
+    """The line that says what is wrong."""
+    where: str = ""
+    """File and line in the user's code, if known."""
+
+
+class KnownError(Value):
+    """A process raised an exception of a known cause."""
+
+    kind: Literal["known_error"] = "known_error"
+    process: str = ""
+    cause: Cause
+
+
+class NotFinite(Value):
+    """A logged value, such as the loss, became NaN or infinite."""
+
+    kind: Literal["not_finite"] = "not_finite"
+    name: str
+    value: str
+    """`nan`, `inf` or `-inf`."""
+    step: int
+
+
+class FinishedEarly(Value):
+    """The training ended before its throughput was measured."""
+
+    kind: Literal["finished_early"] = "finished_early"
+
+
+class SetAside(Value):
+    """It was not run again, because the search's process died while running it."""
+
+    kind: Literal["set_aside"] = "set_aside"
+    deaths: int
+
+
+class AllReduceBound(Value):
+    """It cannot win: its all-reduce alone takes too long."""
+
+    kind: Literal["all_reduce_bound"] = "all_reduce_bound"
+    seconds: float
+    """Lower bound of the all-reduce of one step."""
+    global_batch: int
+    share: float
+    """Upper bound of its throughput, as a share of the best single device's."""
+
+
+class SharedInputBound(Value):
+    """It cannot win: every replica waits for the whole input pipeline."""
+
+    kind: Literal["shared_input_bound"] = "shared_input_bound"
+    workers: int
+    shard_policy: str
+    seconds: float
+    """Lower bound of the pipeline's time per example."""
+    share: float
+
+
+class OneDeviceBound(Value):
+    """It cannot win: its replicas cannot be faster than as many single devices."""
+
+    kind: Literal["one_device_bound"] = "one_device_bound"
+    replicas: int
+    per_replica_batch: int
+    """Of the single device that bounds it."""
+    share: float
+
+
+class SmallerRanOut(Value):
+    """A configuration that needs no more memory ran out of it."""
+
+    kind: Literal["smaller_ran_out"] = "smaller_ran_out"
+    trial: int
+
+
+class StrategyFailed(Value):
+    """The strategy failed repeatedly and never succeeded."""
+
+    kind: Literal["strategy_failed"] = "strategy_failed"
+    strategy: str
+    failures: int
+    last: Reason
+    """Of the last failure."""
+
+
+class Uncertified(Value):
+    """It failed certification."""
+
+    kind: Literal["uncertified"] = "uncertified"
+    findings: tuple[str, ...]
+    """What each failed check saw."""
+
+
+class Message(Value):
+    """Words of an engine that has none of the other kinds to give."""
+
+    kind: Literal["message"] = "message"
+    text: str
+
+
+Proof = AllReduceBound | SharedInputBound | OneDeviceBound
+"""Proofs that a configuration cannot win."""
+Reason = Annotated[
+    Measured
+    | Completed
+    | Slower
+    | BudgetEnded
+    | Unsettled
+    | Overdue
+    | Killed
+    | Exited
+    | Orphaned
+    | KernelKilled
+    | MemoryExceeded
+    | Raised
+    | KnownError
+    | NotFinite
+    | FinishedEarly
+    | SetAside
+    | AllReduceBound
+    | SharedInputBound
+    | OneDeviceBound
+    | SmallerRanOut
+    | StrategyFailed
+    | Uncertified
+    | Message,
+    Field(discriminator="kind"),
+]
+"""Any of them; `kind` tells which."""
+
+StrategyFailed.model_rebuild()

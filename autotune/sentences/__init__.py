@@ -1,0 +1,1 @@
+"""Puts what was found into sentences; nothing that decides imports this."""

@@ -1,0 +1,175 @@
+"""Sentences for the reasons of trials."""
+
+from __future__ import annotations
+
+import signal
+
+from autotune.reason import (
+    AllReduceBound,
+    BudgetEnded,
+    Cause,
+    Completed,
+    Exited,
+    FinishedEarly,
+    KernelKilled,
+    Killed,
+    KnownError,
+    Measured,
+    MemoryExceeded,
+    Message,
+    NotFinite,
+    OneDeviceBound,
+    Orphaned,
+    Overdue,
+    Phase,
+    Raised,
+    Reason,
+    SetAside,
+    SharedInputBound,
+    Slower,
+    SmallerRanOut,
+    StrategyFailed,
+    Uncertified,
+    Unsettled,
+)
+
+
+def reason_text(reason: Reason) -> str:
+    """Return a reason in words."""
+    return _words(reason)
+
+
+def death(reason: Killed | Exited) -> str:
+    """Return the end of a process as the predicate of a sentence."""
+    if isinstance(reason, Exited):
+        return f"exited with code {reason.code} without a result"
+    try:
+        return f"was killed by {signal.Signals(reason.signal).name}"
+    except ValueError:
+        return f"was killed by signal {reason.signal}"
+
+
+def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+    match reason:
+        case Measured():
+            return "throughput measured"
+        case Completed():
+            return "Every process reported what it was run for."
+        case Slower():
+            return f"at most {reason.most:.0%} of the single-device throughput"
+        case BudgetEnded():
+            return "the budget ran out before its throughput was measured"
+        case Unsettled():
+            return f"throughput did not stabilize within {reason.seconds:.0f} s of training"
+        case Overdue():
+            return _OVERDUE[reason.phase].format(seconds=f"{reason.seconds:g} s")
+        case Killed() | Exited():
+            name = reason.process or "the process"
+            return f"{name[0].upper()}{name[1:]} {death(reason)}."
+        case Orphaned():
+            return (
+                "It was killed together with the parent process of all trials; the system may "
+                "have run out of memory."
+            )
+        case KernelKilled():
+            return f"The kernel killed {reason.process or 'the process'}: out of memory."
+        case MemoryExceeded():
+            used, limit = (f"{size / 2**30:.1f} GiB" for size in (reason.used, reason.limit))
+            return f"It used {used} of memory; the limit is {limit}."
+        case Raised():
+            where = f" ({reason.where})" if reason.where else ""
+            return f"{_prefix(reason)}{reason.error}: {reason.message}{where}"
+        case KnownError():
+            return f"{_prefix(reason)}{_CAUSES[reason.cause]}"
+        case NotFinite():
+            return (
+                f"The {reason.name} was {reason.value} by step {reason.step}: lower the learning "
+                "rate, or check the data for NaN and infinite values."
+            )
+        case FinishedEarly():
+            return (
+                "Training ended before its throughput was measured: remove callbacks that stop it."
+            )
+        case SetAside():
+            return f"Not run again: the search process died {_times(reason)} while running it."
+        case AllReduceBound():
+            return (
+                "cannot win: the all-reduce of its gradients takes more than "
+                f"{reason.seconds * 1000:.3g} ms per step, so {reason.global_batch} examples per "
+                f"step reach at most {reason.share:.0%} of the best single device"
+            )
+        case SharedInputBound():
+            whose = "its replicas share one input pipeline"
+            if reason.workers > 1:
+                policy = reason.shard_policy
+                whose = f"with shard policy {policy} every worker runs the whole input pipeline"
+            return (
+                f"cannot win: {whose}, which takes at least {reason.seconds * 1000:.2g} ms per "
+                f"example on one device as well, so at most {reason.share:.0%} of the best single "
+                "device; only sharding at the source (input_context) or by file reduces the input "
+                "work per worker"
+            )
+        case OneDeviceBound():
+            return (
+                f"cannot win: {reason.replicas} replicas are at most {reason.replicas} times as "
+                f"fast as one device with a batch of {reason.per_replica_batch}, or "
+                f"{reason.share:.0%} of the best single device"
+            )
+        case SmallerRanOut():
+            return f"a smaller batch ran out of memory in trial {reason.trial}"
+        case StrategyFailed():
+            return f"{reason.strategy} failed {reason.failures} times: {_words(reason.last)}"
+        case Uncertified():
+            return " ".join(reason.findings)
+        case Message():
+            return reason.text
+
+
+def _prefix(reason: Raised | KnownError) -> str:
+    return f"{reason.process}: " if reason.process else ""
+
+
+def _times(reason: SetAside) -> str:
+    return {1: "once", 2: "twice"}.get(reason.deaths, f"{reason.deaths} times")
+
+
+_OVERDUE = {
+    Phase.START: "It hung at startup: training had not begun after {seconds}.",
+    Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds}.",
+    Phase.STEADY: "It hung during training: no step finished for {seconds}.",
+}
+_CAUSES = {
+    Cause.NCCL_WITHOUT_GPU: "NCCL needs GPUs and this trial has none: use another reduction.",
+    Cause.TOO_FEW_FILES: (
+        "The input has fewer files than workers, so it cannot be sharded by file: use shard "
+        "policy data, or split the input into more files."
+    ),
+    Cause.NO_FILES: (
+        "The input does not come from files, so it cannot be sharded by file: use shard policy "
+        "data, or declare input_context and shard in dataset_fn."
+    ),
+    Cause.XLA_COLLECTIVES: "XLA cannot compile collectives between CPU workers: turn xla off.",
+    Cause.XLA_VARIABLES: (
+        "XLA cannot compile a step with variables on several CPU devices: turn xla off."
+    ),
+    Cause.FIT_WITH_WORKERS: (
+        "Model.fit does not support several workers in this version of Keras: use a custom "
+        "training loop."
+    ),
+    Cause.FIT_WITH_REDUCTION: (
+        "Model.fit cannot run several steps per execution with this reduction: set "
+        "steps_per_execution to 1 or use another reduction."
+    ),
+    Cause.FIT_WITH_SERVERS: (
+        "Model.fit does not support parameter servers in this version of Keras: use a "
+        "ClusterCoordinator."
+    ),
+    Cause.PORT_TAKEN: "Another program took the port chosen for a worker: run the trial again.",
+    Cause.NO_TPU: "No TPU found: use another strategy, or set TPU_NAME.",
+    Cause.INDIVISIBLE_BATCH: (
+        "The global batch size is not a multiple of the number of replicas: choose a multiple."
+    ),
+    Cause.WORKER_SILENT: (
+        "A worker stopped responding to the others: check whether its machine is overloaded."
+    ),
+}
