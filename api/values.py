@@ -9,7 +9,7 @@ from pydantic import Field
 from autotune.api.events import Event
 from autotune.api.states import State
 from autotune.config import Configuration
-from autotune.recommendation import Recommendation, Verdict
+from autotune.result import Result, Verdict
 from autotune.space import Constraints, Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
@@ -89,7 +89,7 @@ class Story(Value):
     """The time of the moment."""
     spent: float
     """Seconds that its search has taken so far."""
-    recommendation: Recommendation | None
+    recommendation: Result | None
 
 
 class Page(Value):

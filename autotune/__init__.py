@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from autotune.machine import Machine
     from autotune.measure import Interval
-    from autotune.recommendation import Recommendation, Verdict, load_configuration
+    from autotune.result import Result, Verdict, load_configuration
     from autotune.run.engine import Outcome
     from autotune.space import Space
     from autotune.trial import Trial
@@ -65,7 +65,7 @@ _HOMES = {
     ),
     "autotune.machine": ("Machine",),
     "autotune.measure": ("Interval",),
-    "autotune.recommendation": ("Recommendation", "Verdict", "load_configuration"),
+    "autotune.result": ("Result", "Verdict", "load_configuration"),
     "autotune.run.engine": ("Outcome",),
     "autotune.space": ("Space",),
     "autotune.trial": ("Trial",),
@@ -93,7 +93,7 @@ __all__ = [
     "NothingMeasured",
     "Outcome",
     "OutputError",
-    "Recommendation",
+    "Result",
     "Space",
     "SpaceError",
     "StudyMismatch",

@@ -27,7 +27,7 @@ from autotune.workload import Factory, Workload, factory_from_callable, factory_
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from autotune.report.shown import Shown
+    from autotune.result import Result
 
 FactoryLike = Callable[..., Any] | str
 
@@ -58,7 +58,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     tensorboard: str | Path | None = None,
     observer: Observer | None = None,
     engine: Engine | str | None = None,
-) -> Shown:
+) -> Result:
     """Find out whether and how to distribute a Keras training on this machine.
 
     Times short runs of the real training in fresh processes, across `tf.distribute` strategies,
@@ -92,7 +92,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         margin: Minimum relative gain for which distribution is recommended.
         diagnose: Whether to reserve 10% of the budget to profile where the step time goes.
         seed: Random seed of the search; training inside the trials has its own.
-        out: Output folder. None writes no files; call `Recommendation.save` for them.
+        out: Output folder. None writes no files; call `Result.save` for them.
         study: Name of the Optuna study.
         storage: SQLAlchemy URL of an Optuna storage, or the storage itself; None uses `study.db`
             in `out`.
@@ -141,6 +141,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             study=study,
             storage=storage,
             resume=resume,
+            files=out is not None,
         )
     except ValidationError as exc:
         raise _usage_error(exc) from exc
@@ -156,14 +157,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         with reserved_engine(engine, name, lambda text: tell(Notice(text=text))) as running:
             from autotune.search.tune import tune  # noqa: PLC0415
 
-            found = tune(request, running, tell)
-    # Not before: it imports Optuna, and whoever follows keeps a notebook free of its warnings.
-    from autotune.report.saving import write_report  # noqa: PLC0415
-    from autotune.report.shown import shown  # noqa: PLC0415
-
-    if out is not None:
-        write_report(found, request.out)
-    return shown(found)
+            return tune(request, running, tell)
 
 
 def _usage_error(exc: ValidationError) -> UsageError:

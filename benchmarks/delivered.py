@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import fmean, median
 from threading import Timer
 
-from autotune import Recommendation, autotune
+from autotune import Result, autotune
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 DEFAULT = ("digits", "lstm", "python_input", "wide_dense")
@@ -79,7 +79,7 @@ def _rows(name: str, asked: Namespace, folder: Path) -> list[float]:
     return [rate / promised.value for rate in rates]
 
 
-def _command(result: Recommendation, folder: Path, seconds: float) -> list[str]:
+def _command(result: Result, folder: Path, seconds: float) -> list[str]:
     """Return what trains as the user would, with a clock in the first process."""
     program = folder / "search" / "train.py"
     arguments = [MARK, str(program), str(result.config.global_batch), str(WARM_UP), str(seconds)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autotune import Recommendation, Verdict, autotune
+from autotune import Result, Verdict, autotune
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRATEGIES = ("one_device", "multi_worker_mirrored")
@@ -34,21 +34,21 @@ class Program:
     """Of a replica."""
     must: str
     """What `right` asks, in words."""
-    right: Callable[[Recommendation], bool]
+    right: Callable[[Result], bool]
 
 
-def _overhead(result: Recommendation) -> bool:
+def _overhead(result: Result) -> bool:
     told = " ".join(result.reasons)
     figures = re.search(r"exchanging gradients [\d.,]+ ms|resource contention [\d.,]+ ms", told)
     return result.verdict is Verdict.ONE_DEVICE and figures is not None
 
 
-def _compared(result: Recommendation) -> bool:
+def _compared(result: Result) -> bool:
     told = " ".join(result.reasons)
     return all(re.search(rf"{part} [\d.,]+ ms", told) for part in ("computing", "gradients"))
 
 
-def _input(result: Recommendation) -> bool:
+def _input(result: Result) -> bool:
     found = MILLISECONDS.search(" ".join(result.reasons))
     slow = found is not None and 9 <= float(found[1]) <= 13
     return result.verdict is not Verdict.DISTRIBUTE and slow
@@ -97,7 +97,7 @@ def main() -> None:
         asked.out.write_text(page, encoding="utf-8")
 
 
-def _search(program: Program, asked: Namespace) -> Recommendation:
+def _search(program: Program, asked: Namespace) -> Result:
     factory = str(EXAMPLES / f"{program.example}.py")
     return autotune(
         f"{factory}:model_fn",
@@ -118,7 +118,7 @@ def _search(program: Program, asked: Namespace) -> Recommendation:
     )
 
 
-def _told(program: Program, result: Recommendation) -> Iterator[str]:
+def _told(program: Program, result: Result) -> Iterator[str]:
     gain = result.distributed_speedup
     yield f"## {program.question}"
     yield ""
@@ -134,7 +134,7 @@ def _told(program: Program, result: Recommendation) -> Iterator[str]:
     yield from (f"- {reason}" for reason in result.reasons)
 
 
-def _head(asked: Namespace, result: Recommendation) -> Iterator[str]:
+def _head(asked: Namespace, result: Result) -> Iterator[str]:
     machine = result.machine
     yield "# Three programs that have to be judged rightly"
     yield ""

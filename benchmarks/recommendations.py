@@ -19,7 +19,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 
-from autotune import Recommendation, autotune
+from autotune import Result, autotune
 from autotune.config import Configuration
 from autotune.measure import Noise, paired_ratio
 from autotune.run.engine import Limits, Outcome, TrialRequest
@@ -71,7 +71,7 @@ def _row(name: str, engine: LocalEngine, folder: Path) -> None:
 class Sweep:
     """Runs configurations of a result's space outside any search."""
 
-    def __init__(self, engine: LocalEngine, result: Recommendation, folder: Path) -> None:
+    def __init__(self, engine: LocalEngine, result: Result, folder: Path) -> None:
         self._engine = engine
         self._result = result
         self._folder = folder

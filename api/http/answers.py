@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, computed_field, create_model
+from pydantic import ConfigDict, JsonValue, TypeAdapter, computed_field, create_model
 
 from autotune.api.events import Event, event
 from autotune.api.states import State
 from autotune.api.values import Job, JobEvent, Page
 from autotune.api.workloads import Registered
-from autotune.automatic import Automatic
-from autotune.certificate import Certificate
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import Diagnosis
 from autotune.events import TrialEnded
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.reason import Reason
-from autotune.recommendation import Recommendation, Verdict
-from autotune.recommendation.alternative import Alternative
+from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
 from autotune.space import Constraints, Space
@@ -187,77 +183,32 @@ class EventAnswer(Value):
         )
 
 
-class ProgramAnswer(Value):
-    """The training program."""
-
-    train: str
-    """`train.py`: byte for byte the one that was timed."""
-    launch: str | None
-    """`launch.py`, which starts its workers on one machine; null for one process."""
+_INTERNAL = {"schema_version", "workload", "facts", "trials", "study", "asked"}
+"""Fields of a result that are nobody's business, or have an answer of their own."""
 
 
-class RecommendationAnswer(Value):
-    """The best configuration, how sure it is, why, and the program for it."""
+_told: dict[str, Any] = {
+    name: (field.annotation, field)
+    for name, field in Result.model_fields.items()
+    if name not in _INTERNAL
+}
+_Result: Any = create_model("_Result", __base__=Value, **_told)
 
-    verdict: Verdict
-    summary: str
-    reasons: tuple[str, ...]
-    configuration: Configuration
-    global_batch: int
-    examples_per_second: Interval | None
-    """Null if the finals did not take place."""
-    speedup: Interval
-    """As a multiple of the best single device's throughput, with its 95 % interval."""
-    over_default: Interval | None
-    """As a multiple of what Keras does by itself."""
-    one_device: Configuration | None
-    """The best single-device configuration of the finals."""
-    best_distributed: Configuration | None
-    """The best distributed finalist, recommended or not."""
-    distributed_speedup: Interval | None
-    margin: float
-    certificate: Certificate | None
-    """What was checked of a distributed configuration before it could win."""
-    diagnosis: Diagnosis | None
-    """Where the time of a step goes; null if there was no time to find out."""
-    automatic: Automatic | None
-    """What tf.data's AUTOTUNE settled on; null if there was no time to read it out."""
-    unchanged_batch: Alternative | None
-    """The fastest at the global batch of the defaults, where the recommended one has another."""
-    program: ProgramAnswer
-    machine: Machine
-    seed: int
-    seconds: float
+
+class RecommendationAnswer(_Result):
+    """The result of a job: the best configuration, how sure it is, why, and the program for it."""
+
+    # Read from what is kept of a result, of which not everything is told.
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+
     trials: int
-    interrupted: bool
+    """How many there are."""
 
     @classmethod
     def of(cls, record: str, trials: int) -> RecommendationAnswer:
-        """Return the answer for a recommendation as JSON, which rests on so many trials."""
-        kept = dict(_KeptRecommendation.model_validate_json(record))
-        configuration: Configuration = kept.pop("config")
-        program = ProgramAnswer(train=kept.pop("script"), launch=kept.pop("launch"))
-        return cls(
-            configuration=configuration,
-            global_batch=configuration.global_batch,
-            program=program,
-            trials=trials,
-            **kept,
-        )
-
-
-def _without_trials() -> type[BaseModel]:
-    """Return a recommendation of which only what is told is read."""
-    told = {*RecommendationAnswer.model_fields, "config", "script", "launch"} - {"trials"}
-    fields: dict[str, Any] = {
-        name: (field.annotation, field)
-        for name, field in Recommendation.model_fields.items()
-        if name in told
-    }
-    return create_model("_KeptRecommendation", __config__=ConfigDict(extra="ignore"), **fields)
-
-
-_KeptRecommendation = _without_trials()
+        """Return the answer for a result as JSON, which rests on so many trials."""
+        found: RecommendationAnswer = cls.model_validate({**json.loads(record), "trials": trials})
+        return found
 
 
 class WorkloadAnswer(Value):

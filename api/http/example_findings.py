@@ -8,8 +8,10 @@ from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.sentences import where_it_goes, where_it_pays
+from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval
-from autotune.recommendation.alternative import Alternative
+from autotune.result import Alternative
+from autotune.run.engine import Outcome
 
 ALONE = Configuration(per_replica_batch=128)
 PAIR = Configuration(
@@ -79,6 +81,17 @@ UNCHANGED = Alternative(
     configuration=Configuration(steps_per_execution=8),
     examples_per_second=_interval(4190, 4480, 4790),
     share=0.495,
+)
+COMPARED = tuple(
+    Entry(
+        configuration=configuration,
+        examples_per_second=_interval(0.95 * rate, rate, 1.05 * rate),
+        speedup=gain,
+        outcome=Outcome.MEASURED,
+        runs=6,
+        final=True,
+    )
+    for configuration, rate, gain in ((PAIR, PAIR_RATE, GAIN), (ALONE, ALONE_RATE, ITSELF))
 )
 _BATCH = (
     f"The global batch is {PAIR.global_batch} instead of {UNCHANGED.configuration.global_batch}, "

@@ -10,6 +10,7 @@ from autotune.api.http.example_findings import (
     ALONE,
     ALONE_RATE,
     CERTIFICATE,
+    COMPARED,
     DIAGNOSIS,
     GAIN,
     GANG,
@@ -21,6 +22,7 @@ from autotune.api.http.example_findings import (
 )
 from autotune.machine import Machine
 from autotune.script import cluster
+from autotune.version import VERSION
 
 JOB = "3f1c9a0b5d7e2468ace13579"
 SMALLEST = {"workload": "digits"}
@@ -135,6 +137,7 @@ EVENTS = (
     f'"summary":"{_SUMMARY}","reason":null}}\nid: 2\n\n'
 )
 RECOMMENDATION: dict[str, Any] = {
+    "autotune": VERSION,
     "verdict": "distribute",
     "summary": _SUMMARY,
     "reasons": list(REASONS),
@@ -151,10 +154,13 @@ RECOMMENDATION: dict[str, Any] = {
     "diagnosis": DIAGNOSIS.model_dump(mode="json"),
     "automatic": None,
     "unchanged_batch": UNCHANGED.model_dump(mode="json"),
-    "program": {"train": '"""Train with tf.distribute."""\n', "launch": None},
+    "script": '"""Train with tf.distribute."""\n',
+    "launch": None,
+    "compared": [each.model_dump(mode="json") for each in COMPARED],
     "machine": _MACHINE,
     "seed": 1,
     "seconds": 300.4,
+    "prepared_seconds": 4.1,
     "trials": 31,
     "interrupted": False,
 }

@@ -16,11 +16,11 @@ from autotune.api.http.parts import Part
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import FOR_ONE, JobId
-from autotune.recommendation import Recommendation
-from autotune.recommendation.saved import configuration_text
 from autotune.report.html.page import page
 from autotune.report.html.rendering import policy
 from autotune.report.markdown import result_markdown
+from autotune.result import Result
+from autotune.result.saved import configuration_text
 from autotune.value import Value
 
 router = APIRouter(tags=["files"])
@@ -128,7 +128,7 @@ def report(
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 
-def _program(result: Recommendation, part: Part) -> str:
+def _program(result: Result, part: Part) -> str:
     found = result.programs()[part.file]
     if found is None:
         raise NotFound(

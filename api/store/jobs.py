@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Result,
     Row,
     Select,
     bindparam,
@@ -20,6 +19,7 @@ from sqlalchemy import (
     insert,
     select,
 )
+from sqlalchemy import Result as Rows
 
 from autotune.api.asked import Asked, checked
 from autotune.api.errors import (
@@ -40,8 +40,8 @@ from autotune.api.store.tables import attempts, events, idempotency, jobs, trial
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
-from autotune.recommendation import Recommendation
 from autotune.report.words import counted
+from autotune.result import Result
 from autotune.trial import Trial
 
 MOST_JOBS = 100
@@ -67,7 +67,7 @@ class _OfOneJob:
 
     def ask(
         self, connection: Connection, job_id: str, owner: str | None, **given: int
-    ) -> Result[Any]:
+    ) -> Rows[Any]:
         """Ask it of a job; None for an owner is anybody."""
         if owner is None:
             return connection.execute(self._anybodys, {"job_id": job_id, **given})
@@ -245,7 +245,7 @@ class Jobs:
             row = connection.execute(query).one()
             found = read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1)
             told = _events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD)
-        best = row.recommendation and Recommendation.model_validate_json(row.recommendation)
+        best = row.recommendation and Result.model_validate_json(row.recommendation)
         return Story(
             job=job,
             trials=tuple(each.trial for each in found),
@@ -271,14 +271,14 @@ class Jobs:
                 advance(connection, job_id, _cancelling(state))
             return read_job(connection, job_id, owner)
 
-    def recommendation(self, job_id: str, owner: str | None) -> Recommendation:
+    def recommendation(self, job_id: str, owner: str | None) -> Result:
         """Return the recommendation of a job.
 
         Raises:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        return Recommendation.model_validate_json(self._found(_WHOLE, job_id, owner)[0])
+        return Result.model_validate_json(self._found(_WHOLE, job_id, owner)[0])
 
     def short_recommendation(self, job_id: str, owner: str | None) -> tuple[str, int]:
         """Return the recommendation of a job as JSON without its trials, and how many these are.

@@ -20,7 +20,7 @@ from autotune.api.work.interruptible import InterruptibleEngine
 from autotune.api.work.messages import STUDY, Message, Order, message
 from autotune.api.work.trouble import detail, last_word
 from autotune.errors import OutputError
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
 from autotune.workload import Workload, factory_from_text
@@ -65,7 +65,7 @@ def _teller(channel: int) -> Tell:
     return tell
 
 
-def _search(order: Order, tell: Tell, network: Network) -> Recommendation:
+def _search(order: Order, tell: Tell, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.api.work.kept import restore  # noqa: PLC0415
     from autotune.search.tune import tune  # noqa: PLC0415
@@ -81,7 +81,7 @@ def _search(order: Order, tell: Tell, network: Network) -> Recommendation:
         return tune(_request(order), engine, _observer(order, tell))
 
 
-def _save(result: Recommendation, order: Order) -> None:
+def _save(result: Result, order: Order) -> None:
     """Write the files of a result, which is told already; only the operator may miss them."""
     try:
         result.save(order.out)

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 from autotune.api.isolation import Isolation
 from autotune.config import Configuration
 from autotune.events import Event
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.search.options import Options
 from autotune.space import Space
 from autotune.trial import Trial
@@ -80,7 +80,7 @@ class Found(Value):
     """The search has a result."""
 
     kind: Literal["found"] = "found"
-    recommendation: Recommendation
+    recommendation: Result
 
 
 class GaveUp(Value):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from autotune.cli.text import write_text
 from autotune.errors import OutputError
-from autotune.recommendation import Recommendation
-from autotune.recommendation.saved import save_configuration
+from autotune.result import Result
+from autotune.result.saved import save_configuration
 
 FORMATS = (".yaml", ".json", ".toml")
 
@@ -36,7 +36,7 @@ class Copies:
             if path:
                 _check_writable(path)
 
-    def write(self, result: Recommendation) -> None:
+    def write(self, result: Result) -> None:
         """Write them.
 
         Raises:

@@ -9,6 +9,8 @@ import typer
 
 from autotune.cli.consoles import say
 
+REPORT = "report.html"
+
 
 def report(
     *,
@@ -19,8 +21,8 @@ def report(
 ) -> None:
     """Write report.html again, from the other files of a result."""
     # The page needs most of autotune, which would make every other command start slower.
-    from autotune.recommendation.kept import load_recommendation
-    from autotune.report.saving import NAME, write_report
+    from autotune.result import Result
+    from autotune.result.files import put_texts
 
-    write_report(load_recommendation(folder), folder)
-    say(f"Written: {folder / NAME}")
+    put_texts(folder, {REPORT: Result.load(folder).report()})
+    say(f"Written: {folder / REPORT}")

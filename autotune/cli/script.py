@@ -38,7 +38,7 @@ def script(
 ) -> None:
     """Print the training program of a saved configuration."""
     # Rendering needs most of autotune, which would make every other command start slower.
-    from autotune.recommendation import load_configuration
+    from autotune.result import load_configuration
     from autotune.script import freeze, render
 
     saved = load_configuration(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ from autotune.search.options import Options
 from autotune.workload import Workload
 
 if TYPE_CHECKING:
-    from autotune.recommendation import Recommendation
     from autotune.report import LiveReport, PlainReport
+    from autotune.result import Result
     from autotune.search.request import TuningRequest
 
 
@@ -89,13 +90,13 @@ class Session:
             resume=self.resume,
         )
 
-    def _hand_over(self, result: Recommendation) -> None:
-        from autotune.report import document, result_text
-        from autotune.report.saving import write_report
+    def _hand_over(self, result: Result) -> None:
+        from autotune.report import result_text
+        from autotune.result.files import written
 
-        write_report(result, self.out)
         if self.as_json:
-            put(document(result, self.out).text())
+            files = {name: str(path) for name, path in written(self.out).items()}
+            put(json.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
         else:
             show(result_text(result, self.out))
         self.copies.write(result)

@@ -48,7 +48,7 @@ def verify(
     the folder where `autotune tune` ran, because the functions are imported from there.
     """
     # Here, so that the help answers before all of this is imported; the same below.
-    from autotune.recommendation import load_configuration
+    from autotune.result import load_configuration
     from autotune.run.resolve import reserved_engine
 
     saved = load_configuration(config)

@@ -5,7 +5,13 @@ log(rate) + between_i + within_i. The noise between fresh processes is several t
 within one, so it is estimated from repeats and enters every comparison.
 """
 
-from autotune.measure.compare import certainly_slower, paired_ratio, surely_below
+from autotune.measure.compare import (
+    certainly_slower,
+    paired_ratio,
+    shared_rounds,
+    surely_below,
+    unpaired_ratio,
+)
 from autotune.measure.estimate import Reading, mean_rate, read
 from autotune.measure.interval import Interval
 from autotune.measure.noise import EXPECTED, Noise, expectation, pooled_noise
@@ -23,5 +29,7 @@ __all__ = [
     "pooled_noise",
     "read",
     "settled_from",
+    "shared_rounds",
     "surely_below",
+    "unpaired_ratio",
 ]

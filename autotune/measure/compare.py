@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from statistics import fmean
+from typing import TypeVar
 
 from autotune.measure.estimate import Reading
 from autotune.measure.interval import Interval, around
@@ -17,6 +18,28 @@ BORROWED = 5.0
 """Pairs that the noise known from all runs is worth in a paired comparison. With more, a challenger
 that scatters more than the others would be believed too early; with fewer, a gain of a tenth takes
 half as many rounds again."""
+
+Runner = TypeVar("Runner", bound=Hashable)
+
+
+def shared_rounds(
+    a: Runner, b: Runner, rates: Mapping[Runner, Mapping[int, float]]
+) -> tuple[list[float], list[float]]:
+    """Return what two finalists measured in the rounds that both finished.
+
+    Args:
+        a: One of them.
+        b: The other.
+        rates: The rate of each finalist in each of its rounds.
+    """
+    rounds = sorted(rates.get(a, {}).keys() & rates.get(b, {}).keys())
+    return [rates[a][r] for r in rounds], [rates[b][r] for r in rounds]
+
+
+def unpaired_ratio(a: Interval, b: Interval) -> Interval:
+    """Return a ratio of two independent figures: errors of logarithms add as squares."""
+    half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
+    return around(math.log(a.value / b.value), half)
 
 
 def paired_ratio(

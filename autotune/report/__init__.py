@@ -6,8 +6,6 @@ imported by the processes that are timed.
 
 from autotune.report.card import card
 from autotune.report.checkup import checkup_document, checkup_text
-from autotune.report.document import ResultDocument, document
-from autotune.report.files import written
 from autotune.report.follow import all_of, terminal_report
 from autotune.report.live import LiveReport
 from autotune.report.machine import machine_table
@@ -20,13 +18,11 @@ from autotune.report.verification import verification_document, verification_tex
 __all__ = [
     "LiveReport",
     "PlainReport",
-    "ResultDocument",
     "TurnsReport",
     "all_of",
     "card",
     "checkup_document",
     "checkup_text",
-    "document",
     "machine_table",
     "result_text",
     "space_list",
@@ -34,5 +30,4 @@ __all__ = [
     "terminal_report",
     "verification_document",
     "verification_text",
-    "written",
 ]

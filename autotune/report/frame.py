@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.extras import needed
-from autotune.recommendation import Recommendation
-from autotune.recommendation.output import COLUMNS
-from autotune.report.standing import standing_of
 from autotune.report.words import in_short
+from autotune.result import Result
+from autotune.result.files import COLUMNS
 from autotune.trial import Trial
 
 if TYPE_CHECKING:
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
 COMPARED = "vs_one_device"
 
 
-def trials_frame(result: Recommendation) -> DataFrame:
+def trials_frame(result: Result) -> DataFrame:
     """Return the columns of trials.csv, one for each axis, and the ratio to one device.
 
     Raises:
         MissingPackage: pandas is not installed.
     """
     pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
-    standing = standing_of(result)
-    rows = [_row(trial, standing.share_of(trial)) for trial in result.trials]
+    board = result.board()
+    rows = [_row(trial, board.speedup_of(trial)) for trial in result.trials]
     first = _row_names()
     frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else first)
     return frame.set_index("number")

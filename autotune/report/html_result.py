@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from autotune.recommendation import Recommendation
+from autotune.leaderboard import Entry
 from autotune.report.cell import block, folded, listed, table, tag
 from autotune.report.result import FAILURES, best_rows, counts, outcome_of, reasons_beside_tables
-from autotune.report.standing import Row
 from autotune.report.words import in_short, one_line, rate_with_error, share
+from autotune.result import Result
 from autotune.sentences.reasons import reason_text
 
 
-def result_html(result: Recommendation) -> str:
+def result_html(result: Result) -> str:
     """Return verdict and table in sight, grounds and failures a click away."""
     rows = [row for kind in best_rows(result) for row in kind]
     heads = ("outcome", ">examples/s", ">speedup", "configuration")
@@ -23,12 +23,16 @@ def result_html(result: Recommendation) -> str:
     )
 
 
-def _row(row: Row, result: Recommendation) -> tuple[tuple[str, ...], str]:
-    cells = rate_with_error(row.rate), share(row.share), in_short(row.configuration)
+def _row(row: Entry, result: Result) -> tuple[tuple[str, ...], str]:
+    cells = (
+        rate_with_error(row.examples_per_second),
+        share(row.speedup),
+        in_short(row.configuration),
+    )
     return (outcome_of(row, result), *cells), "best" if row.configuration == result.config else ""
 
 
-def _failures(result: Recommendation) -> str:
+def _failures(result: Result) -> str:
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     if not failed:
         return ""

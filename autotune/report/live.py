@@ -14,7 +14,7 @@ from autotune.events import Event, Notice, Planned, TrialEnded
 from autotune.report.card import card
 from autotune.report.progress import Progress
 from autotune.report.tables import Rendered
-from autotune.report.view import head, standing_tables
+from autotune.report.view import board_tables, head
 from autotune.report.words import counted, one_line
 
 REDRAWS_PER_SECOND = 2
@@ -65,7 +65,7 @@ class LiveReport:
         """Take in an event; the view follows at its next redraw."""
         self._progress.take(event)
         if isinstance(event, Planned | TrialEnded):
-            self._tables = Rendered(standing_tables(self._progress.standing))
+            self._tables = Rendered(board_tables(self._progress.board))
         if isinstance(event, Planned):
             self._console.print(card(event.plan), Text(), sep="\n")
             if event.kept:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autotune.automatic import Automatic
+from autotune.leaderboard import Entry
 from autotune.owner import Owner
-from autotune.recommendation import Recommendation
 from autotune.report.result import FAILURES
-from autotune.report.standing import Row, standing_of
 from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
+from autotune.result import Result
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
@@ -24,12 +24,12 @@ OWNERS = {
 _SPECIAL = "\\`*_{}[]<>()#+!|~"
 
 
-def result_markdown(result: Recommendation) -> str:
+def result_markdown(result: Result) -> str:
     """Return verdict, reasons, the configurations that were compared, failures, and the machine."""
     return "\n".join(_lines(result)) + "\n"
 
 
-def _lines(result: Recommendation) -> Iterator[str]:
+def _lines(result: Result) -> Iterator[str]:
     yield f"# {_plain(result.workload.name)}"
     yield from ("", f"**{_plain(result.summary)}**", "")
     yield from (f"- {_plain(each)}" for each in result.reasons)
@@ -46,19 +46,20 @@ def _lines(result: Recommendation) -> Iterator[str]:
     yield from _measured(result)
 
 
-def _configurations(result: Recommendation) -> Iterator[str]:
-    standing = standing_of(result)
-    finalists = standing.rows(final=True)
-    seen = {row.configuration for row in finalists}
-    explored = [row for row in standing.rows(final=False) if row.configuration not in seen]
+def _configurations(result: Result) -> Iterator[str]:
     head = ("configuration", "examples/s", "speedup", "outcome")
-    yield from _table(head, (_cells(row, result) for row in (*finalists, *explored)))
+    yield from _table(head, (_cells(row, result) for row in (*result.finalists, *result.explored)))
 
 
-def _cells(row: Row, result: Recommendation) -> tuple[str, ...]:
+def _cells(row: Entry, result: Result) -> tuple[str, ...]:
     kind = "finalist" if row.final else str(row.outcome)
     how = "**recommended**" if row.configuration == result.config else kind
-    return _plain(in_short(row.configuration)), rate_with_error(row.rate), share(row.share), how
+    return (
+        _plain(in_short(row.configuration)),
+        rate_with_error(row.examples_per_second),
+        share(row.speedup),
+        how,
+    )
 
 
 def _automatic(automatic: Automatic) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _failures(failed: Iterable[Trial]) -> Iterator[str]:
     yield from _table(("trial", "configuration", "outcome", "reason"), rows)
 
 
-def _measured(result: Recommendation) -> Iterator[str]:
+def _measured(result: Result) -> Iterator[str]:
     machine = result.machine
     yield f"- {counted(len(result.trials), 'trial')} in {roughly(result.seconds)}"
     yield f"- {_plain(str(machine))}; {_plain(machine.processor)}"

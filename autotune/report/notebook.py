@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from autotune.events import Event, Notice, TrialEnded
+from autotune.leaderboard import Leaderboard
 from autotune.report.cell import block, table, tag
 from autotune.report.progress import Progress
-from autotune.report.standing import Standing
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
@@ -71,7 +71,7 @@ class NotebookReport:
         if isinstance(event, Notice):
             self._notices.append(one_line(event.text))
         elif isinstance(event, TrialEnded):
-            self._tables = standing_html(self._progress.standing)
+            self._tables = board_html(self._progress.board)
 
     def _redraw(self) -> None:
         self._show()
@@ -107,21 +107,29 @@ def head_html(progress: Progress) -> str:
     return phase + bar + tag("div", running or "\N{NO-BREAK SPACE}")
 
 
-def standing_html(standing: Standing) -> str:
+def board_html(board: Leaderboard) -> str:
     """Return the best so far and the latest trials."""
     best = [
-        ((name, rate_with_error(row.rate), share(row.share), in_short(row.configuration)), "")
+        (
+            (
+                name,
+                rate_with_error(row.examples_per_second),
+                share(row.speedup),
+                in_short(row.configuration),
+            ),
+            "",
+        )
         for distributed, name in ((False, "one device"), (True, "distributed"))
-        if (row := standing.best(distributed=distributed))
+        if (row := board.best(distributed=distributed))
     ]
     heads = ("best so far", ">examples/s", ">speedup", "configuration")
-    recent = [(_cells(standing, trial), "") for trial in standing.trials[-LINES:]]
+    recent = [(_cells(board, trial), "") for trial in board.trials[-LINES:]]
     trials = (">trial", "outcome", ">examples/s", ">speedup", "configuration")
-    return (table(heads, best) if standing.baseline else "") + table(trials, recent)
+    return (table(heads, best) if board.baseline else "") + table(trials, recent)
 
 
-def _cells(standing: Standing, trial: Trial) -> tuple[str, ...]:
-    compared = standing.share_of(trial)
+def _cells(board: Leaderboard, trial: Trial) -> tuple[str, ...]:
+    compared = board.speedup_of(trial)
     told = trial.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     why = "" if told else f": {one_line(reason_text(trial.reason))}"
     return (

@@ -74,7 +74,7 @@ class PlainReport:
         self._print(f"{clock(self._progress.elapsed):>7}  {self._row(trial)}")
 
     def _row(self, trial: Trial) -> str:
-        return row(trial, self._progress.standing.share_of(trial))
+        return row(trial, self._progress.board.speedup_of(trial))
 
     def _say(self, text: str) -> None:
         self._print(f"{clock(self._progress.elapsed):>7}  {one_line(text)}")

@@ -6,10 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from autotune.extras import needed
-from autotune.recommendation import Recommendation
+from autotune.leaderboard import Entry
 from autotune.report.result import best_rows, outcome_of
-from autotune.report.standing import Row
 from autotune.report.words import in_short
+from autotune.result import Result
 from autotune.trial import Stage
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LABEL, TITLE = 34, 68
 CHOSEN, OTHER = "C0", "0.5"
 
 
-def plot(result: Recommendation, ax: Axes | None) -> Axes:
+def plot(result: Result, ax: Axes | None) -> Axes:
     """Draw a line for each configuration: its 95% interval, and a point for each of its runs.
 
     Raises:
@@ -43,8 +43,8 @@ def plot(result: Recommendation, ax: Axes | None) -> Axes:
     return ax
 
 
-def _draw(ax: Axes, place: int, row: Row, result: Recommendation) -> None:
-    rate, chosen = row.rate, row.configuration == result.config
+def _draw(ax: Axes, place: int, row: Entry, result: Result) -> None:
+    rate, chosen = row.examples_per_second, row.configuration == result.config
     errors = [[rate.value - rate.low], [rate.high - rate.value]]
     colour = CHOSEN if chosen else OTHER
     ax.errorbar([rate.value], [place], xerr=errors, fmt="o", color=colour, capsize=4)
@@ -58,12 +58,12 @@ def _draw(ax: Axes, place: int, row: Row, result: Recommendation) -> None:
     ax.plot(runs, [place] * len(runs), ".", color=colour, alpha=0.4, markersize=5)
 
 
-def _compare(ax: Axes, rows: list[Row], result: Recommendation) -> None:
+def _compare(ax: Axes, rows: list[Entry], result: Result) -> None:
     alone = next((row for row in rows if row.configuration == result.one_device), None)
     if alone:
-        ax.axvline(alone.rate.value, color=OTHER, linestyle=":", zorder=0)
+        ax.axvline(alone.examples_per_second.value, color=OTHER, linestyle=":", zorder=0)
         ax.text(
-            alone.rate.value,
+            alone.examples_per_second.value,
             1.0,
             " best single device",
             transform=ax.get_xaxis_transform(),
@@ -72,6 +72,6 @@ def _compare(ax: Axes, rows: list[Row], result: Recommendation) -> None:
         )
 
 
-def _label(row: Row, result: Recommendation) -> str:
+def _label(row: Entry, result: Result) -> str:
     words = f"{outcome_of(row, result)}: {in_short(row.configuration)}"
     return "\n".join(textwrap.wrap(words, LABEL, max_lines=3, placeholder="…"))

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from autotune.events import Event, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.leaderboard import Leaderboard
 from autotune.plan import Plan
-from autotune.report.standing import Standing
 from autotune.trial import Stage
 
 PHASES: Mapping[Stage, str] = {
@@ -32,7 +32,7 @@ class Progress:
         self.plan: Plan | None = None
         self.running: TrialStarted | None = None
         self.running_since = 0.0
-        self.standing = Standing(())
+        self.board = Leaderboard(())
 
     @property
     def elapsed(self) -> float:
@@ -50,7 +50,7 @@ class Progress:
             self.phase = event.what
         elif isinstance(event, Planned):
             self.plan = event.plan
-            self.standing = Standing(event.kept)
+            self.board = Leaderboard(event.kept)
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
@@ -58,7 +58,7 @@ class Progress:
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
             self.running = None
-            self.standing = Standing((*self.standing.trials, event.trial))
+            self.board = Leaderboard((*self.board.trials, event.trial))
 
     def _at(self, elapsed: float) -> None:
         self._elapsed, self._since = elapsed, self._now()

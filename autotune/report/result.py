@@ -10,10 +10,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from autotune.recommendation import Recommendation
-from autotune.report.files import meaning, written
+from autotune.leaderboard import Entry
 from autotune.report.stacked import Line, Stacked
-from autotune.report.standing import Row, standing_of
 from autotune.report.tables import HEAD, columns, marked
 from autotune.report.words import (
     counted,
@@ -23,6 +21,8 @@ from autotune.report.words import (
     roughly,
     share,
 )
+from autotune.result import Result
+from autotune.result.files import MEANINGS, written
 from autotune.run.engine import Outcome
 from autotune.search.seen import EXPLORED
 from autotune.sentences.reasons import reason_text
@@ -41,7 +41,7 @@ FAILURES = (
 )
 
 
-def result_text(result: Recommendation, folder: Path) -> RenderableType:
+def result_text(result: Result, folder: Path) -> RenderableType:
     """Return the verdict, the table, the grounds, the failures, the files and what to do next."""
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     files = written(folder)
@@ -59,23 +59,20 @@ def result_text(result: Recommendation, folder: Path) -> RenderableType:
     return Group(*parts, *_files(files, folder), Text(), *_next(result, files))
 
 
-def best_rows(result: Recommendation) -> tuple[list[Row], list[Row]]:
+def best_rows(result: Result) -> tuple[list[Entry], list[Entry]]:
     """Return the finalists, and beside them the best that was explored of each strategy."""
-    standing = standing_of(result)
-    finalists = standing.rows(final=True)
-    told = {row.configuration for row in finalists}
-    explored = [r for r in standing.rows(final=False) if r.configuration not in told]
-    first: dict[str, Row] = {}
+    finalists, explored = list(result.finalists), result.explored
+    first: dict[str, Entry] = {}
     for row in explored:
         first.setdefault(row.configuration.strategy, row)
     finals = {row.configuration.strategy for row in finalists}
     chosen = [row for name, row in first.items() if name not in finals]
     rest = [row for row in explored if row not in chosen]
     chosen += rest[: max(EXPLORED_ROWS - len(chosen), 0)]
-    return finalists, sorted(chosen, key=lambda row: -row.rate.value)
+    return finalists, sorted(chosen, key=lambda row: -row.examples_per_second.value)
 
 
-def outcome_of(row: Row, result: Recommendation) -> str:
+def outcome_of(row: Entry, result: Result) -> str:
     """Return what became of a configuration, in a word."""
     if row.configuration == result.config:
         return "recommended"
@@ -84,7 +81,7 @@ def outcome_of(row: Row, result: Recommendation) -> str:
     return "finalist" if row.final else "explored"
 
 
-def reasons_beside_tables(result: Recommendation) -> Iterator[str]:
+def reasons_beside_tables(result: Result) -> Iterator[str]:
     """Yield the grounds, without those that the tables give."""
     told = [reason_text(trial.reason) for trial in result.trials if trial.outcome in FAILURES]
     for each in result.reasons:
@@ -92,15 +89,15 @@ def reasons_beside_tables(result: Recommendation) -> Iterator[str]:
             yield one_line(each)
 
 
-def _best(result: Recommendation) -> Stacked:
+def _best(result: Result) -> Stacked:
     finalists, explored = best_rows(result)
     rows = [_line(row, result) for row in (*finalists, *explored)]
     heads = ("|outcome", ">examples/s", ">speedup")
     return Stacked(heads, "configuration", rows, LEAST)
 
 
-def _line(row: Row, result: Recommendation) -> Line:
-    cells = outcome_of(row, result), rate_with_error(row.rate), share(row.share)
+def _line(row: Entry, result: Result) -> Line:
+    cells = outcome_of(row, result), rate_with_error(row.examples_per_second), share(row.speedup)
     style = "bold" if row.configuration == result.config else ""
     return Line(cells, Text(in_short(row.configuration)), style)
 
@@ -121,7 +118,7 @@ def _others(trials: Sequence[Trial]) -> str:
     return f" (and trial{'s' * (len(trials) > 2)} {numbers})" if numbers else ""
 
 
-def counts(result: Recommendation) -> str:
+def counts(result: Result) -> str:
     """Return how many trials there were and how they ended, and what the figures mean."""
     found = Counter(str(trial.outcome) for trial in result.trials)
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
@@ -136,11 +133,11 @@ def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
     table.show_header = False
     table.columns[0].no_wrap = True
     for name in files:
-        table.add_row(f"  {name}", Text(meaning(name), style="dim"))
+        table.add_row(f"  {name}", Text(MEANINGS[name], style="dim"))
     yield table
 
 
-def _next(result: Recommendation, files: dict[str, Path]) -> Iterator[RenderableType]:
+def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
     yield _command("Train:", _training(files))
     if "study.db" in files:
         yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")

@@ -9,9 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from autotune.leaderboard import Entry, Leaderboard
 from autotune.report.progress import Progress
 from autotune.report.stacked import Line, Stacked
-from autotune.report.standing import Row, Standing
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
@@ -30,13 +30,13 @@ def head(progress: Progress) -> RenderableType:
     return Group(_bar(progress), _phase(progress))
 
 
-def standing_tables(standing: Standing) -> RenderableType:
+def board_tables(board: Leaderboard) -> RenderableType:
     """Return the best so far and the latest trials, which change when a trial ends."""
     parts: list[RenderableType] = []
-    if standing.baseline:
-        parts += [Text(), _best(standing)]
-    if standing.trials:
-        parts += [Text(), Recent(standing)]
+    if board.baseline:
+        parts += [Text(), _best(board)]
+    if board.trials:
+        parts += [Text(), Recent(board)]
     return Group(*parts)
 
 
@@ -60,36 +60,36 @@ def _phase(progress: Progress) -> Text:
     return text
 
 
-def _best(standing: Standing) -> Stacked:
+def _best(board: Leaderboard) -> Stacked:
     every = (False, "one device"), (True, "distributed")
     rows = [
         _figures(name, row, distributed=distributed)
         for distributed, name in every
-        if (row := standing.best(distributed=distributed))
+        if (row := board.best(distributed=distributed))
     ]
     return Stacked(("|best so far", ">examples/s", ">speedup"), "configuration", rows, LEAST)
 
 
-def _figures(name: str, row: Row, *, distributed: bool) -> Line:
+def _figures(name: str, row: Entry, *, distributed: bool) -> Line:
     # The first column says already that it is one device.
     short = in_short(row.configuration)
     words = short if distributed else short.partition(", ")[2]
-    return Line((name, rate_with_error(row.rate), share(row.share)), Text(words))
+    return Line((name, rate_with_error(row.examples_per_second), share(row.speedup)), Text(words))
 
 
 class Recent:
     """The latest trials, the oldest first: as many as there is room for.
 
     Args:
-        standing: What the trials say.
+        board: What the trials say.
     """
 
-    def __init__(self, standing: Standing) -> None:
-        self._standing = standing
+    def __init__(self, board: Leaderboard) -> None:
+        self._board = board
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table; how many trials fit depends on the width."""
-        latest = self._standing.trials[-LINES:]
+        latest = self._board.trials[-LINES:]
         table = self._table(latest)
         while len(latest) > 1 and _height(table, console, options) > LINES + 1:
             latest = latest[1:]
@@ -101,7 +101,7 @@ class Recent:
         return Stacked(heads, "configuration", [self._row(trial) for trial in trials], LEAST)
 
     def _row(self, trial: Trial) -> Line:
-        compared = self._standing.share_of(trial)
+        compared = self._board.speedup_of(trial)
         cells = (
             str(trial.number),
             Text(trial.outcome, style=STYLES.get(trial.outcome, "red"), no_wrap=True),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from autotune.recommendation.alternative import Alternative
+from autotune.result import Alternative
 from autotune.search.search import Findings
 
 LINEAR = frozenset({"SGD"})

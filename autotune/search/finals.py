@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, mean_rate, paired_ratio, surely_below
-from autotune.recommendation import Verdict
+from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_rounds, surely_below
+from autotune.result import Verdict
 from autotune.search.budget import Budget
 from autotune.search.certification import Certification
 from autotune.search.history import History
@@ -28,7 +28,6 @@ from autotune.search.verdict import (
     LOOKS,
     Decision,
     decide,
-    shared,
 )
 from autotune.trial import Stage, Trial
 
@@ -249,7 +248,7 @@ class Finals:
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
-        mine, theirs = shared(configuration, other, self._scores)
+        mine, theirs = shared_rounds(configuration, other, self._scores)
         return paired_ratio(mine, theirs, self._noise) if len(mine) > 1 else None
 
     def throughput(self, configuration: Configuration) -> Interval | None:
@@ -363,7 +362,7 @@ class Finals:
         history, baseline = self._runner.history, self.baseline
         self._alone = tuple(c for c in self._alone if not history.certainly_beats(baseline, c))
         for challenger in self._contenders:
-            mine, theirs = shared(challenger, baseline, self._scores)
+            mine, theirs = shared_rounds(challenger, baseline, self._scores)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
             # All runs together: those that made it a challenger speak rather in its favour.
             if beaten or (mine and history.certainly_beats(baseline, challenger)):
@@ -373,4 +372,4 @@ class Finals:
         return paired_ratio(mine, theirs, self._noise, confidence=OUT)
 
     def _rounds(self, challenger: Configuration) -> int:
-        return len(shared(challenger, self.baseline, self._scores)[0])
+        return len(shared_rounds(challenger, self.baseline, self._scores)[0])

@@ -11,7 +11,7 @@ from autotune.diagnose.sentences import limits, waits_for_input, where_it_goes, 
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.reason import Proof, Reason
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.run.engine import Outcome
 from autotune.search.batch import learning_rate, unchanged_batch
 from autotune.search.history import History

@@ -13,7 +13,7 @@ from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.reason import Proof
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.search.baseline import find_baseline
 from autotune.search.bounds import Bounds
 from autotune.search.budget import Budget

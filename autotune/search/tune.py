@@ -12,8 +12,7 @@ from autotune.past.place import measurements_file
 from autotune.past.session import session_of
 from autotune.past.store import Past
 from autotune.plan import Plan
-from autotune.recommendation import Recommendation, Verdict
-from autotune.recommendation.asked import Asked
+from autotune.result import Asked, Result, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Load, remark, warning
 from autotune.script import render
@@ -62,7 +61,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     return _prepare(request, engine, observer, Past(None)).plan
 
 
-def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Recommendation:
+def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
     """Search, decide, and write the files if they are wanted.
 
     Args:
@@ -142,7 +141,7 @@ def _warn(load: Load | None, observer: Observer) -> None:
         observer(Notice(text=text))
 
 
-def _with_remark(result: Recommendation, load: Load | None) -> Recommendation:
+def _with_remark(result: Result, load: Load | None) -> Result:
     text = remark(load)
     return result.model_copy(update={"reasons": (*result.reasons, text)}) if text else result
 
@@ -205,11 +204,11 @@ def _recommendation(
     study: Study,
     seconds: float,
     ready: float,
-) -> Recommendation:
+) -> Result:
     decision, chosen = findings.decision, findings.recommended
     program = render(chosen, subject.workload, subject.facts, subject.machine)
-    return Recommendation(
-        config=chosen,
+    return Result(
+        configuration=chosen,
         verdict=decision.verdict,
         summary=summary(findings, request.options.margin),
         reasons=reasons(findings, request.options.constraints.global_batch, subject.machine),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, paired_ratio
-from autotune.recommendation import Verdict
+from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
+from autotune.result import Verdict
 from autotune.value import Value
 
 FALSE_RATE = 0.01
@@ -69,7 +69,7 @@ def decide(
     best = max(known, key=lambda c: known[c].value)
     confidence = 1 - 2 * FALSE_RATE * share / len(challengers)
     sure = _gain(best, baseline, rates, noise, confidence)
-    rounds = len(shared(best, baseline, rates)[0])
+    rounds = len(shared_rounds(best, baseline, rates)[0])
     verdict = Verdict.UNDECIDED
     if rounds >= FEWEST and sure and sure.low > 1 and known[best].value > 1 + margin:
         verdict = Verdict.DISTRIBUTE
@@ -79,12 +79,6 @@ def decide(
     return Decision(verdict=verdict, challenger=best, gain=known[best], rounds=rounds, most=most)
 
 
-def shared(a: Configuration, b: Configuration, rates: Rates) -> tuple[list[float], list[float]]:
-    """Return what two finalists measured in the rounds that both finished."""
-    rounds = sorted(rates.get(a, {}).keys() & rates.get(b, {}).keys())
-    return [rates[a][r] for r in rounds], [rates[b][r] for r in rounds]
-
-
 def _gain(
     challenger: Configuration,
     baseline: Configuration,
@@ -92,5 +86,5 @@ def _gain(
     noise: Noise,
     confidence: float = 0.95,
 ) -> Interval | None:
-    mine, theirs = shared(challenger, baseline, rates)
+    mine, theirs = shared_rounds(challenger, baseline, rates)
     return paired_ratio(mine, theirs, noise, confidence=confidence) if len(mine) > 1 else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.recommendation import SavedConfiguration
+from autotune.result import SavedConfiguration
 from autotune.search.subject import Subject
 from autotune.space.legality import why_illegal
 from autotune.workload import WorkloadFacts

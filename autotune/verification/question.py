@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.value import Value
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.measure import Interval
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.verification.answer import Answer

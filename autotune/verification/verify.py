@@ -10,7 +10,7 @@ from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
 from autotune.measure.interval import around
-from autotune.recommendation import SavedConfiguration, Verdict, load_configuration
+from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.budget import Budget
@@ -45,7 +45,7 @@ def verify(
     the Keras defaults. Waits for other searches on this machine.
 
     Args:
-        saved: `Recommendation.saved()`, or the path of a saved `config.yaml`. Run it in the folder
+        saved: `Result.saved()`, or the path of a saved `config.yaml`. Run it in the folder
             of the search, because factories are imported from there.
         seconds: Time limit, including the import of TensorFlow; stops earlier once the answer is
             clear.

@@ -7,7 +7,7 @@ from functools import cache
 
 from autotune.measure import Interval
 from autotune.reason import Proof
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.run.engine import Outcome
 from autotune.trial import Stage
 from benchmarks.replay.replay import Replayed, replay

@@ -20,7 +20,7 @@ from functools import cache
 
 import numpy as np
 
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from benchmarks.replay.outcome import Job, Scenario, Scored, scored
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import world_of

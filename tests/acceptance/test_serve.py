@@ -18,7 +18,7 @@ import httpx2 as httpx
 import psutil
 import pytest
 
-from autotune.recommendation import load_configuration
+from autotune.result import load_configuration
 
 HERE = Path(__file__).parent
 ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 3}

@@ -15,7 +15,7 @@ from autotune.config import Configuration
 from autotune.diagnose.break_even import BreakEven
 from autotune.measure import Interval
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
 
@@ -41,7 +41,7 @@ def slow_input(configuration: Configuration) -> float | Ending:
 
 
 @pytest.fixture(scope="module")
-def result() -> Recommendation:
+def result() -> Result:
     """What a search found in which trials ended in many ways, with every part of its page."""
     found = autotune(
         f"{DIGITS}:model_fn",
@@ -59,7 +59,7 @@ def result() -> Recommendation:
 
 
 @pytest.fixture(scope="module")
-def address(result: Recommendation, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(result: Result, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Where the page is, in a folder with a name that has to be quoted."""
     folder = tmp_path_factory.mktemp("my results")
     return (result.save(folder) / "report.html").as_uri()
@@ -140,7 +140,7 @@ def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
     assert table.get_by_role("rowheader").count() > 3
 
 
-def test_the_program_is_copied_as_it_is(opened: Open, result: Recommendation) -> None:
+def test_the_program_is_copied_as_it_is(opened: Open, result: Result) -> None:
     """To the last byte; without JavaScript there is no button that does nothing."""
     page = opened(permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy train.py").click()

@@ -9,8 +9,8 @@ from autotune.certificate import Certificate, Finding
 from autotune.diagnose.breakdown import Breakdown, Share
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.sentences import where_it_goes, where_it_pays
-from autotune.recommendation import Recommendation
 from autotune.report.words import counted, distribution, sentence
+from autotune.result import Result
 from autotune.strategies import title
 
 
@@ -71,7 +71,7 @@ class Findings:
     diagnosis: DiagnosisView | None
 
 
-def findings(found: Recommendation) -> Findings:
+def findings(found: Result) -> Findings:
     """Return what there is to show; a reason that a part of the page tells is told only there."""
     shown = [*_of_certificate(found.certificate), *_of_diagnosis(found.diagnosis)]
     return Findings(

@@ -15,7 +15,7 @@ from autotune.api.http.page.trials import Tables, tables
 from autotune.api.http.page.verdict import VerdictView, verdict_view
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Story
-from autotune.report.standing import Row, Standing
+from autotune.leaderboard import Entry, Leaderboard
 from autotune.report.words import (
     clock,
     in_short,
@@ -98,8 +98,8 @@ class JobView:
 def job_view(story: Story) -> JobView:
     """Return the view of a job."""
     job, found = story.job, story.recommendation
-    standing = Standing(story.trials, found.one_device if found else None)
-    alone = standing.best(distributed=False)
+    board = Leaderboard(story.trials, found.one_device if found else None)
+    alone = board.best(distributed=False)
     return JobView(
         id=job.id,
         workload=job.workload,
@@ -113,10 +113,10 @@ def job_view(story: Story) -> JobView:
         events=job.events,
         time=_time(story),
         running=running(story),
-        best=tuple(_best(each) for each in (alone, standing.best(distributed=True)) if each),
+        best=tuple(_best(each) for each in (alone, board.best(distributed=True)) if each),
         verdict=verdict_view(job.id, found) if found else None,
-        charts=_charts(story, alone.rate.value if alone else None),
-        tables=tables(story.trials, standing),
+        charts=_charts(story, alone.examples_per_second.value if alone else None),
+        tables=tables(story.trials, board),
         trials=job.trials,
         left_out=_left_out(job.trials - len(story.trials)),
         facts=tuple(_facts(job)),
@@ -146,15 +146,15 @@ def _time(story: Story) -> Time:
     )
 
 
-def _best(row: Row) -> Best:
-    value, _, spread = rate_with_error(row.rate).partition(" ")
+def _best(row: Entry) -> Best:
+    value, _, spread = rate_with_error(row.examples_per_second).partition(" ")
     distributed = row.configuration.distributed
     return Best(
         kind="distributed" if distributed else "one device",
         configuration=in_short(row.configuration),
         rate=value,
         spread=spread,
-        share=share(row.share) if distributed and row.share else "",
+        share=share(row.speedup) if distributed and row.speedup else "",
     )
 
 

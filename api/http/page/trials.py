@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from autotune.leaderboard import Leaderboard
 from autotune.report.result import FAILURES
-from autotune.report.standing import Standing
 from autotune.report.words import in_short, rate, sentence
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
@@ -52,29 +52,29 @@ class Tables:
     skipped: tuple[Row, ...]
 
 
-def tables(trials: Iterable[Trial], standing: Standing) -> Tables:
+def tables(trials: Iterable[Trial], board: Leaderboard) -> Tables:
     """Return the tables of some trials."""
     found = tuple(trials)
     measured = [each for each in found if each.measured]
     return Tables(
         measured=tuple(
-            Group(title=STAGES[stage], rows=tuple(_row(each, standing) for each in group))
+            Group(title=STAGES[stage], rows=tuple(_row(each, board) for each in group))
             for stage, group in groupby(measured, key=lambda each: each.stage)
         ),
-        pruned=_rows(found, (Outcome.PRUNED,), standing),
-        failed=_rows(found, FAILURES, standing),
-        skipped=_rows(found, (Outcome.SKIPPED,), standing),
+        pruned=_rows(found, (Outcome.PRUNED,), board),
+        failed=_rows(found, FAILURES, board),
+        skipped=_rows(found, (Outcome.SKIPPED,), board),
     )
 
 
 def _rows(
-    trials: Iterable[Trial], outcomes: tuple[Outcome, ...], standing: Standing
+    trials: Iterable[Trial], outcomes: tuple[Outcome, ...], board: Leaderboard
 ) -> tuple[Row, ...]:
-    return tuple(_row(each, standing) for each in trials if each.outcome in outcomes)
+    return tuple(_row(each, board) for each in trials if each.outcome in outcomes)
 
 
-def _row(trial: Trial, standing: Standing) -> Row:
-    share = standing.share_of(trial)
+def _row(trial: Trial, board: Leaderboard) -> Row:
+    share = board.speedup_of(trial)
     return Row(
         number=trial.number,
         configuration=in_short(trial.configuration),

@@ -11,13 +11,12 @@ from autotune.api.http.answers import address
 from autotune.api.http.page.findings import Findings, findings
 from autotune.api.http.parts import Part
 from autotune.config import describe
-from autotune.recommendation import Recommendation, Verdict
-from autotune.recommendation.alternative import Alternative
-from autotune.report.files import meaning
 from autotune.report.html.figure import Figure
 from autotune.report.html.highlight import marked
 from autotune.report.html.key_figures import key_figures
 from autotune.report.words import in_short, rate_with_error, sentence
+from autotune.result import Alternative, Result, Verdict
+from autotune.result.files import MEANINGS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,7 @@ class VerdictView:
     interrupted: bool
 
 
-def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
+def verdict_view(job_id: str, found: Result) -> VerdictView:
     """Return the view of a recommendation."""
     programs = {name: text for name, text in found.programs().items() if text}
     return VerdictView(
@@ -91,7 +90,7 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
         settings=_settings(found),
         unchanged=_unchanged(found.unchanged_batch) if found.unchanged_batch else None,
         programs=tuple(
-            Program(name=name, meaning=sentence(meaning(name)), text=marked(name, text))
+            Program(name=name, meaning=sentence(MEANINGS[name]), text=marked(name, text))
             for name, text in programs.items()
         ),
         downloads=tuple(_downloads(job_id, programs)),
@@ -99,7 +98,7 @@ def verdict_view(job_id: str, found: Recommendation) -> VerdictView:
     )
 
 
-def _settings(found: Recommendation) -> tuple[Setting, ...]:
+def _settings(found: Result) -> tuple[Setting, ...]:
     return tuple(
         Setting(name=name, value=str(value), meaning=describe(name))
         for name, value in found.config.changed().items()

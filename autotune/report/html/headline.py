@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autotune.recommendation import Recommendation, Verdict
 from autotune.report.html.figure import Figure
 from autotune.report.html.key_figures import key_figures
 from autotune.report.result import FAILURES
 from autotune.report.words import in_short, one_line, sentence
+from autotune.result import Result, Verdict
 from autotune.sentences.reasons import reason_text
 
 
@@ -28,7 +28,7 @@ class Headline:
     interrupted: bool
 
 
-def headline(result: Recommendation) -> Headline:
+def headline(result: Result) -> Headline:
     """Return the head of a result's page."""
     figures = key_figures(result)
     return Headline(
@@ -44,7 +44,7 @@ def headline(result: Recommendation) -> Headline:
     )
 
 
-def _reasons(result: Recommendation) -> tuple[str, ...]:
+def _reasons(result: Result) -> tuple[str, ...]:
     """Return the grounds, without those that the table of failures gives."""
     told = [reason_text(trial.reason) for trial in result.trials if trial.outcome in FAILURES]
     rest = [each for each in result.reasons if not any(reason in each for reason in told)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autotune.config import describe
-from autotune.report.effects import FEWEST, HOW, Effect, Effects
+from autotune.effects import FEWEST, HOW, Effect, Effects
 from autotune.report.html.scale import Reach, Tick, scale_for
 from autotune.report.words import counted, share
 

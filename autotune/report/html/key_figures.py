@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from autotune.measure import Interval
-from autotune.recommendation import Recommendation
 from autotune.report.html.figure import Figure, figure
 from autotune.report.words import in_short, rate_with_error, share
+from autotune.result import Result
 
 
-def key_figures(result: Recommendation) -> tuple[Figure, ...]:
+def key_figures(result: Result) -> tuple[Figure, ...]:
     """Return the figures of a result that are known, that of the verdict first."""
     found = []
     if result.distributed_speedup and result.best_distributed:
@@ -20,7 +20,7 @@ def key_figures(result: Recommendation) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-def _compared(result: Recommendation) -> str:
+def _compared(result: Result) -> str:
     against = "as fast as the best single device"
     if result.best_distributed in (None, result.config):
         return against

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from autotune.recommendation import Recommendation
 from autotune.report.words import counted, roughly, size
+from autotune.result import Result
 from autotune.version import VERSION
 from autotune.workload import WorkloadFacts
 
 Fact = tuple[str, str]
 
 
-def measured(result: Recommendation, written: datetime) -> tuple[Fact, ...]:
+def measured(result: Result, written: datetime) -> tuple[Fact, ...]:
     """Return the circumstances, each with its name."""
     return tuple(_facts(result, written))
 
 
-def _facts(result: Recommendation, written: datetime) -> Iterator[Fact]:
+def _facts(result: Result, written: datetime) -> Iterator[Fact]:
     machine = result.machine
     yield "Machine", f"{machine}; {machine.processor}"
     own = f"autotune {VERSION}, Python {machine.python}"
@@ -39,7 +39,7 @@ def _workload(facts: WorkloadFacts) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _search(result: Recommendation) -> str:
+def _search(result: Result) -> str:
     found = Counter(str(trial.outcome) for trial in result.trials)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = counted(len(result.trials), "trial")

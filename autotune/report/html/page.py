@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from autotune.certificate import Check
-from autotune.recommendation import Recommendation
-from autotune.report.effects import effects
+from autotune.effects import effects
 from autotune.report.html.chosen import Setting, settings
 from autotune.report.html.endings import Endings, endings
 from autotune.report.html.headline import Headline, headline
@@ -22,7 +21,8 @@ from autotune.report.html.repeat import Repeat, repeat
 from autotune.report.html.runs import Run, runs
 from autotune.report.html.steps import Steps, steps
 from autotune.report.html.throughput import Throughput, throughput
-from autotune.report.standing import standing_of
+from autotune.report.words import distribution
+from autotune.result import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,22 +43,25 @@ class Page:
     runs: tuple[Run, ...]
 
 
-def page(result: Recommendation, written: datetime | None = None) -> str:
+def page(result: Result, written: datetime | None = None) -> str:
     """Return the page of a result.
 
     Args:
         result: What was found.
         written: The moment that the page tells; None is now.
     """
-    standing = standing_of(result)
-    explored = {row.configuration: row.rate.value for row in standing.rows(final=False)}
+    explored = {
+        each.configuration: each.examples_per_second.value
+        for each in result.compared
+        if not each.final
+    }
     return render(
         Page(
             head=headline(result),
-            throughput=throughput(result, standing),
+            throughput=throughput(result),
             steps=steps(result.diagnosis),
             pays=pays(result.diagnosis),
-            importance=importance(effects(explored)),
+            importance=importance(effects(explored, distribution)),
             checks=result.certificate.checks if result.certificate else (),
             endings=endings(result.trials),
             settings=settings(result.config),
@@ -67,6 +70,6 @@ def page(result: Recommendation, written: datetime | None = None) -> str:
             ),
             measured=measured(result, written or datetime.now(UTC)),
             repeat=repeat(result),
-            runs=runs(result.trials, standing),
+            runs=runs(result.trials, result.board()),
         )
     )

@@ -6,9 +6,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.recommendation import Recommendation
-from autotune.recommendation.asked import Asked
-from autotune.recommendation.saved import USUAL_MARGIN
+from autotune.result import Asked, Result
+from autotune.result.saved import USUAL_MARGIN
 from autotune.value import Scalar
 from autotune.workload import Factory
 
@@ -21,12 +20,12 @@ class Repeat:
     notes: tuple[str, ...]
 
 
-def repeat(result: Recommendation) -> Repeat:
+def repeat(result: Result) -> Repeat:
     """Return the command that asks for the search of a result."""
     return Repeat(command=shlex.join(_words(result)), notes=tuple(_notes(result)))
 
 
-def _words(result: Recommendation) -> Iterator[str]:
+def _words(result: Result) -> Iterator[str]:
     workload = result.workload
     yield from ("autotune", "tune", _name(workload.model), _name(workload.dataset))
     if result.asked:
@@ -61,7 +60,7 @@ def _asked(asked: Asked) -> Iterator[str]:
         yield "--no-diagnose"
 
 
-def _notes(result: Recommendation) -> Iterator[str]:
+def _notes(result: Result) -> Iterator[str]:
     if result.asked is None:
         yield "The space and the budget were not saved; add --space and --budget."
     elif result.asked.space is None:

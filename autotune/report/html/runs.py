@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autotune.report.standing import Standing
+from autotune.leaderboard import Leaderboard
 from autotune.report.words import in_short, rate_with_error
 from autotune.trial import Stage, Trial
 
@@ -25,13 +25,13 @@ class Run:
     seconds: str
 
 
-def runs(trials: Iterable[Trial], standing: Standing) -> tuple[Run, ...]:
+def runs(trials: Iterable[Trial], board: Leaderboard) -> tuple[Run, ...]:
     """Return the rows of some trials."""
-    return tuple(_run(each, standing) for each in trials)
+    return tuple(_run(each, board) for each in trials)
 
 
-def _run(trial: Trial, standing: Standing) -> Run:
-    rate, share = standing.rate_of(trial), standing.share_of(trial)
+def _run(trial: Trial, board: Leaderboard) -> Run:
+    rate, share = board.rate_of(trial), board.speedup_of(trial)
     return Run(
         number=trial.number,
         stage=_STAGES[trial.stage],

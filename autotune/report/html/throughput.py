@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from autotune.config import Configuration
+from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval
-from autotune.recommendation import Recommendation
 from autotune.report.html.scale import Reach, Scale, Tick, scale_for
-from autotune.report.standing import ITSELF, Row, Standing
 from autotune.report.words import counted, in_short, rate_with_error, share
+from autotune.result import Result
 from autotune.run.engine import Outcome
 
 SHOWN = 30
@@ -71,16 +71,9 @@ MEANINGS = {
 }
 
 
-def throughput(result: Recommendation, standing: Standing) -> Throughput:
-    """Return the figure of a result's configurations.
-
-    Args:
-        result: What was found.
-        standing: Of its trials.
-    """
-    finalists = standing.rows(final=True)
-    seen = {row.configuration for row in finalists}
-    explored = [row for row in standing.rows(final=False) if row.configuration not in seen]
+def throughput(result: Result) -> Throughput:
+    """Return the figure of a result's configurations."""
+    finalists, explored = result.finalists, result.explored
     shown, rest = explored[: max(SHOWN - len(finalists), 0)], explored[SHOWN - len(finalists) :]
     scale = _scale([*finalists, *shown])
     groups = {"Finals": finalists, "While exploring": shown}
@@ -99,42 +92,42 @@ def throughput(result: Recommendation, standing: Standing) -> Throughput:
     )
 
 
-def _scale(rows: Sequence[Row]) -> Scale:
-    shares = [row.share for row in rows if row.share]
+def _scale(rows: Sequence[Entry]) -> Scale:
+    shares = [row.speedup for row in rows if row.speedup]
     return scale_for(shares or [Interval(low=1, value=1, high=1)], 1.0)
 
 
-def _lines(rows: Sequence[Row], scale: Scale, chosen: Configuration) -> tuple[Line, ...]:
+def _lines(rows: Sequence[Entry], scale: Scale, chosen: Configuration) -> tuple[Line, ...]:
     return tuple(
         Line(
             label=in_short(row.configuration),
             mark=_mark(row),
             recommended=row.configuration == chosen,
-            rate=rate_with_error(row.rate),
-            share=share(row.share),
+            rate=rate_with_error(row.examples_per_second),
+            share=share(row.speedup),
             note=_note(row),
-            reach=scale.reach(row.share) if row.share else None,
+            reach=scale.reach(row.speedup) if row.speedup else None,
         )
         for row in rows
     )
 
 
-def _mark(row: Row) -> Mark:
+def _mark(row: Entry) -> Mark:
     if row.outcome is not Outcome.MEASURED:
         return Mark.PRUNED
     return Mark.DISTRIBUTED if row.configuration.distributed else Mark.ALONE
 
 
-def _note(row: Row) -> str:
+def _note(row: Entry) -> str:
     notes = {
-        "the baseline": row.share == ITSELF,
+        "the baseline": row.speedup == ITSELF,
         counted(row.runs, "run"): row.runs > 1,
         str(row.outcome): row.outcome is not Outcome.MEASURED,
     }
     return ", ".join(note for note, told in notes.items() if told)
 
 
-def _sentence(finalists: Sequence[Row], explored: Sequence[Row]) -> str:
+def _sentence(finalists: Sequence[Entry], explored: Sequence[Entry]) -> str:
     count = counted(len(finalists) + len(explored), "configuration")
     text = f"{count} measured; lines are 95% intervals. "
     if not finalists:

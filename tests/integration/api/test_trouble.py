@@ -21,7 +21,7 @@ from autotune.api.values import Job
 from autotune.api.work import worker
 from autotune.api.work.trouble import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 
 pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
@@ -56,7 +56,7 @@ def reasons(jobs: Jobs, job: Job) -> list[str]:
     return [each.reason for each in told if isinstance(each, Released)]
 
 
-def check_done(jobs: Jobs, job: Job, attempt: int) -> Recommendation:
+def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.DONE, attempt), ended.reason
     found = jobs.recommendation(job.id, None)

@@ -9,7 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.recommendation import Verdict
+from autotune.result import Verdict
 from autotune.run.engine import Outcome
 from autotune.window import Window
 from autotune.workload import WorkloadFacts

@@ -15,7 +15,7 @@ from autotune.board import BoardReport, board_for
 from autotune.board.columns import FIRST, RATE, RATIO
 from autotune.errors import MissingPackage, OutputError
 from autotune.events import Event, Observer, Planned, nobody
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.testing import FakeEngine
@@ -38,7 +38,7 @@ def runs_of(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if each.is_dir())
 
 
-def search(place: Path, board: Observer) -> Recommendation:
+def search(place: Path, board: Observer) -> Result:
     factory = Factory(name="model_fn", module="digits")
     workload = Workload(model=factory, dataset=factory)
     request = TuningRequest(workload=workload, space="quick", out=place)

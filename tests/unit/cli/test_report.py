@@ -11,13 +11,12 @@ from typer.testing import CliRunner
 
 from autotune import autotune
 from autotune.cli import app
+from autotune.cli.report import REPORT
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.reason import Message
-from autotune.recommendation.kept import load_recommendation
 from autotune.report.html.page import page
-from autotune.report.saving import NAME
-from autotune.report.shown import Shown
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
@@ -36,7 +35,7 @@ def speed(configuration: Configuration) -> float | Ending:
 
 
 @pytest.fixture(scope="module")
-def result() -> Shown:
+def result() -> Result:
     """A gang that wins, with a certificate, a diagnosis and a failure."""
     engine = FakeEngine(speed, between=0.02)
     factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
@@ -47,11 +46,12 @@ def result() -> Shown:
     return found
 
 
-def test_what_was_saved_is_read_back_without_loss(result: Shown, tmp_path: Path) -> None:
+def test_what_was_saved_is_read_back_without_loss(result: Result, tmp_path: Path) -> None:
     """Every field, and with it the page to the last letter."""
-    read = load_recommendation(result.save(tmp_path))
+    read = Result.load(result.save(tmp_path))
     assert read.model_dump() == result.model_dump()
     assert page(read, WRITTEN) == page(result, WRITTEN)
+    assert Result.load(tmp_path / "result.json") == read
 
 
 def test_a_factory_that_was_shipped_by_value_is_left_out(tmp_path: Path) -> None:
@@ -60,20 +60,20 @@ def test_a_factory_that_was_shipped_by_value_is_left_out(tmp_path: Path) -> None
         lambda: None, lambda: None, space="cpu", budget=None, max_trials=4, engine=FakeEngine(speed)
     )
     assert found.workload.model.pickled
-    read = load_recommendation(found.save(tmp_path))
+    read = Result.load(found.save(tmp_path))
     assert not read.workload.model.pickled
     assert read.workload.model.source == found.workload.model.source
     assert page(read, WRITTEN) == page(found, WRITTEN)
 
 
-def test_the_page_is_written_again(result: Shown, tmp_path: Path) -> None:
+def test_the_page_is_written_again(result: Result, tmp_path: Path) -> None:
     """Where the other files are; the command says so."""
     result.save(tmp_path)
-    (tmp_path / NAME).unlink()
+    (tmp_path / REPORT).unlink()
     done = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert NAME in done.stderr
-    assert result.summary in (tmp_path / NAME).read_text("utf-8")
+    assert REPORT in done.stderr
+    assert result.summary in (tmp_path / REPORT).read_text("utf-8")
 
 
 def test_a_folder_without_a_result_is_told(tmp_path: Path) -> None:
@@ -85,20 +85,20 @@ def test_a_folder_without_a_result_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("{", "is damaged"), ("[]", "is damaged"), ('{"seed": 1}', "is no saved result: config")],
+    [("{", "is damaged"), ("[]", "is damaged"), ('{"seed": 1}', "is no saved result: ")],
 )
-def test_a_damaged_result_is_told(result: Shown, tmp_path: Path, text: str, told: str) -> None:
+def test_a_damaged_result_is_told(result: Result, tmp_path: Path, text: str, told: str) -> None:
     """With the place and the way out."""
     result.save(tmp_path)
     (tmp_path / "result.json").write_text(text)
     with pytest.raises(ConfigurationError, match=told):
-        load_recommendation(tmp_path)
+        Result.load(tmp_path)
 
 
-def test_a_trial_that_is_damaged_is_told(result: Shown, tmp_path: Path) -> None:
+def test_a_trial_that_is_damaged_is_told(result: Result, tmp_path: Path) -> None:
     """It stands in the other file."""
     result.save(tmp_path)
     with (tmp_path / "trials.jsonl").open("a") as file:
         file.write(json.dumps({"number": "?"}) + "\n")
     with pytest.raises(ConfigurationError, match="trials"):
-        load_recommendation(tmp_path)
+        Result.load(tmp_path)

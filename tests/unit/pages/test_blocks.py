@@ -12,7 +12,7 @@ from sybil import Example
 from sybil.evaluators.python import PythonEvaluator
 
 from autotune.api.settings import load_settings
-from autotune.recommendation import load_configuration
+from autotune.result import load_configuration
 from autotune.space.schema import parse_space
 from documentation.blocks import (
     CHECKED,

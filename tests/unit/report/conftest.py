@@ -14,7 +14,7 @@ from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.plan import Plan
 from autotune.reason import Message
-from autotune.recommendation import Recommendation, Verdict
+from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
@@ -31,6 +31,7 @@ GANG = Configuration(
 )
 MakeTrial = Callable[..., Trial]
 Draw = Callable[..., str]
+Changed = Callable[..., Result]
 
 
 @pytest.fixture(name="make_trial")
@@ -76,11 +77,11 @@ def card_plan(workload: Workload) -> Plan:
 
 
 @pytest.fixture
-def result(workload: Workload, trials: tuple[Trial, ...]) -> Recommendation:
+def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
     """A result that recommends to distribute."""
     gain = Interval(low=1.21, value=1.42, high=1.66)
-    return Recommendation(
-        config=PAIR,
+    return Result(
+        configuration=PAIR,
         verdict=Verdict.DISTRIBUTE,
         summary="Distribute: MirroredStrategy with 2 replicas is 1.42 times as fast.",
         reasons=(
@@ -102,6 +103,18 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Recommendation:
         seed=0,
         seconds=75.0,
     )
+
+
+@pytest.fixture(name="changed")
+def fixture_changed(result: Result) -> Changed:
+    """Returns the result with some fields changed, and with them what follows from them."""
+
+    def change(**changes: Any) -> Result:
+        follows = {"compared", "global_batch", *changes}
+        rest = {name: getattr(result, name) for name in Result.model_fields if name not in follows}
+        return Result(**rest, **changes)
+
+    return change
 
 
 @pytest.fixture(name="draw")

@@ -15,7 +15,7 @@ from autotune.reason import SmallerRanOut
 from autotune.report import LiveReport
 from autotune.report.live import REDRAWS_PER_SECOND
 from autotune.report.progress import Progress
-from autotune.report.view import LINES, head, standing_tables
+from autotune.report.view import LINES, board_tables, head
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 
@@ -55,7 +55,7 @@ def progress(card_plan: Plan, trials: tuple[Trial, ...]) -> Progress:
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_it_fits_the_terminal(progress: Progress, draw: Draw, width: int) -> None:
     """No line is wider than the terminal, and 24 lines are enough."""
-    text = draw(head(progress), width) + draw(standing_tables(progress.standing), width)
+    text = draw(head(progress), width) + draw(board_tables(progress.board), width)
     assert max(map(len, text.splitlines())) <= width
     assert len(text.splitlines()) <= 24
 
@@ -71,7 +71,7 @@ def test_it_shows_time_phase_and_running_trial(progress: Progress, draw: Draw) -
 
 def test_it_shows_the_best_so_far_with_its_interval(progress: Progress, draw: Draw) -> None:
     """One device and the best distributed one are compared, with an interval."""
-    text = draw(standing_tables(progress.standing), 160)
+    text = draw(board_tables(progress.board), 160)
     assert "distributed" in text
     assert "1.42 (" in text
     assert " to " in text
@@ -79,7 +79,7 @@ def test_it_shows_the_best_so_far_with_its_interval(progress: Progress, draw: Dr
 
 def test_it_shows_outcome_and_reason_of_recent_trials(progress: Progress, draw: Draw) -> None:
     """A trial that failed says why."""
-    text = draw(standing_tables(progress.standing))
+    text = draw(board_tables(progress.board))
     assert "crashed" in text
     assert "worker 1 was killed by SIGSEGV" in text
 
@@ -95,7 +95,7 @@ def test_only_recent_trials_are_shown(make_trial: MakeTrial, draw: Draw) -> None
         progress.take(
             TrialEnded(trial=make_trial(number, **skipped if number % 2 else {}), elapsed=1.0)
         )
-    shown = draw(standing_tables(progress.standing)).split("outcome", 1)[1]
+    shown = draw(board_tables(progress.board)).split("outcome", 1)[1]
     assert len(shown.splitlines()) - 1 <= LINES
     assert any(line.startswith("   49  skipped") for line in shown.splitlines())
 

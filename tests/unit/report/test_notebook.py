@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
 from autotune.report.follow import follow
 from autotune.report.html_result import result_html
 from autotune.report.notebook import NotebookReport, in_notebook
+from autotune.result import Result
 from autotune.trial import Trial
 
 HOSTILE = "</td><script>alert('x')</script> & <b>"
@@ -54,7 +54,7 @@ def parsed(html: str) -> Balance:
     return found
 
 
-def test_the_result_is_well_formed_and_small(result: Recommendation) -> None:
+def test_the_result_is_well_formed_and_small(result: Result) -> None:
     """Every tag is closed, nothing is loaded, and it does not bloat the notebook."""
     html = result_html(result)
     found = parsed(html)
@@ -65,7 +65,7 @@ def test_the_result_is_well_formed_and_small(result: Recommendation) -> None:
     assert "recommended" in html
 
 
-def test_nothing_in_the_result_is_markup(result: Recommendation) -> None:
+def test_nothing_in_the_result_is_markup(result: Result) -> None:
     """What a user's code says is shown as it is."""
     trials = tuple(t.model_copy(update={"reason": Message(text=HOSTILE)}) for t in result.trials)
     hostile = {"summary": HOSTILE, "reasons": (HOSTILE + "!",), "trials": trials}

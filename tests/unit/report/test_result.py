@@ -11,36 +11,38 @@ import pytest
 from rich.console import Console
 
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
-from autotune.report import document, result_text, written
+from autotune.report import result_text
+from autotune.result import Result
+from autotune.result.files import written
 from autotune.run.engine import Outcome
 from autotune.search.seen import EXPLORED
 from autotune.trial import Trial
 
 Draw = Callable[..., str]
+Changed = Callable[..., Result]
 MakeTrial = Callable[..., Trial]
 
 
 @pytest.fixture
-def folder(result: Recommendation, tmp_path: Path) -> Path:
+def folder(result: Result, tmp_path: Path) -> Path:
     """A folder with the files of a result."""
     (tmp_path / "study.db").touch()
     return result.save(tmp_path)
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_nothing_is_wider_than_the_terminal(result: Recommendation, draw: Draw, width: int) -> None:
+def test_nothing_is_wider_than_the_terminal(result: Result, draw: Draw, width: int) -> None:
     """Every line fits."""
     text = draw(result_text(result, Path("autotune-out")), width)
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_the_verdict_comes_first(result: Recommendation, draw: Draw) -> None:
+def test_the_verdict_comes_first(result: Result, draw: Draw) -> None:
     """The first thing to read is the answer."""
     assert draw(result_text(result, Path("out"))).startswith("Distribute: MirroredStrategy")
 
 
-def test_the_recommended_configuration_is_marked(result: Recommendation, draw: Draw) -> None:
+def test_the_recommended_configuration_is_marked(result: Result, draw: Draw) -> None:
     """Its row has rate, ratio with interval, and the mark."""
     text = draw(result_text(result, Path("out")), 160)
     row = next(line for line in text.splitlines() if "recommended" in line)
@@ -51,7 +53,7 @@ def test_the_recommended_configuration_is_marked(result: Recommendation, draw: D
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_narrow_terminal_has_the_configurations_below_their_figures(
-    result: Recommendation, draw: Draw, width: int
+    result: Result, draw: Draw, width: int
 ) -> None:
     """No configuration is squeezed into a few columns or cut off."""
     lines = [line.rstrip() for line in draw(result_text(result, Path("out")), width).splitlines()]
@@ -59,7 +61,7 @@ def test_a_narrow_terminal_has_the_configurations_below_their_figures(
     assert lines[figures + 1] == "  Mirrored x2, batch 2x64, reduction one_device"
 
 
-def test_what_the_table_shows_is_not_told_again(result: Recommendation, draw: Draw) -> None:
+def test_what_the_table_shows_is_not_told_again(result: Result, draw: Draw) -> None:
     """The best that was explored of each strategy stands in the table, not among the grounds."""
     told = f"{EXPLORED}MirroredStrategy with 2 replicas reached 150% of one device."
     text = draw(
@@ -70,18 +72,18 @@ def test_what_the_table_shows_is_not_told_again(result: Recommendation, draw: Dr
 
 
 def test_every_strategy_that_ran_has_a_row(
-    result: Recommendation, make_trial: MakeTrial, draw: Draw
+    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
 ) -> None:
     """One that was slow is not crowded out by many settings of a fast one."""
     gang = result.trials[2].configuration
     fast = [make_trial(20 + n, result.config.but(prefetch=n + 1)) for n in range(9)]
     slow = make_trial(40, gang, examples_per_second=10.0)
-    text = draw(result_text(result.model_copy(update={"trials": (*fast, slow)}), Path("out")), 160)
+    text = draw(result_text(changed(trials=(*fast, slow)), Path("out")), 160)
     assert "MultiWorkerMirrored x2" in text
 
 
 def test_what_trains_wrongly_is_not_called_measured(
-    result: Recommendation, make_trial: MakeTrial, draw: Draw
+    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
 ) -> None:
     """A configuration that was fast and failed a check carries that outcome."""
     other = result.config.but(per_replica_batch=512)
@@ -93,18 +95,18 @@ def test_what_trains_wrongly_is_not_called_measured(
         reason=Message(text="It drifts."),
     )
     trials = (*result.trials, make_trial(8, other), bad)
-    text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
+    text = draw(result_text(changed(trials=trials), Path("out")), 160)
     assert next(line for line in text.splitlines() if "2x512" in line).startswith("rejected")
 
 
-def test_a_command_is_never_broken(result: Recommendation, tmp_path: Path) -> None:
+def test_a_command_is_never_broken(result: Result, tmp_path: Path) -> None:
     """However narrow the terminal: a line break inside would be pasted into the shell."""
     folder, text = result.save(tmp_path / ("long" * 20)), StringIO()
     Console(file=text, width=60).print(result_text(result, folder), crop=False)
     assert f"python {folder}/train.py --epochs 5\n" in text.getvalue()
 
 
-def test_failures_have_a_table_and_are_not_told_twice(result: Recommendation, draw: Draw) -> None:
+def test_failures_have_a_table_and_are_not_told_twice(result: Result, draw: Draw) -> None:
     """The reason of a failure stands in its table, and no longer among the grounds."""
     text = draw(result_text(result, Path("out")), 160)
     assert text.count("worker 1 was killed by SIGSEGV") == 1
@@ -113,7 +115,7 @@ def test_failures_have_a_table_and_are_not_told_twice(result: Recommendation, dr
 
 
 def test_failures_of_one_cause_share_a_row(
-    result: Recommendation, make_trial: MakeTrial, draw: Draw
+    changed: Changed, make_trial: MakeTrial, draw: Draw
 ) -> None:
     """A cause that repeats is told once, with the numbers of all its trials."""
     bad = {
@@ -122,13 +124,13 @@ def test_failures_of_one_cause_share_a_row(
         "examples_per_second": None,
     }
     trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
-    text = draw(result_text(result.model_copy(update={"trials": trials}), Path("out")), 160)
+    text = draw(result_text(changed(trials=trials), Path("out")), 160)
     assert text.count("no step for 60 s") == 1
     assert "(and trials 11, 12)" in text
 
 
 def test_the_files_and_the_next_commands_are_named(
-    result: Recommendation, folder: Path, draw: Draw
+    result: Result, folder: Path, draw: Draw
 ) -> None:
     """What was written is listed, and how to train with it."""
     text = draw(result_text(result, folder), 300)
@@ -139,50 +141,45 @@ def test_the_files_and_the_next_commands_are_named(
     assert "--resume" not in text
 
 
-def test_a_gang_is_started_by_its_launcher(
-    result: Recommendation, tmp_path: Path, draw: Draw
-) -> None:
+def test_a_gang_is_started_by_its_launcher(result: Result, tmp_path: Path, draw: Draw) -> None:
     """With several workers the command is launch.py."""
     gang = result.model_copy(update={"launch": "print('launched')\n"})
     text = draw(result_text(gang, gang.save(tmp_path)), 300)
     assert f"python {tmp_path}/launch.py --epochs 5" in text
 
 
-def test_a_folder_with_spaces_is_quoted(result: Recommendation, tmp_path: Path, draw: Draw) -> None:
+def test_a_folder_with_spaces_is_quoted(result: Result, tmp_path: Path, draw: Draw) -> None:
     """The command can be pasted into a shell."""
     text = draw(result_text(result, result.save(tmp_path / "my out")), 300)
     assert f"python '{tmp_path}/my out/train.py'" in text
 
 
-def test_an_interrupted_search_says_how_to_go_on(result: Recommendation, draw: Draw) -> None:
+def test_an_interrupted_search_says_how_to_go_on(result: Result, draw: Draw) -> None:
     """The next command is the same with --resume."""
     text = draw(result_text(result.model_copy(update={"interrupted": True}), Path("out")))
     assert "run the same command with --resume" in text
 
 
-def test_only_existing_files_are_named(result: Recommendation, folder: Path) -> None:
+def test_only_existing_files_are_named(result: Result, folder: Path) -> None:
     """A study in a database elsewhere is not claimed to lie in the folder."""
     (folder / "study.db").unlink()
-    names = {"config.yaml", "result.json", "train.py", "trials.csv", "trials.jsonl"}
-    assert set(written(folder)) == names
+    tables = {"result.json", "trials.csv", "trials.jsonl"}
+    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
     assert result.launch is None
 
 
-def test_the_document_is_json_without_windows(result: Recommendation, folder: Path) -> None:
+def test_plain_data_holds_all_figures_without_windows(result: Result) -> None:
     """All figures are there; what trials.jsonl holds in full is left out."""
-    read = json.loads(document(result, folder).text())
+    read = result.to_dict()
     assert read["verdict"] == "distribute"
     assert read["configuration"]["strategy"] == "mirrored"
     assert read["speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
-    assert read["files"]["train.py"] == str(folder / "train.py")
     assert len(read["trials"]) == len(result.trials)
     assert "windows" not in read["trials"][0]
 
 
-def test_a_figure_that_json_cannot_hold_is_null(
-    result: Recommendation, make_trial: MakeTrial, tmp_path: Path
-) -> None:
+def test_a_figure_that_json_cannot_hold_is_null(changed: Changed, make_trial: MakeTrial) -> None:
     """An infinite rate does not make the document invalid."""
-    endless = result.model_copy(update={"trials": (make_trial(0, error=float("inf")),)})
-    read = json.loads(document(endless, tmp_path).text(), parse_constant=pytest.fail)
+    endless = changed(trials=(make_trial(0, error=float("inf")),))
+    read = json.loads(json.dumps(endless.to_dict()), parse_constant=pytest.fail)
     assert read["trials"][0]["error"] is None

@@ -5,78 +5,69 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from autotune.errors import MissingPackage
-from autotune.recommendation import Recommendation
-from autotune.report.shown import Shown, shown
 from autotune.report.words import in_short
+from autotune.result import Result
+
+Changed = Callable[..., Result]
 
 
-@pytest.fixture
-def own(result: Recommendation) -> Shown:
-    """The result as `autotune()` returns it."""
-    return shown(result)
-
-
-def test_it_is_the_same_recommendation(own: Shown, result: Recommendation) -> None:
-    """Nothing of it is lost."""
-    assert dict(own) == dict(result)
-
-
-def test_plain_data_goes_through_json(own: Shown) -> None:
+def test_plain_data_goes_through_json(result: Result) -> None:
     """It holds the keys of --json, and only what JSON can say."""
-    found = own.to_dict()
+    found = result.to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["verdict"] == "distribute"
     assert "windows" not in found["trials"][0]
 
 
-def test_the_frame_has_a_row_for_each_trial(own: Shown) -> None:
+def test_the_frame_has_a_row_for_each_trial(result: Result) -> None:
     """Figures are numbers, and each trial is compared with one device."""
     pytest.importorskip("pandas")
-    frame = own.trials_frame()
-    assert list(frame.index) == [trial.number for trial in own.trials]
+    frame = result.trials_frame()
+    assert list(frame.index) == [trial.number for trial in result.trials]
     assert frame["examples_per_second"].dtype == float
     assert frame.loc[1, "vs_one_device"] == pytest.approx(1.5)
     assert frame.loc[2, "outcome"] == "crashed"
     assert frame.loc[1, "per_replica_batch"] == 64
 
 
-def test_the_frame_of_no_trials_has_its_columns(own: Shown) -> None:
+def test_the_frame_of_no_trials_has_its_columns(changed: Changed) -> None:
     """A program that reads it need not know that nothing ran."""
     pytest.importorskip("pandas")
-    frame = own.model_copy(update={"trials": ()}).trials_frame()
+    frame = changed(trials=()).trials_frame()
     assert {"outcome", "examples_per_second", "strategy"} <= set(frame.columns)
 
 
-def test_the_picture_shows_intervals_and_names(own: Shown) -> None:
+def test_the_picture_shows_intervals_and_names(result: Result) -> None:
     """Every finalist has its interval, and the best single device a line."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
-    axes = own.plot()
+    axes = result.plot()
     labels = " ".join(label.get_text() for label in axes.get_yticklabels())
     assert "recommended" in labels
-    assert in_short(own.config).partition(",")[0] in labels
+    assert in_short(result.config).partition(",")[0] in labels
     assert len(axes.containers) == len(axes.get_yticks())
-    assert own.plot(axes) is axes
+    assert result.plot(axes) is axes
 
 
 @pytest.mark.parametrize(("call", "package"), [("plot", "matplotlib"), ("trials_frame", "pandas")])
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    own: Shown, call: str, package: str, monkeypatch: pytest.MonkeyPatch
+    result: Result, call: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error says what to type."""
     monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=rf"{package}.*pip install 'autotune\[notebook\]'"):
-        getattr(own, call)()
+        getattr(result, call)()
 
 
 def test_neither_package_is_imported_before_it_is_needed() -> None:
     """Who does not draw does not wait for matplotlib."""
     code = (
-        "import sys, autotune.report.shown;"
+        "import sys, autotune.result;"
         "sys.exit(bool({'pandas', 'matplotlib', 'IPython', 'tensorflow'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,7 +10,7 @@ import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.search.options import Options
 from autotune.search.tune import TuningRequest, tune
 from autotune.space.schema import parse_space
@@ -33,7 +33,7 @@ SPACE = parse_space(
     where="test",
 )
 
-Tuner = Callable[..., Recommendation]
+Tuner = Callable[..., Result]
 
 
 def speed(*, distributed: float = 1.0) -> Speed:
@@ -66,7 +66,7 @@ def tuner(tmp_path: Path, workload: Workload, kept_in: BaseStorage | None) -> Tu
         seed: int = 0,
         observer: Callable[[Any], None] = lambda _: None,
         **fields: Any,
-    ) -> Recommendation:
+    ) -> Result:
         kept = {"out": tmp_path / "out", "storage": kept_in}
         given = {"workload": workload, "space": SPACE, **kept, **fields}
         request = TuningRequest(options=Options(seed=seed, **(options or {})), **given)

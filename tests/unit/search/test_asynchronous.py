@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autotune import Outcome, Recommendation, Verdict
+from autotune import Outcome, Result, Verdict
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.run.engine import RunResult, TrialRequest, Watch
@@ -34,7 +34,7 @@ class Forgetful(FakeEngine):
         return replace(super().run(request, watch), lost_updates=lost)
 
 
-def tuned(tuner: Tuner, distributed: float, constraints: Constraints) -> Recommendation:
+def tuned(tuner: Tuner, distributed: float, constraints: Constraints) -> Result:
     engine = Forgetful(speed(distributed=distributed), between=0.03)
     options: dict[str, Any] = {"constraints": constraints, "seconds": 600.0}
     return tuner(speed(), engine=engine, space=SERVED, options=options)

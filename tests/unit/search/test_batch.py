@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.search.batch import learning_rate
 
 from .conftest import speed
 
-Tuner = Callable[..., Recommendation]
+Tuner = Callable[..., Result]
 
 
 def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> None:

@@ -11,7 +11,7 @@ from autotune.certificate import Finding
 from autotune.certify import family
 from autotune.config import Configuration
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.run.engine import ObservationRequest
 from autotune.run.observation import Observation
 from autotune.sentences.reasons import reason_text
@@ -28,7 +28,7 @@ def engine(faults: Faults, distributed: float = 1.5) -> FakeEngine:
     return FakeEngine(speed(distributed=distributed), between=0.03, faults=faults)
 
 
-def wrong(result: Recommendation) -> set[str]:
+def wrong(result: Result) -> set[str]:
     return {t.configuration.strategy for t in result.trials if t.outcome is Outcome.REJECTED}
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
-from autotune.recommendation import Recommendation, Verdict
+from autotune.result import Result, Verdict
 from autotune.testing import FAKE_FACTS, FakeEngine
 
 from .conftest import speed
 
-Tuner = Callable[..., Recommendation]
+Tuner = Callable[..., Result]
 
 
 def half_is_input(*, distributed: float) -> FakeEngine:
@@ -98,6 +98,4 @@ def test_it_can_be_left_out(tuner: Tuner) -> None:
 def test_it_is_part_of_what_can_be_read_back(tuner: Tuner) -> None:
     """The diagnosis survives JSON, infinities included."""
     result = tuner(speed(), engine=half_is_input(distributed=0.5), options={"seconds": 300.0})
-    assert Recommendation.model_validate_json(result.model_dump_json()).diagnosis == (
-        result.diagnosis
-    )
+    assert Result.model_validate_json(result.model_dump_json()).diagnosis == (result.diagnosis)

@@ -12,7 +12,7 @@ from optuna.storages import BaseStorage
 from autotune.events import Notice
 from autotune.past.place import CACHE, FILE
 from autotune.past.store import Past
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.run.load import Load
 from autotune.search.options import Options
 from autotune.search.start import start_from
@@ -22,7 +22,7 @@ from autotune.workload import Workload
 
 from .conftest import SPACE, speed
 
-On = Callable[..., tuple[Recommendation, list[str]]]
+On = Callable[..., tuple[Result, list[str]]]
 MACHINE = FAKE_MACHINE.fingerprint
 
 
@@ -45,7 +45,7 @@ def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
 
     def run(
         engine: FakeEngine | None = None, *, most: int = 4, **fields: Any
-    ) -> tuple[Recommendation, list[str]]:
+    ) -> tuple[Result, list[str]]:
         events: list[object] = []
         request = TuningRequest(
             workload=workload,

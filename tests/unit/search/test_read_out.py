@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
 from autotune.owner import Owner
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.search.numbers import settled
 from autotune.space.schema import parse_space
@@ -20,7 +20,7 @@ from autotune.testing.fake import FAKE_MACHINE
 
 from .conftest import speed
 
-Tuner = Callable[..., Recommendation]
+Tuner = Callable[..., Result]
 LONG = {"seconds": 300.0}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from autotune import Interval, Verdict, Verification, verify
 from autotune.config import Configuration
-from autotune.recommendation import SavedConfiguration
+from autotune.result import SavedConfiguration
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine, table
 from autotune.testing.fake import Ending
 from autotune.version import VERSION

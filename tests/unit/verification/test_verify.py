@@ -21,8 +21,8 @@ from autotune import (
 from autotune.config import Configuration
 from autotune.events import Event, TrialEnded
 from autotune.reason import Killed
-from autotune.recommendation import load_configuration
-from autotune.recommendation.saved import save_configuration
+from autotune.result import load_configuration
+from autotune.result.saved import save_configuration
 from autotune.run.engine import TrialRequest
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
@@ -33,7 +33,7 @@ from autotune.workload import Workload, factory_from_callable
 
 from .conftest import ALONE, PAIR, Check, Save
 
-BEFORE = Path(__file__).parents[1] / "recommendation" / "before.yaml"
+BEFORE = Path(__file__).parents[1] / "result" / "before.yaml"
 CRASH = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
 
 

@@ -27,7 +27,7 @@ from autotune.events import TrialEnded
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.reason import Message
-from autotune.recommendation import Recommendation, Verdict
+from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
@@ -36,7 +36,7 @@ from autotune.workload import Workload
 
 ROOT = Path(__file__).parents[4]
 Client = Callable[..., TestClient]
-Conclude = Callable[[Recommendation], Job]
+Conclude = Callable[[Result], Job]
 
 
 @pytest.fixture
@@ -127,10 +127,10 @@ def trial() -> Trial:
 
 
 @pytest.fixture
-def recommendation(trial: Trial, workload: Workload) -> Recommendation:
+def recommendation(trial: Trial, workload: Workload) -> Result:
     """One that stays on one device."""
-    return Recommendation(
-        config=trial.configuration,
+    return Result(
+        configuration=trial.configuration,
         verdict=Verdict.ONE_DEVICE,
         summary="Stay on one device.",
         reasons=("Nothing else ran.",),
@@ -152,10 +152,10 @@ def recommendation(trial: Trial, workload: Workload) -> Recommendation:
 
 
 @pytest.fixture
-def gang(recommendation: Recommendation) -> Recommendation:
+def gang(recommendation: Result) -> Result:
     """One that starts two workers."""
     changes = {
-        "config": GANG,
+        "configuration": GANG,
         "launch": "print('launched')\n",
         "machine": Machine(**examples.MACHINE["machine"]),
     }
@@ -175,7 +175,7 @@ def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
 def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
     """Ends that job with a recommendation."""
 
-    def conclude(found: Recommendation) -> Job:
+    def conclude(found: Result) -> Job:
         outcome = Outcome(
             state=State.DONE,
             verdict=found.verdict,
@@ -189,7 +189,7 @@ def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
 
 
 @pytest.fixture
-def done(conclude: Conclude, recommendation: Recommendation) -> Job:
+def done(conclude: Conclude, recommendation: Result) -> Job:
     """A job with a recommendation."""
     return conclude(recommendation)
 

@@ -14,7 +14,7 @@ from autotune.api.http import examples, problems
 from autotune.api.http.answers import RecommendationAnswer
 from autotune.api.store.auth import Scope
 from autotune.api.values import Job
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 
 Operation = tuple[str, str, dict[str, Any]]
 
@@ -90,7 +90,7 @@ def shape(value: Any) -> Any:
         return [shape(value[0])] if value else []
     if isinstance(value, dict) and not {"axes", "properties"} & set(value):
         nested = {"progress", "program", "tunings", "trials", "workloads", "spaces", "machine"}
-        nested |= {"configuration", "constraints", "speedup"}
+        nested |= {"compared", "configuration", "constraints", "speedup"}
         return {k: shape(v) if k in nested else None for k, v in value.items()}
     return None
 
@@ -116,7 +116,7 @@ def test_the_example_of_a_recommendation_is_whole_and_agrees_with_itself() -> No
 
 
 def test_what_a_recommendation_knows_is_told(
-    client: TestClient, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+    client: TestClient, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """The certificate, the diagnosis and the way that leaves the batch unchanged come along."""
     told = ("certificate", "diagnosis", "unchanged_batch")

@@ -18,13 +18,13 @@ from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.recommendation import Recommendation, load_configuration
+from autotune.result import Result, load_configuration
 from autotune.testing import FAKE_MACHINE
 
 
 @pytest.mark.parametrize("kind", ["yaml", "json", "toml"])
 def test_the_configuration_is_the_file_that_autotune_writes(
-    client: TestClient, done: Job, recommendation: Recommendation, tmp_path: Path, kind: str
+    client: TestClient, done: Job, recommendation: Result, tmp_path: Path, kind: str
 ) -> None:
     """In each format it can be read again, and holds everything."""
     answer = client.get(f"/v1/tunings/{done.id}/config", params={"format": kind})
@@ -36,7 +36,7 @@ def test_the_configuration_is_the_file_that_autotune_writes(
 
 
 def test_the_program_comes_byte_for_byte(
-    client: TestClient, done: Job, recommendation: Recommendation
+    client: TestClient, done: Job, recommendation: Result
 ) -> None:
     """It is the one that was timed."""
     answer = client.get(f"/v1/tunings/{done.id}/script")
@@ -67,8 +67,8 @@ KINDS = {
 
 def test_what_starts_a_gang_is_what_a_search_saves(
     client: TestClient,
-    conclude: Callable[[Recommendation], Job],
-    gang: Recommendation,
+    conclude: Callable[[Result], Job],
+    gang: Result,
     tmp_path: Path,
 ) -> None:
     """All four files, each to be had alone, byte for byte."""
@@ -81,7 +81,7 @@ def test_what_starts_a_gang_is_what_a_search_saves(
 
 
 def test_the_examples_of_what_starts_a_gang_are_true(
-    client: TestClient, conclude: Callable[[Recommendation], Job], gang: Recommendation
+    client: TestClient, conclude: Callable[[Result], Job], gang: Result
 ) -> None:
     """They are what such a job answers with."""
     job = conclude(gang)
@@ -98,7 +98,7 @@ def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
 
 
 def test_the_report_is_to_be_had_as_a_page(
-    client: TestClient, done: Job, recommendation: Recommendation
+    client: TestClient, done: Job, recommendation: Result
 ) -> None:
     """The one that a search saves, shown under the policy that it has as a file, in a sandbox."""
     answer = client.get(f"/v1/tunings/{done.id}/report", params={"format": "html"})

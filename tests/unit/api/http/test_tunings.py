@@ -16,7 +16,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job
 from autotune.events import Notice
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 
 SPACE = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16]}}
 
@@ -109,14 +109,14 @@ def test_trials_come_in_pages(client: TestClient, measured: Grip) -> None:
 
 
 def test_a_recommendation_comes_in_one_answer(
-    client: TestClient, done: Job, recommendation: Recommendation
+    client: TestClient, done: Job, recommendation: Result
 ) -> None:
     """Configuration, speed-up, reasons and program are together."""
     told = client.get(f"/v1/tunings/{done.id}/recommendation").json()
     assert told["configuration"]["per_replica_batch"] == 128
     assert told["speedup"] == {"low": 1, "value": 1, "high": 1}
     assert told["reasons"] == list(recommendation.reasons)
-    assert told["program"]["train"] == recommendation.script
+    assert told["script"] == recommendation.script
 
 
 @pytest.mark.parametrize("what", ["recommendation", "config", "script", "report"])

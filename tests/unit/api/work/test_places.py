@@ -13,7 +13,7 @@ from autotune.certificate import Certificate, failed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -87,7 +87,7 @@ def test_messages_lose_them_too() -> None:
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     """Its certificate is for callers as well, and may tell why a run failed."""
     checks = (failed("certification run", "In /srv/models/a.py."),)
-    found = Recommendation.model_construct(
+    found = Result.model_construct(
         summary="/srv/models/a.py",
         reasons=("/srv/models/b.py",),
         trials=(),

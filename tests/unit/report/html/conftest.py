@@ -12,8 +12,8 @@ from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.measure import Interval
-from autotune.recommendation import Recommendation
 from autotune.report.html.page import page
+from autotune.result import Result
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}
 
@@ -72,14 +72,14 @@ class Reader(HTMLParser):
         self.open[-1].inside.append(data)
 
 
-Read = Callable[[Recommendation], Element]
+Read = Callable[[Result], Element]
 
 
 @pytest.fixture
 def read() -> Read:
     """Reads the page of a result."""
 
-    def read(result: Recommendation) -> Element:
+    def read(result: Result) -> Element:
         reader = Reader()
         reader.feed(page(result))
         reader.close()
@@ -94,7 +94,7 @@ def around(value: float) -> Interval:
 
 
 @pytest.fixture
-def diagnosed(result: Recommendation) -> Recommendation:
+def diagnosed(result: Result) -> Result:
     """A result that knows where the time of its steps goes."""
     alone = Breakdown(
         configuration=result.trials[0].configuration,

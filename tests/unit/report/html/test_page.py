@@ -11,15 +11,15 @@ from autotune.certificate import Certificate, undecided
 from autotune.config import Configuration
 from autotune.errors import OutputError
 from autotune.reason import Message
-from autotune.recommendation import Recommendation
 from autotune.report.html.page import page
-from autotune.report.shown import shown
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload
 
 MakeTrial = Callable[..., Trial]
-Read = Callable[[Recommendation], Any]
+Changed = Callable[..., Result]
+Read = Callable[[Result], Any]
 MEGABYTE = 1_000_000
 HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"
 
@@ -41,9 +41,7 @@ def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
     )
 
 
-def test_it_tells_all_that_somebody_who_was_not_there_needs(
-    diagnosed: Recommendation, read: Read
-) -> None:
+def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, read: Read) -> None:
     """Verdict, figures with intervals, reasons, failures, program, machine and seed."""
     text = " ".join(read(diagnosed).text.split())
     for told in (
@@ -61,23 +59,23 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(
         assert told in text
 
 
-def test_what_starts_a_gang_is_in_it(result: Recommendation, read: Read) -> None:
+def test_what_starts_a_gang_is_in_it(result: Result, read: Read) -> None:
     """On one machine, under Slurm and under Kubernetes, each to the last letter."""
     config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
-    gang = result.model_copy(update={"config": config, "launch": "print('launched')\n"})
+    gang = result.model_copy(update={"configuration": config, "launch": "print('launched')\n"})
     shown = [each.text for each in read(gang).find("code")]
     programs = {name: text for name, text in gang.programs().items() if text}
     assert set(programs) == {"train.py", "launch.py", "launch.slurm", "jobset.yaml"}
     assert set(programs.values()) <= set(shown)
 
 
-def test_the_verdict_is_the_headline(result: Recommendation, read: Read) -> None:
+def test_the_verdict_is_the_headline(result: Result, read: Read) -> None:
     """There is one heading of the first order, and it is the answer."""
     (heading,) = read(result).find("h1")
     assert heading.text == result.summary
 
 
-def test_every_figure_has_its_table(diagnosed: Recommendation, read: Read) -> None:
+def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
     """What is drawn can be read, and what cannot be read is hidden from those who listen."""
     figures = list(read(diagnosed).find("figure"))
     assert len(figures) == 3
@@ -88,7 +86,7 @@ def test_every_figure_has_its_table(diagnosed: Recommendation, read: Read) -> No
             assert known & drawing.attributes.keys()
 
 
-def test_every_label_has_its_target(diagnosed: Recommendation, read: Read) -> None:
+def test_every_label_has_its_target(diagnosed: Result, read: Read) -> None:
     """Whatever is named by another element finds it, once."""
     names: list[str] = []
     wanted: set[str] = set()
@@ -105,13 +103,13 @@ def test_every_label_has_its_target(diagnosed: Recommendation, read: Read) -> No
     assert wanted <= set(names)
 
 
-def test_failures_are_not_told_twice(result: Recommendation, read: Read) -> None:
+def test_failures_are_not_told_twice(result: Result, read: Read) -> None:
     """The reason of a failure stands in its table, and no longer among the grounds."""
     text = read(result).text.lower()
     assert text.count("worker 1 was killed by sigsegv") == 1
 
 
-def test_it_loads_nothing(diagnosed: Recommendation, read: Read) -> None:
+def test_it_loads_nothing(diagnosed: Result, read: Read) -> None:
     """No address of anything is in it, and its policy allows none."""
     text = page(diagnosed)
     assert "http:" not in text
@@ -125,26 +123,24 @@ def test_it_loads_nothing(diagnosed: Recommendation, read: Read) -> None:
 
 
 def test_nothing_that_others_wrote_is_markup(
-    result: Recommendation, make_trial: MakeTrial, read: Read
+    result: Result, changed: Changed, make_trial: MakeTrial, read: Read
 ) -> None:
     """Reasons, names, values and the program itself are text, whatever they hold."""
     hostile = Factory(name=HOSTILE, module="m", arguments=((HOSTILE, HOSTILE),))
     bad = {"outcome": Outcome.CRASHED, "reason": Message(text=HOSTILE), "examples_per_second": None}
     own = Configuration(arguments=((HOSTILE, HOSTILE),))
-    given = result.model_copy(
-        update={
-            "summary": HOSTILE,
-            "reasons": (HOSTILE,),
-            "config": own,
-            "script": f"x = '''{HOSTILE}'''\n",
-            "launch": f"# {HOSTILE}\n",
-            "study": HOSTILE,
-            "trials": (*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
-            "workload": Workload(model=hostile, dataset=hostile, callbacks=hostile),
-            "machine": result.machine.model_copy(update={"processor": HOSTILE}),
-            "facts": result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
-            "certificate": Certificate(checks=(undecided(HOSTILE, HOSTILE),)),
-        }
+    given = changed(
+        summary=HOSTILE,
+        reasons=(HOSTILE,),
+        configuration=own,
+        script=f"x = '''{HOSTILE}'''\n",
+        launch=f"# {HOSTILE}\n",
+        study=HOSTILE,
+        trials=(*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
+        workload=Workload(model=hostile, dataset=hostile, callbacks=hostile),
+        machine=result.machine.model_copy(update={"processor": HOSTILE}),
+        facts=result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
+        certificate=Certificate(checks=(undecided(HOSTILE, HOSTILE),)),
     )
     plain, found = read(result), read(given)
     assert len(list(found.find("script"))) == len(list(plain.find("script"))) == 1
@@ -156,28 +152,26 @@ def test_nothing_that_others_wrote_is_markup(
 
 
 def test_three_hundred_trials_fit_a_megabyte(
-    result: Recommendation, make_trial: MakeTrial, read: Read
+    changed: Changed, make_trial: MakeTrial, read: Read
 ) -> None:
     """However long the search was, the page can be sent to somebody."""
-    given = result.model_copy(update={"trials": many(make_trial, 300)})
+    given = changed(trials=many(make_trial, 300))
     assert len(page(given).encode()) < MEGABYTE
     figure = next(read(given).find("figure"))
     assert len(list(figure.find("tr"))) < 40
 
 
 def test_a_page_without_finals_and_diagnosis_says_so(
-    result: Recommendation, make_trial: MakeTrial, read: Read
+    changed: Changed, make_trial: MakeTrial, read: Read
 ) -> None:
     """An interrupted search has a page, too, that tells what is missing."""
-    bare = result.model_copy(
-        update={
-            "trials": (make_trial(0),),
-            "config": Configuration(per_replica_batch=128),
-            "best_distributed": None,
-            "distributed_speedup": None,
-            "examples_per_second": None,
-            "interrupted": True,
-        }
+    bare = changed(
+        trials=(make_trial(0),),
+        configuration=Configuration(per_replica_batch=128),
+        best_distributed=None,
+        distributed_speedup=None,
+        examples_per_second=None,
+        interrupted=True,
     )
     text = " ".join(read(bare).text.split())
     assert "stopped early; these are" in text
@@ -187,22 +181,22 @@ def test_a_page_without_finals_and_diagnosis_says_so(
     assert "None: every trial was measured." in text
 
 
-def test_the_program_can_be_copied_from_it(result: Recommendation, read: Read) -> None:
+def test_the_program_can_be_copied_from_it(result: Result, read: Read) -> None:
     """Its text is the program's, to the last byte."""
     script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
     found = read(result.model_copy(update={"script": script}))
     assert script in [each.text for each in found.find("pre")]
 
 
-def test_a_result_writes_it(result: Recommendation, tmp_path: Any) -> None:
+def test_a_result_writes_it(result: Result, tmp_path: Any) -> None:
     """Saving a result writes the page beside the other files."""
-    folder = shown(result).save(tmp_path / "out")
+    folder = result.save(tmp_path / "out")
     assert {"report.html", "config.yaml", "train.py"} <= {each.name for each in folder.iterdir()}
     assert result.summary in (folder / "report.html").read_text("utf-8")
 
 
-def test_a_folder_that_cannot_be_written_is_named(result: Recommendation, tmp_path: Any) -> None:
+def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Any) -> None:
     """The error says what to do."""
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="Choose another"):
-        shown(result).save(tmp_path / "file")
+        result.save(tmp_path / "file")

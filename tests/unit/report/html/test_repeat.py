@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.recommendation import Recommendation
-from autotune.recommendation.asked import Asked
 from autotune.report.html.repeat import repeat
+from autotune.result import Asked, Result
 from autotune.search.options import Options
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
@@ -15,7 +14,7 @@ from autotune.testing import FakeEngine
 from autotune.workload import Factory, Workload
 
 
-def test_it_holds_all_that_was_asked_for(result: Recommendation) -> None:
+def test_it_holds_all_that_was_asked_for(result: Result) -> None:
     """Files, arguments and bounds come as the command line takes them."""
     asked = Asked(
         space="my space.yaml",
@@ -38,14 +37,12 @@ def test_it_holds_all_that_was_asked_for(result: Recommendation) -> None:
 @pytest.mark.parametrize(
     ("asked", "note"), [(None, "were not saved"), (Asked(seconds=3.0), "created in Python")]
 )
-def test_what_a_command_cannot_hold_is_told(
-    result: Recommendation, asked: Asked | None, note: str
-) -> None:
+def test_what_a_command_cannot_hold_is_told(result: Result, asked: Asked | None, note: str) -> None:
     """A reader is not sent away with half of the call."""
     assert note in " ".join(repeat(result.model_copy(update={"asked": asked})).notes)
 
 
-def test_a_function_of_a_notebook_is_told(result: Recommendation) -> None:
+def test_a_function_of_a_notebook_is_told(result: Result) -> None:
     """The command names nothing that it could find."""
     model = result.workload.model.model_copy(update={"module": ""})
     workload = result.workload.model_copy(update={"model": model})

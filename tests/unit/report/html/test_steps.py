@@ -6,15 +6,15 @@ import pytest
 
 from autotune.diagnose.breakdown import Breakdown
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.recommendation import Recommendation
 from autotune.report.html.steps import steps
+from autotune.result import Result
 
 
 def place(text: str) -> float:
     return float(text.removesuffix("%"))
 
 
-def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Recommendation) -> None:
+def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Result) -> None:
     """A step of twice the time with as many examples is twice as long; its parts fill it."""
     found = steps(diagnosed.diagnosis)
     assert found
@@ -24,7 +24,7 @@ def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Recommenda
     assert alone.whole == "500 ms"
 
 
-def test_parts_stand_in_the_order_of_the_table(diagnosed: Recommendation) -> None:
+def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
     """The same part comes at the same place in each bar, side by side with the next."""
     found = steps(diagnosed.diagnosis)
     assert found
@@ -37,7 +37,7 @@ def test_parts_stand_in_the_order_of_the_table(diagnosed: Recommendation) -> Non
             assert place(following.start) == pytest.approx(ends, abs=0.02)
 
 
-def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Recommendation) -> None:
+def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
     """A breakdown without shares is no bar."""
     assert diagnosed.diagnosis
     whole = diagnosed.diagnosis.one_device

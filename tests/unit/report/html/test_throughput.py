@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autotune.config import Configuration
-from autotune.recommendation import Recommendation
 from autotune.report.html.throughput import SHOWN, Mark, Throughput, throughput
-from autotune.report.standing import standing_of
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 
 MakeTrial = Callable[..., Trial]
+Changed = Callable[..., Result]
 
 
-def drawn(result: Recommendation) -> Throughput:
-    return throughput(result, standing_of(result))
+def drawn(result: Result) -> Throughput:
+    return throughput(result)
 
 
 def place(text: str) -> float:
     return float(text.removesuffix("%"))
 
 
-def test_finalists_stand_first_and_once(result: Recommendation) -> None:
+def test_finalists_stand_first_and_once(result: Result) -> None:
     """What was in the finals is not told again as explored."""
     (finals,) = drawn(result).groups
     assert [line.label.partition(",")[0] for line in finals.lines] == ["Mirrored x2", "one device"]
     assert [line.recommended for line in finals.lines] == [True, False]
 
 
-def test_a_faster_configuration_is_farther_to_the_right(result: Recommendation) -> None:
+def test_a_faster_configuration_is_farther_to_the_right(result: Result) -> None:
     """Its mark stands within its interval, and one device on its line."""
     found = drawn(result)
     pair, alone = found.groups[0].lines
@@ -41,22 +41,24 @@ def test_a_faster_configuration_is_farther_to_the_right(result: Recommendation) 
     assert alone.reach.sure
 
 
-def test_marks_differ_by_what_they_stand_for(result: Recommendation, make_trial: MakeTrial) -> None:
+def test_marks_differ_by_what_they_stand_for(
+    result: Result, changed: Changed, make_trial: MakeTrial
+) -> None:
     """One device, several, and what was stopped early."""
     slow = make_trial(9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED)
-    found = drawn(result.model_copy(update={"trials": (*result.trials, slow)}))
+    found = drawn(changed(trials=(*result.trials, slow)))
     assert [mark for mark, _ in found.marks] == list(Mark)
     assert found.groups[1].lines[-1].mark is Mark.PRUNED
     assert "pruned" in found.groups[1].lines[-1].note
 
 
-def test_the_slowest_go_to_a_table(result: Recommendation, make_trial: MakeTrial) -> None:
+def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial: MakeTrial) -> None:
     """The drawing has an end; every configuration is told somewhere."""
     more = tuple(
         make_trial(i, Configuration(per_replica_batch=i), examples_per_second=float(i))
         for i in range(100, 150)
     )
-    found = drawn(result.model_copy(update={"trials": (*result.trials, *more)}))
+    found = drawn(changed(trials=(*result.trials, *more)))
     shown = [line for group in found.groups for line in group.lines]
     assert len(shown) == SHOWN
     assert len({line.label for line in (*shown, *found.rest)}) == 52 - 1  # one is in both

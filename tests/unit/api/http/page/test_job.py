@@ -23,7 +23,7 @@ from autotune.config import Configuration
 from autotune.diagnose.sentences import where_it_goes
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import Message
-from autotune.recommendation import Recommendation, Verdict
+from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
@@ -91,7 +91,7 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
 
 
 def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
-    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+    show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """After the reasons and before the program, and nothing of it twice."""
     changes = {
@@ -115,7 +115,7 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
 
 
 def test_a_reason_that_is_told_nowhere_else_stays(
-    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+    show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """Such as those of a job of an earlier version, whose diagnosis had other words."""
     changes = {"diagnosis": DIAGNOSIS, "reasons": ("A step took its time.",)}
@@ -125,7 +125,7 @@ def test_a_reason_that_is_told_nowhere_else_stays(
 
 
 def test_what_limits_a_step_stands_beside_it(
-    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+    show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """It is the rest of the reason that tells the step."""
     told = where_it_goes(DIAGNOSIS.one_device, "one device")
@@ -143,7 +143,7 @@ def test_it_is_told_how_many_trials_are_left_out(left_out: int, told: str) -> No
 
 
 def test_what_is_undecided_is_set_meanwhile(
-    show: Show, conclude: Callable[[Recommendation], Job], recommendation: Recommendation
+    show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """Nobody takes it for the answer."""
     undecided = recommendation.model_copy(update={"verdict": Verdict.UNDECIDED})
@@ -160,7 +160,7 @@ def test_every_download_is_there(client: TestClient, done: Job) -> None:
 
 
 def test_what_starts_a_gang_is_shown_and_to_be_had(
-    client: TestClient, conclude: Callable[[Recommendation], Job], gang: Recommendation
+    client: TestClient, conclude: Callable[[Result], Job], gang: Result
 ) -> None:
     """On one machine, under Slurm and under Kubernetes: what is shown is what is fetched."""
     page = client.get(f"/tunings/{conclude(gang).id}").text
@@ -211,8 +211,8 @@ def test_hostile_words_stay_words(
     show: Show,
     database: Database,
     measured: Grip,
-    conclude: Callable[[Recommendation], Job],
-    recommendation: Recommendation,
+    conclude: Callable[[Result], Job],
+    recommendation: Result,
 ) -> None:
     """Summary, reasons, checks, program and notes are shown as they are."""
     attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import Configuration
-from autotune.recommendation import Recommendation
-from autotune.report.standing import Standing, standing_of
+from autotune.leaderboard import Leaderboard
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -21,51 +21,54 @@ PAIR = Configuration(
 
 def test_nothing_is_known_at_first() -> None:
     """Without trials there is no best and no baseline."""
-    standing = Standing(())
-    assert standing.baseline is None
-    assert standing.best(distributed=False) is None
-    assert standing.rows(final=False) == []
+    board = Leaderboard(())
+    assert board.baseline is None
+    assert board.best(distributed=False) is None
+    assert board.entries(final=False) == []
 
 
 def test_finals_are_compared_with_finals(trials: tuple[Trial, ...]) -> None:
     """A finalist's lucky figure from the exploration does not count."""
-    best = Standing(trials).best(distributed=True)
+    best = Leaderboard(trials).best(distributed=True)
     assert best
     assert best.final
-    assert best.rate.value == pytest.approx((1400 * 1450) ** 0.5)
-    assert best.share
-    assert best.share.low < 1.4 < best.share.high
+    assert best.examples_per_second.value == pytest.approx((1400 * 1450) ** 0.5)
+    assert best.speedup
+    assert best.speedup.low < 1.4 < best.speedup.high
 
 
-def test_one_throughput_is_told_of_what_is_recommended(result: Recommendation) -> None:
+def test_one_throughput_is_told_of_what_is_recommended(result: Result) -> None:
     """The table says what the head of the page says, not the finals' rounds alone."""
-    rows = {row.configuration: row for row in standing_of(result).rows(final=True)}
-    assert rows[result.config].rate == result.examples_per_second
+    rows = {row.configuration: row for row in result.finalists}
+    assert rows[result.config].examples_per_second == result.examples_per_second
 
 
 def test_exploration_is_compared_with_exploration(trials: tuple[Trial, ...]) -> None:
     """Before the finals a ratio is of two explored figures, and its interval counts both."""
-    row = next(r for r in Standing(trials).rows(final=False) if r.configuration == PAIR)
-    assert row.share
-    assert row.share.value == pytest.approx(1.5)
-    wider = row.share.high / row.share.value > row.rate.high / row.rate.value
+    row = next(r for r in Leaderboard(trials).entries(final=False) if r.configuration == PAIR)
+    assert row.speedup
+    assert row.speedup.value == pytest.approx(1.5)
+    wider = (
+        row.speedup.high / row.speedup.value
+        > row.examples_per_second.high / row.examples_per_second.value
+    )
     assert wider
 
 
 def test_the_best_single_device_is_once_itself(trials: tuple[Trial, ...]) -> None:
     """Compared with itself, the baseline is exactly 1."""
-    row = Standing(trials).best(distributed=False)
+    row = Leaderboard(trials).best(distributed=False)
     assert row
-    assert row.share
-    assert (row.share.low, row.share.value, row.share.high) == (1, 1, 1)
+    assert row.speedup
+    assert (row.speedup.low, row.speedup.value, row.speedup.high) == (1, 1, 1)
 
 
 def test_finals_are_not_compared_before_the_baseline_ran_in_them(make_trial: MakeTrial) -> None:
     """The first run of a round has nothing to be compared with."""
     final = make_trial(2, PAIR, stage=Stage.FINAL, round=0)
-    standing = Standing((make_trial(0), make_trial(1, PAIR), final))
-    assert standing.share_of(final) is None
-    assert not standing.in_finals
+    board = Leaderboard((make_trial(0), make_trial(1, PAIR), final))
+    assert board.speedup_of(final) is None
+    assert not board.in_finals
 
 
 def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -> None:
@@ -77,10 +80,10 @@ def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -
         for n in range(2)
         for i, c in enumerate((other, PAIR))
     ]
-    assert not Standing((*explored, *rounds[:2])).in_finals
-    standing = Standing((*explored, *rounds))
-    assert standing.in_finals
-    assert standing.share_of(rounds[-1]) == pytest.approx(1.0)
+    assert not Leaderboard((*explored, *rounds[:2])).in_finals
+    board = Leaderboard((*explored, *rounds))
+    assert board.in_finals
+    assert board.speedup_of(rounds[-1]) == pytest.approx(1.0)
 
 
 def test_a_few_lucky_finals_do_not_make_a_baseline(make_trial: MakeTrial) -> None:
@@ -88,13 +91,13 @@ def test_a_few_lucky_finals_do_not_make_a_baseline(make_trial: MakeTrial) -> Non
     other = Configuration(per_replica_batch=32)
     rounds = [make_trial(i, stage=Stage.FINAL, round=i) for i in range(3)]
     lucky = make_trial(3, other, stage=Stage.FINAL, round=0, examples_per_second=5000.0)
-    assert Standing((*rounds, lucky)).final_baseline == ALONE
+    assert Leaderboard((*rounds, lucky)).final_baseline == ALONE
 
 
 def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
     """It has a figure and keeps its outcome, and is never the baseline."""
     pruned = make_trial(0, outcome=Outcome.PRUNED)
-    standing = Standing((pruned,))
-    assert standing.rows(final=False)[0].outcome is Outcome.PRUNED
-    assert standing.baseline is None
-    assert standing.rows(final=False)[0].share is None
+    board = Leaderboard((pruned,))
+    assert board.entries(final=False)[0].outcome is Outcome.PRUNED
+    assert board.baseline is None
+    assert board.entries(final=False)[0].speedup is None

@@ -1,4 +1,4 @@
-"""The files of a recommendation."""
+"""The files of a result: their names, the tables, and how a folder is written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from pathlib import Path
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
-from autotune.recommendation.saved import SavedConfiguration, save_configuration
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
-RESULT, TRIALS = "result.json", "trials.jsonl"
-"""From these two a recommendation can be read back."""
 COLUMNS = (
     "number",
     "stage",
@@ -33,30 +30,25 @@ COLUMNS = (
 """Columns of trials.csv, before one for each axis."""
 
 
-def write_files(
-    folder: Path,
-    saved: SavedConfiguration,
-    trials: Sequence[Trial],
-    texts: Mapping[str, str | None],
-) -> Path:
-    """Write all files of a recommendation into a folder and return it.
+MEANINGS: Mapping[str, str] = {
+    "config.yaml": "the configuration, for `autotune script` and `autotune verify`",
+    "train.py": "the training program, exactly as timed",
+    "launch.py": "starts all workers on this machine",
+    "launch.slurm": "starts them on several machines with Slurm",
+    "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
+    "report.html": "the report, a self-contained page",
+    "result.json": "the result without its trials, for `autotune report`",
+    "trials.csv": "all trials, one row each",
+    "trials.jsonl": "all trials with their timings",
+    "study.db": "the Optuna study",
+}
+"""Every file of a search, with what it is for."""
 
-    Args:
-        folder: Made if it does not exist.
-        saved: For config.yaml.
-        trials: For the tables.
-        texts: Other files by name; None removes what an earlier search left.
 
-    Raises:
-        OutputError: It cannot be written.
-    """
-    tables = {
-        "trials.csv": trials_csv(trials),
-        TRIALS: "".join(trial.model_dump_json() + "\n" for trial in trials),
-    }
-    put_texts(folder, {**texts, **tables})
-    save_configuration(saved, folder / "config.yaml")
-    return folder
+def written(folder: Path) -> dict[str, Path]:
+    """Return the files that a search wrote into its folder, by name."""
+    found = {name: folder / name for name in MEANINGS}
+    return {name: path for name, path in found.items() if path.is_file()}
 
 
 def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:

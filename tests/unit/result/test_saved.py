@@ -8,7 +8,7 @@ import pytest
 
 from autotune import ConfigurationError, Interval, OutputError, Verdict, load_configuration
 from autotune.config import Configuration
-from autotune.recommendation.saved import SavedConfiguration, save_configuration
+from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.script import render
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, FAKE_MACHINE
 from autotune.workload import Workload, factory_from_callable
@@ -28,10 +28,6 @@ def saved(workload: Workload) -> SavedConfiguration:
         machine=FAKE_MACHINE,
         seed=0,
     )
-
-
-BEFORE = Path(__file__).with_name("before.yaml")
-"""As version 0.1.0 wrote it at first, without what a later check needs."""
 
 
 @pytest.mark.parametrize("suffix", [".yaml", ".json", ".toml"])
@@ -75,14 +71,6 @@ def test_what_autotune_settled_on_is_kept(tmp_path: Path, workload: Workload, su
     path = tmp_path / f"config{suffix}"
     save_configuration(saved(workload).model_copy(update={"automatic": FAKE_AUTOMATIC}), path)
     assert load_configuration(path).automatic == FAKE_AUTOMATIC
-    assert load_configuration(BEFORE).automatic is None
-
-
-def test_a_file_of_before_can_be_read(workload: Workload) -> None:
-    """What it does not hold is unknown, and the margin is the usual one."""
-    assert load_configuration(BEFORE) == saved(workload)
-    assert load_configuration(BEFORE).one_device is None
-    assert load_configuration(BEFORE).margin == 0.03
 
 
 @pytest.mark.parametrize(

@@ -1,51 +1,46 @@
-"""Where a search stands: what the trials so far say about one device and the rest."""
+"""The configurations of a search compared with each other, from its trials."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 from types import MappingProxyType
 
 from autotune.config import Configuration
-from autotune.measure import Interval, mean_rate, paired_ratio
-from autotune.measure.interval import around
-from autotune.recommendation import Recommendation
+from autotune.measure import (
+    Interval,
+    mean_rate,
+    paired_ratio,
+    pooled_noise,
+    shared_rounds,
+    unpaired_ratio,
+)
 from autotune.run.engine import Outcome
-from autotune.search.history import History
-from autotune.search.verdict import shared
 from autotune.trial import Stage, Trial
+from autotune.value import Value
 
 ITSELF = Interval(low=1.0, value=1.0, high=1.0)
-"""The best single device, compared with itself."""
+"""The speedup of the best single device over itself."""
 NOTHING: Mapping[Configuration, Interval] = MappingProxyType({})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One configuration and what its runs say together."""
+class Entry(Value):
+    """One configuration with what its runs say together."""
 
     configuration: Configuration
-    rate: Interval
-    """Examples per second."""
-    share: Interval | None
-    """Throughput as a multiple of the best single device's; None while that is not known."""
+    examples_per_second: Interval
+    speedup: Interval | None
+    """As a multiple of the best single device's throughput; None while that is not known."""
     outcome: Outcome
     runs: int
     final: bool
     """Whether the figures come from the finals."""
 
 
-def standing_of(result: Recommendation) -> Standing:
-    """Return where a search stood at its end, with the throughput that it tells."""
-    told = result.examples_per_second
-    return Standing(result.trials, result.one_device, {result.config: told} if told else NOTHING)
-
-
-class Standing:
+class Leaderboard:
     """Reads the trials of a search, each finalist by its finals and the others as explored.
 
     Like is compared with like: finals with finals round by round, exploration with exploration.
@@ -66,12 +61,21 @@ class Standing:
         self._chosen = chosen
         self._known = known
         self.trials = tuple(trials)
-        self._noise = History(self.trials).noise
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
         self._finals: dict[Configuration, dict[int, float]] = defaultdict(dict)
         self._wrong = {t.configuration for t in self.trials if t.outcome is Outcome.REJECTED}
+        repeats: dict[Configuration, list[float]] = defaultdict(list)
         for trial in self.trials:
-            self._take(trial)
+            rate = trial.examples_per_second
+            if not rate:
+                continue
+            if trial.measured:
+                repeats[trial.configuration].append(math.log(rate))
+            if trial.stage is not Stage.FINAL:
+                self._explored[trial.configuration].append(trial)
+            elif trial.measured and trial.round is not None:
+                self._finals[trial.configuration][trial.round] = rate
+        self._noise = pooled_noise(repeats.values())
 
     @property
     def in_finals(self) -> bool:
@@ -98,22 +102,22 @@ class Standing:
         order = {c: (len(self._finals[c]), self._mean(c, final=True)) for c in alone}
         return max(alone, key=lambda c: order[c], default=None)
 
-    def rows(self, *, final: bool) -> list[Row]:
+    def entries(self, *, final: bool) -> list[Entry]:
         """Return the finalists, or all that was explored, the fastest first."""
         found = list(self._finals if final else self._explored)
         found.sort(key=lambda c: -self._mean(c, final=final))
-        return [self._row(c, final=final) for c in found]
+        return [self._entry(c, final=final) for c in found]
 
-    def best(self, *, distributed: bool) -> Row | None:
+    def best(self, *, distributed: bool) -> Entry | None:
         """Return the fastest configuration of its kind, from the finals once they have begun."""
         final = self.in_finals
         mine = [
             c for c in (self._finals if final else self._explored) if c.distributed is distributed
         ]
         best = max(mine, key=lambda c: self._mean(c, final=final), default=None)
-        return self._row(best, final=final) if best else None
+        return self._entry(best, final=final) if best else None
 
-    def share_of(self, trial: Trial) -> float | None:
+    def speedup_of(self, trial: Trial) -> float | None:
         """Return a trial's throughput as a multiple of the best single device's so far."""
         final = trial.stage is Stage.FINAL
         baseline = self._compared_with(final=final)
@@ -129,22 +133,14 @@ class Standing:
     def _compared_with(self, *, final: bool) -> Configuration | None:
         return self.final_baseline if final else self.baseline
 
-    def _take(self, trial: Trial) -> None:
-        if not trial.examples_per_second:
-            return
-        if trial.stage is not Stage.FINAL:
-            self._explored[trial.configuration].append(trial)
-        elif trial.measured and trial.round is not None:
-            self._finals[trial.configuration][trial.round] = trial.examples_per_second
-
-    def _row(self, configuration: Configuration, *, final: bool) -> Row:
+    def _entry(self, configuration: Configuration, *, final: bool) -> Entry:
         runs = self._finals[configuration] if final else self._explored[configuration]
         measured = final or self._is_measured(configuration)
         rate = self._rate(configuration, final=final)
-        return Row(
+        return Entry(
             configuration=configuration,
-            rate=self._known.get(configuration, rate) if final else rate,
-            share=self._share(configuration, final=final),
+            examples_per_second=self._known.get(configuration, rate) if final else rate,
+            speedup=self._speedup(configuration, final=final),
             outcome=self._outcome(configuration, measured=measured),
             runs=len(runs),
             final=final,
@@ -155,16 +151,17 @@ class Standing:
             return Outcome.REJECTED
         return Outcome.MEASURED if measured else self._explored[configuration][-1].outcome
 
-    def _share(self, configuration: Configuration, *, final: bool) -> Interval | None:
+    def _speedup(self, configuration: Configuration, *, final: bool) -> Interval | None:
         baseline = self._compared_with(final=final)
         if baseline is None:
             return None
         if configuration == baseline:
             return ITSELF
-        mine, theirs = shared(configuration, baseline, self._finals)
+        mine, theirs = shared_rounds(configuration, baseline, self._finals)
         if final and len(mine) > 1:
             return paired_ratio(mine, theirs, self._noise)
-        return _unpaired(self._rate(configuration, final=final), self._rate(baseline, final=final))
+        rates = (self._rate(each, final=final) for each in (configuration, baseline))
+        return unpaired_ratio(*rates)
 
     def _rate(self, configuration: Configuration, *, final: bool) -> Interval:
         return mean_rate(self._rates(configuration, final=final), self._noise)
@@ -181,9 +178,3 @@ class Standing:
 
     def _is_measured(self, configuration: Configuration) -> bool:
         return any(t.measured for t in self._explored[configuration])
-
-
-def _unpaired(a: Interval, b: Interval) -> Interval:
-    """Return the interval of a ratio: independent errors of logarithms add as squares."""
-    half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
-    return around(math.log(a.value / b.value), half)

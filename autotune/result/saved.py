@@ -1,16 +1,17 @@
-"""The file that holds a configuration: all that is needed to render its program again."""
+"""The file that holds a configuration, from which its program can be rendered again."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from autotune.automatic import Automatic
 from autotune.certificate import Certificate
@@ -18,8 +19,8 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
 from autotune.measure import Interval
-from autotune.recommendation.verdict import Verdict
 from autotune.value import Value
+from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
 USUAL_MARGIN = 0.03
@@ -27,30 +28,49 @@ USUAL_MARGIN = 0.03
 HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
 
 
+class Verdict(StrEnum):
+    """The answer to "should I distribute this training?"."""
+
+    DISTRIBUTE = "distribute"
+    """A distributed configuration is faster: significantly, and by more than the margin."""
+    ONE_DEVICE = "one device"
+    """No distributed configuration is faster by more than the margin."""
+    UNDECIDED = "undecided"
+    """The budget was too small to tell; one device is recommended meanwhile."""
+
+
 class SavedConfiguration(Value):
-    """A configuration with what it was measured on, and how fast it was."""
+    """The part of a result that `config.yaml` holds: what a check or another rendering needs."""
 
     schema_version: Literal[1] = 1
-    autotune: str
+    autotune: str = VERSION
     """Version of autotune that wrote it."""
     verdict: Verdict
+    """Whether to distribute."""
     configuration: Configuration
-    global_batch: int
+    """The recommended configuration."""
+    global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
+    """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
+    """Throughput of the recommended configuration; None if there were no finals."""
+    objective: str = "throughput"
+    """Name of what was optimized."""
+    value: Interval | None = None
+    """Its value for the recommended configuration; None if there were no finals."""
     speedup: Interval | None = None
-    """As a multiple of the best single-device configuration."""
+    """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
     one_device: Configuration | None = None
-    """The best single-device configuration of the finals; None in a file of before."""
+    """The best single-device configuration in the finals."""
     best_distributed: Configuration | None = None
-    """The best distributed finalist, recommended or not."""
+    """The best distributed configuration in the finals, recommended or not."""
     distributed_speedup: Interval | None = None
-    """Its throughput as a multiple of the best single device's."""
+    """Speed-up of `best_distributed` over the best single-device configuration."""
     margin: float = USUAL_MARGIN
-    """A gain below this share is not worth the trouble of distribution."""
+    """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
-    """What was checked of a distributed configuration; None in a file of before."""
+    """The correctness checks of the recommended distributed configuration."""
     automatic: Automatic | None = None
-    """What AUTOTUNE settled on; None where it was not read out."""
+    """Values chosen by `tf.data.AUTOTUNE`; None if there was no time to read them."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

@@ -1,0 +1,13 @@
+"""The result of a search: the configuration, the verdict, the program, and all trials."""
+
+from autotune.result.result import Alternative, Asked, Result
+from autotune.result.saved import SavedConfiguration, Verdict, load_configuration
+
+__all__ = [
+    "Alternative",
+    "Asked",
+    "Result",
+    "SavedConfiguration",
+    "Verdict",
+    "load_configuration",
+]

@@ -1,0 +1,238 @@
+"""The result of a search."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import Field, ValidationError
+
+from autotune.config import Configuration
+from autotune.diagnose.diagnosis import Diagnosis
+from autotune.errors import ConfigurationError, first_mistake, in_words
+from autotune.leaderboard import NOTHING, Entry, Leaderboard
+from autotune.measure import Interval
+from autotune.result.files import put_texts, trials_csv
+from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
+from autotune.script import cluster_files
+from autotune.space import Constraints
+from autotune.trial import Trial
+from autotune.value import Value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+RESULT, TRIALS = "result.json", "trials.jsonl"
+"""From these two a result can be read back."""
+WINDOWS = {"trials": {"__all__": {"windows"}}}
+"""What JSON for people leaves out; trials.jsonl holds it."""
+
+
+class Alternative(Value):
+    """The fastest configuration among those that train as the user's own settings do."""
+
+    configuration: Configuration
+    examples_per_second: Interval
+    share: float
+    """Its throughput as a share of the recommended configuration's."""
+
+
+class Asked(Value):
+    """The arguments of a search that no other field of its result tells."""
+
+    space: str | None = None
+    """Name or file of the space; None for one that was made in Python."""
+    seconds: float | None = None
+    """The budget; None where only the number of trials ended the search."""
+    max_trials: int | None = None
+    constraints: Constraints = Constraints()
+    diagnose: bool = True
+
+
+def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
+    told = data["examples_per_second"]
+    known = {data["configuration"]: told} if told else NOTHING
+    board = Leaderboard(data["trials"], data["one_device"], known)
+    return (*board.entries(final=True), *board.entries(final=False))
+
+
+class Result(SavedConfiguration):
+    """The result of a search: the configuration to train with, why, and the program for it."""
+
+    speedup: Interval
+    """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
+    summary: str
+    """The verdict as a sentence."""
+    reasons: tuple[str, ...]
+    """Why, one sentence each, the most important first."""
+    over_default: Interval | None
+    """Speed-up of the recommended configuration over the Keras defaults on one device."""
+    script: str
+    """The training program, `train.py`, exactly as timed."""
+    launch: str | None
+    """`launch.py`, which starts all workers on this machine; None for one process."""
+    unchanged_batch: Alternative | None = None
+    """The fastest configuration with the default global batch size, if the recommended one has
+    another."""
+    trials: tuple[Trial, ...]
+    """All trials, in the order in which they ran."""
+    compared: tuple[Entry, ...] = Field(default_factory=_compared)
+    """The finalists, then all that was explored, the fastest first."""
+    diagnosis: Diagnosis | None = None
+    """Where the step time goes; None if there was no time to profile it."""
+    study: str
+    """Name of the Optuna study."""
+    seconds: float
+    """Wall time of the search."""
+    prepared_seconds: float = 0.0
+    """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
+    interrupted: bool = False
+    """Whether the search was stopped early."""
+    asked: Asked | None = None
+    """The arguments of the search."""
+
+    @property
+    def config(self) -> Configuration:
+        """The recommended configuration."""
+        return self.configuration
+
+    @property
+    def finalists(self) -> tuple[Entry, ...]:
+        """The configurations that were compared in the finals, the fastest first."""
+        return tuple(each for each in self.compared if each.final)
+
+    @property
+    def explored(self) -> tuple[Entry, ...]:
+        """The other configurations that were measured, the fastest first."""
+        seen = {each.configuration for each in self.finalists}
+        return tuple(each for each in self.compared if each.configuration not in seen)
+
+    def board(self) -> Leaderboard:
+        """Return what the trials say one by one; what they say together is `compared`."""
+        return Leaderboard(self.trials, self.one_device)
+
+    def saved(self) -> SavedConfiguration:
+        """Return the content of `config.yaml`, as `autotune.verify` accepts it."""
+        return SavedConfiguration(
+            **{name: getattr(self, name) for name in SavedConfiguration.model_fields}
+        )
+
+    def programs(self) -> Mapping[str, str | None]:
+        """Return train.py and what starts its processes, by name; None for what it needs not."""
+        return {
+            "train.py": self.script,
+            "launch.py": self.launch,
+            **cluster_files(self.configuration, self.machine),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON-serializable data, the same as `autotune tune --json`."""
+        told: dict[str, Any] = json.loads(self.model_dump_json(exclude={**PICKLES, **WINDOWS}))
+        return told
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the configuration, program, trials and report to a folder.
+
+        The files are `config.yaml`, `train.py`, `result.json`, `trials.csv`, `trials.jsonl` and
+        `report.html`; for several workers also `launch.py` (this machine), `launch.slurm` and
+        `jobset.yaml` (several machines).
+
+        Args:
+            folder: Created if missing; existing files of these names are overwritten.
+
+        Returns:
+            The folder.
+
+        Raises:
+            OutputError: The folder or a file is not writable.
+        """
+        folder = Path(folder)
+        texts = {
+            RESULT: self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
+            TRIALS: "".join(trial.model_dump_json() + "\n" for trial in self.trials),
+            "trials.csv": trials_csv(self.trials),
+            "config.yaml": configuration_text(self.saved(), ".yaml"),
+            "report.html": self.report(),
+        }
+        put_texts(folder, {**texts, **self.programs()})
+        return folder
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result back: all but factories that were passed as functions.
+
+        Args:
+            path: A folder that `autotune tune` or `result.save()` has written, or its result.json.
+
+        Raises:
+            ConfigurationError: It is not there, cannot be read, or is damaged.
+        """
+        folder = Path(path).parent if Path(path).name == RESULT else Path(path)
+        try:
+            kept = json.loads((folder / RESULT).read_text("utf-8"))
+            # Not `splitlines`: what a trial printed may hold other characters that end a line.
+            with (folder / TRIALS).open(encoding="utf-8") as lines:
+                trials = [json.loads(line) for line in lines]
+            return cls.model_validate_json(json.dumps({**kept, "trials": trials}))
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigurationError(
+                f"{folder} holds no result that can be read: {in_words(exc)}.",
+                "Name a folder that `autotune tune` or `result.save()` has written.",
+            ) from exc
+        except ValidationError as exc:
+            raise ConfigurationError(
+                f"{folder / RESULT} is no saved result: {first_mistake(exc)}.",
+                "Read it with the version of autotune that wrote it, or search again.",
+            ) from exc
+        except (ValueError, TypeError) as exc:
+            raise ConfigurationError(
+                f"{folder / RESULT} or {TRIALS} is damaged: {' '.join(str(exc).split())}.",
+                "Search again.",
+            ) from exc
+
+    def report(self) -> str:
+        """Return the report, a self-contained HTML page."""
+        text: str = _face("html.page", "page")(self)
+        return text
+
+    def trials_frame(self) -> DataFrame:
+        """Return all trials as a pandas DataFrame, one row per trial, indexed by number.
+
+        The columns are those of `trials.csv`, the axes of the configuration, and `vs_one_device`,
+        the throughput relative to the best single-device configuration.
+
+        Raises:
+            MissingPackage: pandas is not installed.
+        """
+        frame: DataFrame = _face("frame", "trials_frame")(self)
+        return frame
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Plot the throughput of the best configurations against one device, with 95% intervals.
+
+        Args:
+            ax: Axes to plot into; None creates a new figure.
+
+        Returns:
+            The axes.
+
+        Raises:
+            MissingPackage: matplotlib is not installed.
+        """
+        drawn: Axes = _face("plot", "plot")(self, ax)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        """Return the verdict, the table and the grounds for a notebook's cell."""
+        text: str = _face("html_result", "result_html")(self)
+        return text
+
+
+def _face(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that shows results, found by name because its module knows this one."""
+    found: Callable[..., Any] = getattr(import_module(f"autotune.report.{module}"), name)
+    return found
