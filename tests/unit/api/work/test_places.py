@@ -88,6 +88,8 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     """Its certificate is for callers as well, and may tell why a run failed."""
     checks = (failed("certification run", "In /srv/models/a.py."),)
     found = Result.model_construct(
+        configuration=Configuration(),
+        compared=(),
         summary="/srv/models/a.py",
         reasons=("/srv/models/b.py",),
         trials=(),
