@@ -1,9 +1,29 @@
-"""Whether a search gets a network of its own: the operator's choice, and what came of it."""
+"""A network namespace for a search, so that nobody outside reaches the servers of its gang.
+
+TensorFlow's worker server listens on every address and asks nobody who they are. Within a
+namespace of its own, every address is a loopback that only the search's processes see.
+
+Nothing is imported here that starts threads: the system gives an ordinary user a namespace only
+while the process has one thread.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
+import os
+import socket
+import struct
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+
+from autotune.api.errors import SettingsError
+
+_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+_INTERFACE = struct.Struct("16sH22x")
 
 
 class Isolation(StrEnum):
@@ -34,3 +54,90 @@ class Network:
                 "from outside."
             )
         return f"The search uses the machine's network ({self.why})."
+
+
+def enter(wanted: str) -> Network:
+    """Give this process the network that the operator wants, as far as the system allows it.
+
+    What it starts from now on shares it. The process must have one thread.
+    """
+    if wanted == Isolation.OFF:
+        return Network(own=False, why="as configured by the operator")
+    refused = refusal()
+    if refused is None:
+        _separate()
+    return Network(own=refused is None, why=refused or "")
+
+
+def check() -> None:
+    """Make sure that searches can have networks of their own.
+
+    Raises:
+        SettingsError: The system does not allow it.
+    """
+    refused = refusal()
+    if refused is not None:
+        raise SettingsError(
+            f"The system does not allow a separate network namespace: {refused}.",
+            'Allow user namespaces to the service\'s user, or set isolation = "auto" and close '
+            "the machine's ports.",
+        )
+
+
+def refusal() -> str | None:
+    """Return why the system gives no such network; a process that ends at once finds it out.
+
+    Half of it may be allowed and the rest not, and there is no way back from half of it.
+    """
+    pid = os.fork()
+    if pid == 0:
+        _try_and_leave()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return os.strerror(abs(code)) if code else None
+
+
+def _try_and_leave() -> None:
+    code = errno.EPERM
+    try:
+        _separate()
+        code = 0
+    except OSError as exc:
+        code = exc.errno or code
+    finally:
+        os._exit(code)
+
+
+def _separate() -> None:
+    """Make the namespace, with a loopback in it.
+
+    Raises:
+        OSError: The system does not allow it.
+    """
+    try:
+        _unshare(_NEW_NETWORK)
+    except PermissionError:
+        # Whoever may not make one may still do so within a user namespace of their own.
+        user, group = os.geteuid(), os.getegid()
+        _unshare(_NEW_USER | _NEW_NETWORK)
+        _stay(user, group)
+    _raise_loopback()
+
+
+def _unshare(what: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).unshare(what):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _stay(user: int, group: int) -> None:
+    """Be the same user within a user namespace as outside."""
+    Path("/proc/self/setgroups").write_bytes(b"deny")
+    Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
+    Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
+
+
+def _raise_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        given = fcntl.ioctl(any_socket, _GET_FLAGS, _INTERFACE.pack(b"lo", 0))
+        name, flags = _INTERFACE.unpack(given)
+        fcntl.ioctl(any_socket, _SET_FLAGS, _INTERFACE.pack(name, flags | _UP))

@@ -6,9 +6,11 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from autotune.api.values import Birth
 
@@ -18,8 +20,6 @@ GONE_SECONDS = 8.0
 """Longest wait for killed processes to go; the system may still be freeing their memory."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_STARTED = 19
-"""Position of the start time in /proc/PID/stat, after the name."""
 
 
 def this_host() -> str:
@@ -30,11 +30,37 @@ def this_host() -> str:
 
 def birth(pid: int) -> Birth | None:
     """Return who a process is, or None if it is gone."""
-    with suppress(OSError, IndexError, ValueError):
-        # The name may hold spaces and brackets.
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else Birth(pid=pid, started=int(fields[_STARTED]))
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        # Counted from the boot: the time of day may be set while the process runs.
+        seconds = process.create_time() - psutil.boot_time()
+        if _lives(process):
+            return Birth(pid=pid, started=round(seconds * os.sysconf("SC_CLK_TCK")))
     return None
+
+
+def recorded(process: Birth) -> list[psutil.Process]:
+    """Return the process that was recorded, unless it is gone and its number another's."""
+    with suppress(psutil.Error):
+        found = psutil.Process(process.pid)
+        if birth(process.pid) == process:
+            return [found]
+    return []
+
+
+def marked(marker: str) -> list[psutil.Process]:
+    """Return the processes that carry the marker of an attempt, but for this one."""
+    found = []
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):
+            if each.environ().get(MARKER) == marker and each.pid != os.getpid() and _lives(each):
+                found.append(each)
+    return found
+
+
+def children() -> list[psutil.Process]:
+    """Return this process's children."""
+    return [each for each in psutil.Process().children() if _lives(each)]
 
 
 def die_with(parent: int) -> None:
@@ -49,45 +75,18 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def marked(marker: str) -> list[Birth]:
-    """Return the processes that carry the marker of an attempt, but for this one."""
-    wanted = f"{MARKER}={marker}".encode()
-    found = []
-    for pid in _pids():
-        with suppress(OSError):
-            if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                found.append(birth(pid))
-    return [each for each in found if each and each.pid != os.getpid()]
+def end_all(find: Callable[[], list[psutil.Process]], seconds: float = GONE_SECONDS) -> bool:
+    """Kill whatever is found, again and again until nothing is; return whether that was reached.
 
-
-def children() -> list[Birth]:
-    """Return this process's children."""
-    found = []
-    for listing in Path("/proc/self/task").glob("*/children"):
-        with suppress(OSError):
-            found += [birth(int(pid)) for pid in listing.read_text("ascii").split()]
-    return [each for each in found if each]
-
-
-def end(process: Birth) -> None:
-    """Kill a process and nothing else, even if its number is another's by now."""
-    with suppress(ProcessLookupError, PermissionError):
-        handle = os.pidfd_open(process.pid)
-        try:
-            # From here on the number cannot change its owner.
-            if birth(process.pid) == process:
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-        finally:
-            os.close(handle)
-
-
-def end_all(find: Callable[[], list[Birth]], seconds: float = GONE_SECONDS) -> bool:
-    """Kill whatever is found, again and again until nothing is; return whether that was reached."""
+    A process whose number is another's by now is spared.
+    """
     deadline = time.monotonic() + seconds
     while found := find():
         for each in found:
-            end(each)
-            _reap(each.pid)
+            with suppress(psutil.Error):
+                each.kill()
+            with suppress(ChildProcessError):
+                os.waitpid(each.pid, os.WNOHANG)
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -101,10 +100,7 @@ def reap_adopted() -> None:
             pass
 
 
-def _reap(pid: int) -> None:
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-
-
-def _pids() -> Iterator[int]:
-    return (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    return False

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX
 from autotune.api.values import Birth
@@ -24,7 +26,7 @@ from autotune.api.work.places import Places
 # comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from autotune.api.work.network import enter; network = enter(sys.argv.pop()); "
+    "from autotune.api.isolation import enter; network = enter(sys.argv.pop()); "
     "from autotune.api.work.child import main; main(sys.argv[1:], network)"
 )
 
@@ -131,7 +133,7 @@ class Tuner:
         if self._adopts:
             processes.reap_adopted()
 
-    def _left(self) -> list[Birth]:
+    def _left(self) -> list[psutil.Process]:
         self._process.poll()
         strays = processes.children() if self._adopts else []
         return processes.marked(self._marker) + strays

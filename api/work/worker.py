@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
+from autotune.api import isolation
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
@@ -26,15 +27,12 @@ from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import forget_keys, open_database
 from autotune.api.values import Claim, Outcome, Post
-from autotune.api.work import network, processes
-from autotune.api.work.chore import Chore
-from autotune.api.work.cleanup import sweep
-from autotune.api.work.lease import Lease
+from autotune.api.work import processes
+from autotune.api.work.housekeeping import Chore, remove_old, sweep
 from autotune.api.work.messages import Answer, Found, GaveUp, Order, Stuck
 from autotune.api.work.orders import folder, jobs_folder, order
 from autotune.api.work.places import Places
-from autotune.api.work.retention import remove_old
-from autotune.api.work.supervision import Cause, Supervision
+from autotune.api.work.supervision import Cause, Lease, Supervision
 from autotune.api.work.trouble import UNUSABLE, detail
 from autotune.api.work.tuner import Tuner
 from autotune.report.words import counted
@@ -246,7 +244,7 @@ def main(arguments: list[str]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     settings = load_settings(Path(arguments[0]) if arguments else None)
     if settings.isolation is Isolation.REQUIRED:
-        network.check()
+        isolation.check()
     processes.adopt_orphans()
     worker = Worker(open_database(settings), settings, adopts=True)
     for number in (signal.SIGTERM, signal.SIGINT):

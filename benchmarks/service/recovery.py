@@ -14,7 +14,6 @@ import psutil
 from autotune.api.settings import Patience, Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.work import processes
 from autotune.events import TrialStarted
 from benchmarks.service.gang import gang
 from benchmarks.service.site import Process, Site, address_of, running, until
@@ -98,7 +97,7 @@ def _api(world: _World) -> float:
 def _search(world: _World) -> float:
     world.begin()
     search = next(iter(gang(world.database, world.job_id)))
-    return _until_it_goes_on(world, lambda: processes.end(search))
+    return _until_it_goes_on(world, search.kill)
 
 
 def _worker(world: _World) -> float:

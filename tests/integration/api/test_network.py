@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from autotune.api import isolation
 from autotune.api.asked import Asked
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
@@ -24,25 +25,25 @@ from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.api.work import network, tuner
+from autotune.api.work import tuner
 from autotune.api.work.worker import Worker, main
 from autotune.events import Notice
 from autotune.run.engine import Outcome
 from autotune.space import Constraints
 
 ROOT = Path(__file__).parents[3]
-ALLOWED = network.refusal() is None
+ALLOWED = isolation.refusal() is None
 needs_networks = pytest.mark.skipif(not ALLOWED, reason="no network namespace can be had here")
 
 AS_ORDINARY_USER = """
 import ctypes, os, socket
-from autotune.api.work import network
+from autotune.api import isolation
 os.setgroups([])
 os.setresgid(65534, 65534, 65534)
 os.setresuid(65534, 65534, 65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # a process that changed its user may not look at itself
 outside = socket.create_server(("127.0.0.1", 0))
-found = network.enter("auto")
+found = isolation.enter("auto")
 with socket.create_server(("0.0.0.0", 0)) as inside:
     socket.socket().connect(("127.0.0.1", inside.getsockname()[1]))
 print(found.own or found.why, os.getuid(), socket.socket().connect_ex(outside.getsockname()))
@@ -151,7 +152,7 @@ def test_a_worker_that_must_have_one_says_why_it_cannot(
     """It does not start, and the operator learns what to do."""
     monkeypatch.setenv("AUTOTUNE_SERVICE_ISOLATION", "required")
     monkeypatch.setenv("AUTOTUNE_SERVICE_DATA", str(settings.data))
-    monkeypatch.setattr(network, "refusal", lambda: "Operation not permitted")
+    monkeypatch.setattr(isolation, "refusal", lambda: "Operation not permitted")
     with pytest.raises(SettingsError, match=r"Operation not permitted.*isolation"):
         main([])
 
@@ -161,7 +162,7 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 ) -> None:
     """The job waits for better times."""
     # As if the system had changed its mind since the worker was started.
-    refusing = "from autotune.api.work import network as n; n.refusal = lambda: 'not today'; "
+    refusing = "from autotune.api import isolation as n; n.refusal = lambda: 'not today'; "
     monkeypatch.setattr(tuner, "_PROGRAM", _after_the_paths(refusing))
     changes = {"engine": "service_engines:quick", "isolation": Isolation.REQUIRED}
     assert Worker(database, settings.model_copy(update=changes)).run_one()

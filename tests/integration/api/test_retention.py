@@ -98,7 +98,7 @@ def test_many_are_removed_in_several_transactions(
     jobs: Jobs, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None of them keeps others waiting for long, and all are done."""
-    monkeypatch.setattr("autotune.api.work.retention.AT_ONCE", 2)
+    monkeypatch.setattr("autotune.api.work.housekeeping.AT_ONCE", 2)
     monkeypatch.setattr(store, "AT_ONCE", 2)
     for days in range(8, 13):
         ended(jobs, database, days)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from sqlalchemy import select
 
@@ -20,7 +21,7 @@ from autotune.api.states import FINAL, State
 from autotune.api.store import tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Birth, Job
+from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.reason import SetAside
@@ -46,7 +47,7 @@ def markers(database: Database) -> list[str]:
         return [*connection.execute(select(tables.attempts.c.marker)).scalars()]
 
 
-def living(database: Database) -> list[Birth]:
+def living(database: Database) -> list[psutil.Process]:
     """Return the processes of all attempts."""
     return [one for each in markers(database) for one in processes.marked(each)]
 

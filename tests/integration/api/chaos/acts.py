@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+import psutil
 from sqlalchemy import update
 
 from autotune.api.store.tables import jobs, leases
-from autotune.api.values import Birth
-from autotune.api.work import processes
 
 from .world import Part, World
 
@@ -71,7 +71,7 @@ class Acts:
         """Kill one of those that are at work."""
         world = self._world
         searches, ranks = world.family()
-        victims: dict[str, Sequence[Birth | Part]] = {
+        victims: dict[str, Sequence[psutil.Process | Part]] = {
             "rank": ranks,
             "search": searches,
             "worker": world.holding(),
@@ -84,10 +84,8 @@ class Acts:
             return False
         self._choose()
         victim = world.random.choice(victims[name])
-        if isinstance(victim, Part):
+        with suppress(psutil.NoSuchProcess):
             victim.kill()
-        else:
-            processes.end(victim)
         self.done[name] += 1
         return True
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+import psutil
 from sqlalchemy import select
 
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import attempts, jobs
-from autotune.api.values import Birth
 from autotune.api.work import processes
 from benchmarks.service.site import Process, Site
 
@@ -121,7 +121,7 @@ class World:
         pids = {int(name.split("-")[-2]) for name in names}
         return [each for each in self.workers if each.process.pid in pids and not each.frozen]
 
-    def family(self) -> tuple[list[Birth], list[Birth]]:
+    def family(self) -> tuple[list[psutil.Process], list[psutil.Process]]:
         """Return the processes of searches, and those of their trials."""
         found, workers = living(), {each.process.pid for each in self.workers}
         searches = [process for process, parent in found.items() if parent in workers]
@@ -140,41 +140,21 @@ class World:
             each.end()
 
 
-def living() -> dict[Birth, int]:
+def living() -> dict[psutil.Process, int]:
     """Return all processes of any attempt on this host, each with its parent."""
-    found = {}
-    for pid, variables in _environments():
-        process = processes.birth(pid)
-        if process and _marker(variables):
-            found[process] = _parent(pid)
-    return found
+    return {each: parent for each, parent, _ in _marked()}
 
 
 def markers_alive() -> set[str]:
     """Return the markers of all processes of attempts on this host."""
-    found = {_marker(variables) for pid, variables in _environments() if processes.birth(pid)}
-    return {each for each in found if each}
+    return {marker for _, _, marker in _marked()}
 
 
-def _environments() -> list[tuple[int, bytes]]:
+def _marked() -> list[tuple[psutil.Process, int, str]]:
     found = []
-    for each in Path("/proc").iterdir():
-        if each.name.isdigit():
-            try:
-                found.append((int(each.name), (each / "environ").read_bytes()))
-            except OSError:
-                continue
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):
+            marker = each.environ().get(processes.MARKER)
+            if marker and each.status() != psutil.STATUS_ZOMBIE:
+                found.append((each, each.ppid(), marker))
     return found
-
-
-def _marker(variables: bytes) -> str:
-    name = f"{processes.MARKER}=".encode()
-    marked = [each for each in variables.split(b"\0") if each.startswith(name)]
-    return marked[0].removeprefix(name).decode() if marked else ""
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
-    except OSError:
-        return 0

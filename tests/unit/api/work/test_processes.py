@@ -39,9 +39,10 @@ def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[
     """A number that was recorded long ago may be anybody's today."""
     born = processes.birth(sleeper.pid)
     assert born is not None
-    processes.end(born.model_copy(update={"started": born.started - 1}))
+    assert processes.recorded(born.model_copy(update={"started": born.started - 1})) == []
     assert sleeper.poll() is None
-    processes.end(born)
+    (found,) = processes.recorded(born)
+    found.kill()
     assert sleeper.wait(60) == -9
 
 

@@ -9,7 +9,7 @@ from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import Grip
-from autotune.api.work.lease import Lease
+from autotune.api.work.supervision import Lease
 
 GRIP = Grip(job_id="j", attempt=1, devices="d", worker="w")
 

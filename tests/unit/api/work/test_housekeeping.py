@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.api.work.chore import Chore
+from autotune.api.work.housekeeping import Chore
 
 
 def test_it_is_done_at_once_and_then_now_and_then() -> None:

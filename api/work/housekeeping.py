@@ -1,0 +1,95 @@
+"""What a worker does beside its jobs: ends what earlier ones left, and removes old ones."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from autotune.api.log import say
+from autotune.api.store import attempts
+from autotune.api.store.database import Database
+from autotune.api.store.jobs import AT_ONCE, remove_ended, still_there
+from autotune.api.values import Remains
+from autotune.api.work import processes
+
+
+class Chore:
+    """Does something when it is asked to, but not again before some time has passed.
+
+    Args:
+        do: What.
+        seconds: How long it need not be done again.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self, do: Callable[[], None], seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._do = do
+        self._seconds = seconds
+        self._clock = clock
+        self._due: float | None = None
+
+    def do_if_due(self) -> None:
+        """Do it the first time, and then whenever it is time to; an error puts nothing off."""
+        now = self._clock()
+        if self._due is None or now >= self._due:
+            self._do()
+            self._due = now + self._seconds
+
+
+def sweep(database: Database, host: str) -> bool:
+    """End all that is left on this host of attempts that are over; return whether nothing is.
+
+    Both their recorded process and whatever carries their marker count, because a process that
+    was recorded may be gone and its own children not.
+    """
+    clean = True
+    for each in attempts.remains(database, host):
+        if processes.end_all(partial(_left, each)):
+            attempts.swept(database, each)
+        else:
+            clean = False
+            what = "Processes of an earlier attempt cannot be killed."
+            say(what, logging.ERROR, job=each.job_id, attempt=each.attempt)
+    return clean
+
+
+def remove_old(database: Database, folder: Path, seconds: float) -> None:
+    """Remove jobs that ended before a certain time, then the files that no job has any more.
+
+    The files come last, and by what is in the database: so what a crash left in between goes the
+    next time, and what lies on this host of a job that another one removed goes as well.
+
+    Args:
+        database: Where the jobs are.
+        folder: Where each has a folder of its own on this host.
+        seconds: The age; a folder that was used since is left alone.
+    """
+    while remove_ended(database, seconds) == AT_ONCE:
+        pass
+    old = list(_unused(folder, time.time() - seconds))
+    for first in range(0, len(old), AT_ONCE):
+        some = {each.name: each for each in old[first : first + AT_ONCE]}
+        for name in some.keys() - still_there(database, list(some)):
+            shutil.rmtree(some[name], ignore_errors=True)
+
+
+def _left(what: Remains) -> list[psutil.Process]:
+    found = set(processes.marked(what.marker))
+    return [*(found | set(processes.recorded(what.birth) if what.birth else ()))]
+
+
+def _unused(folder: Path, since: float) -> Iterator[Path]:
+    """Yield the jobs' folders in which nothing was begun since a moment."""
+    with suppress(OSError):
+        for each in folder.iterdir():
+            if each.is_dir() and each.stat().st_mtime < since:
+                yield each
