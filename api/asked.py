@@ -9,19 +9,17 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt
 
-from autotune.api.errors import InvalidBudget, InvalidConstraints, InvalidSpace
+from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace
 from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
 from autotune.api.workloads import Registry
-from autotune.durations import parse_seconds
-from autotune.errors import UsageError
-from autotune.space import AUTO, Constraints, Space, ready_made
+from autotune.objective import objectives
+from autotune.options import SearchOptions
+from autotune.space import AUTO, Space, ready_made
 from autotune.strategies import strategies
-from autotune.value import Value, Whole
 
 MOST_AXES = 32
 MOST_PARAMETERS = 64
-MOST_EXAMPLES = 2**31
 
 Text = Annotated[str, Field(strict=True, max_length=200)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -29,8 +27,8 @@ Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left
 """Strict: otherwise a one would become true."""
 
 
-class Asked(Value):
-    """A request for a job: what to tune, over which space, for how long, within which bounds."""
+class Asked(SearchOptions):
+    """A request for a job: what to tune, over which space, and with which options."""
 
     workload: Name
     """The name of a registered workload."""
@@ -40,12 +38,11 @@ class Asked(Value):
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
-    budget: Annotated[str, Field(max_length=20)] | Annotated[float, Field(strict=True)] = "3min"
-    """Wall time of the search: `90s`, `3min`, or seconds."""
-    max_trials: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
-    constraints: Constraints = Constraints()
-    margin: float = Field(default=0.03, ge=0, le=10, allow_inf_nan=False, strict=True)
-    seed: Whole = Field(default=0, ge=0, lt=2**31)
+
+    @property
+    def options(self) -> SearchOptions:
+        """The options of the search."""
+        return SearchOptions(**{name: getattr(self, name) for name in SearchOptions.model_fields})
 
     @property
     def fingerprint(self) -> str:
@@ -64,35 +61,28 @@ def checked(asked: Asked, registry: Registry, quotas: Quotas) -> Tuning:
     params = workload.validate(asked.params)
     _check_space(asked.space)
     workload.check_space(asked.space, params)
-    _check_constraints(asked.constraints)
+    check_budget(asked.budget, quotas)
+    _check_names(asked)
     return Tuning(
         workload=asked.workload,
         params=params,
         space=asked.space,
-        seconds=budget_seconds(asked.budget, quotas),
-        max_trials=asked.max_trials,
-        constraints=asked.constraints,
-        margin=asked.margin,
-        seed=asked.seed,
+        options=asked.options,
     )
 
 
-def budget_seconds(budget: str | float, quotas: Quotas) -> float:
-    """Return the seconds of a budget.
+def check_budget(seconds: float | None, quotas: Quotas) -> None:
+    """Make sure that a budget is within the quotas.
 
     Raises:
-        InvalidBudget: It is no length of time, or out of bounds.
+        InvalidBudget: It is not.
     """
-    try:
-        seconds = parse_seconds(budget)
-    except UsageError as exc:
-        raise InvalidBudget(exc.cause, exc.next_step) from exc
-    if not quotas.shortest_budget <= seconds <= quotas.longest_budget:
+    if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
+        told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
         raise InvalidBudget(
-            f"A budget of {seconds:.0f} s is not allowed.",
+            f"{told} is not allowed.",
             f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
         )
-    return seconds
 
 
 def _check_space(space: str | Space) -> None:
@@ -120,14 +110,8 @@ def _odd(space: Space) -> bool:
     )
 
 
-def _check_constraints(constraints: Constraints) -> None:
-    unknown = sorted(set(constraints.strategies or ()) - set(strategies()))
-    if unknown:
-        raise InvalidConstraints("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if len(constraints.workers or ()) > 64:
-        raise InvalidConstraints("There are more than 64 worker counts.", "Name fewer.")
-    counts = (constraints.global_batch, constraints.max_global_batch, *(constraints.workers or ()))
-    if max((each for each in counts if each is not None), default=0) > MOST_EXAMPLES:
-        raise InvalidConstraints(
-            f"A global batch size exceeds {MOST_EXAMPLES:,}.", "Use a smaller one."
-        )
+def _check_names(options: SearchOptions) -> None:
+    if set(options.strategies or ()) - set(strategies()):
+        raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
+    if options.objective not in objectives():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objectives())}.")

@@ -85,15 +85,15 @@ class SpaceNotRunnable(InvalidSpace):
 
 
 class InvalidBudget(InvalidTuning):
-    """A budget is no length of time, or out of bounds."""
+    """A budget is beyond the quotas."""
 
     kind = "invalid-budget"
 
 
-class InvalidConstraints(InvalidTuning):
-    """Constraints name what there is not, or are out of bounds."""
+class InvalidOption(InvalidTuning):
+    """An option names what there is not."""
 
-    kind = "invalid-constraints"
+    kind = "invalid-option"
 
 
 class Conflict(ServiceError):

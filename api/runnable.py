@@ -8,8 +8,9 @@ from autotune.api.errors import InvalidSpace, SpaceNotRunnable
 from autotune.config import AxisRole, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
+from autotune.options import SearchOptions
 from autotune.report.spaces import any_workload
-from autotune.space import AUTO, Constraints, Space, ready_made
+from autotune.space import AUTO, Space, ready_made
 from autotune.space.part import Situation, part_of
 
 ONE_DEVICE = "one_device"
@@ -17,7 +18,7 @@ MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
 
-def check_runnable(space: str | Space, constraints: Constraints, machine: Machine) -> None:
+def check_runnable(space: str | Space, constraints: SearchOptions, machine: Machine) -> None:
     """Make sure that the machine can run what a space is for.
 
     What depends on the workload is left out, and so is a batch that is held fixed: one device is
@@ -31,7 +32,7 @@ def check_runnable(space: str | Space, constraints: Constraints, machine: Machin
     if space == AUTO:  # It fits the machine.
         return
     found = space if isinstance(space, Space) else ready_made()[space]
-    bounds = Constraints(
+    bounds = SearchOptions(
         workers=constraints.workers, allow_asynchronous=constraints.allow_asynchronous
     )
     where = Situation(machine=machine, facts=any_workload(found), constraints=bounds)
@@ -49,7 +50,7 @@ def check_runnable(space: str | Space, constraints: Constraints, machine: Machin
     )
 
 
-def _strategies(space: Space, constraints: Constraints) -> tuple[str, ...]:
+def _strategies(space: Space, constraints: SearchOptions) -> tuple[str, ...]:
     asked = constraints.strategies or space.strategies
     missing = sorted(set(asked) - {*space.strategies, ONE_DEVICE})
     if missing:
@@ -60,7 +61,7 @@ def _strategies(space: Space, constraints: Constraints) -> tuple[str, ...]:
     return asked
 
 
-def _check_size(space: Space, constraints: Constraints) -> None:
+def _check_size(space: Space, constraints: SearchOptions) -> None:
     names = [name for name in axes_of(AxisRole.PLACEMENT) if name != "strategy"]
     domains = {name: space.values(name) for name in names}
     domains["workers"] = constraints.workers or domains["workers"]

@@ -9,8 +9,9 @@ from pydantic import Field
 from autotune.api.events import Event
 from autotune.api.states import State
 from autotune.config import Configuration
+from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
-from autotune.space import Constraints, Space
+from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
 
@@ -27,11 +28,12 @@ class Tuning(Value):
     """Parameters of the workload, as its own model validated them."""
     space: str | Space = "auto"
     """The name of a ready-made space, never a path, or a whole space."""
-    seconds: float
-    max_trials: int | None = None
-    constraints: Constraints = Constraints()
-    margin: float = 0.03
-    seed: int = 0
+    options: SearchOptions = SearchOptions()
+
+    @property
+    def seconds(self) -> float:
+        """The budget; no job is taken in without one."""
+        return self.options.budget or 0.0
 
 
 class Job(Value):

@@ -35,3 +35,12 @@ def parse_seconds(text: str | float) -> float:
             "Use a format such as 90s, 3min or 1h30min.",
         )
     return seconds
+
+
+def as_text(seconds: float) -> str:
+    """Return seconds as `parse_seconds` reads them: `90s`, `3min`, `1h30min`."""
+    minutes, rest = divmod(seconds, 60)
+    if rest or minutes < 2:
+        return f"{seconds:g}s"
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours}h" * bool(hours) + f"{minutes}min" * bool(minutes)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autotune.board import board_for
-from autotune.durations import parse_seconds
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, nobody
+from autotune.options import SearchOptions
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.checks import check
-from autotune.search.options import Options
 from autotune.search.request import TuningRequest
-from autotune.space import Constraints, Space
+from autotune.space import Space
 from autotune.space.schema import parse_space
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
@@ -90,7 +89,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
         margin: Minimum relative gain for which distribution is recommended.
-        diagnose: Whether to reserve 10% of the budget to profile where the step time goes.
+        diagnose: Whether to reserve 15% of the budget, at most 25 s, to profile where the
+            step time goes.
         seed: Random seed of the search; training inside the trials has its own.
         out: Output folder. None writes no files; call `Result.save` for them.
         study: Name of the Optuna study.
@@ -115,13 +115,6 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         Interrupted: Stopped before anything was measured.
     """
     try:
-        constraints = Constraints(
-            global_batch=global_batch,
-            max_global_batch=max_global_batch,
-            strategies=None if strategies is None else tuple(strategies),
-            workers=None if workers is None else tuple(workers),
-            allow_asynchronous=allow_asynchronous,
-        )
         request = TuningRequest(
             workload=Workload(
                 model=_factory(model_fn, model_args),
@@ -129,13 +122,17 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
                 callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
             ),
             space=parse_space(dict(space), where="space") if isinstance(space, Mapping) else space,
-            options=Options(
-                seconds=None if budget is None else parse_seconds(budget),
+            options=SearchOptions(
+                budget=budget,
                 max_trials=max_trials,
-                constraints=constraints,
                 margin=margin,
                 diagnose=diagnose,
                 seed=seed,
+                global_batch=global_batch,
+                max_global_batch=max_global_batch,
+                strategies=None if strategies is None else tuple(strategies),
+                workers=None if workers is None else tuple(workers),
+                allow_asynchronous=allow_asynchronous,
             ),
             out=Path(out) if out is not None else _temporary(),
             study=study,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticCustomError
 
 Scalar = bool | int | float | str
 """What an axis of the user's own, or a fixed argument of a factory, may hold."""
@@ -12,11 +13,12 @@ Scalar = bool | int | float | str
 
 def _number(given: Any) -> Any:
     if isinstance(given, bool | str):
-        raise ValueError("Input should be a number")  # noqa: TRY004 - pydantic's kind of error
+        raise PydanticCustomError("number", "Input should be a number")
     return given
 
 
-Whole = Annotated[int, BeforeValidator(_number)]
+WHOLE = BeforeValidator(_number)
+Whole = Annotated[int, WHOLE]
 """A whole number, also one written as 8.0; `true` is none, nor is "8"."""
 
 

@@ -22,12 +22,13 @@ from statistics import fmean
 from autotune import Result, autotune
 from autotune.config import Configuration
 from autotune.measure import Noise, paired_ratio
+from autotune.options import SearchOptions
 from autotune.run.engine import Limits, Outcome, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.search.runner import trial_of
 from autotune.search.watches import MeasureWatch
-from autotune.space import Constraints, candidates, load_space
+from autotune.space import candidates, load_space
 from autotune.strategies import strategy
 from autotune.trial import Stage
 
@@ -81,7 +82,7 @@ class Sweep:
         """Return the share of the best as text, the sweep's seconds, and its size."""
         result = self._result
         space = load_space(SPACE)
-        found = candidates(space, result.machine, result.facts, Constraints()).configurations
+        found = candidates(space, result.machine, result.facts, SearchOptions()).configurations
         began = self._engine.now()
         rates = {c: self.rate(c) for c in found}
         seconds = self._engine.now() - began

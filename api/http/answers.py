@@ -16,11 +16,12 @@ from autotune.api.workloads import Registered
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.machine import Machine
+from autotune.options import SearchOptions
 from autotune.reason import Reason
 from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
-from autotune.space import Constraints, Space
+from autotune.space import Space
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar, Value
 
@@ -40,7 +41,7 @@ class ProgressAnswer(Value):
     """Most examples per second that a distributed configuration has reached so far."""
 
 
-class TuningAnswer(Value):
+class TuningAnswer(SearchOptions):
     """A job as it stands."""
 
     id: str
@@ -51,11 +52,6 @@ class TuningAnswer(Value):
     params: dict[str, Scalar]
     """All parameters of the workload, completed by their defaults."""
     space: str | Space
-    budget_seconds: float
-    max_trials: int | None
-    constraints: Constraints
-    margin: float
-    seed: int
     progress: ProgressAnswer
     verdict: Verdict | None
     summary: str | None
@@ -74,9 +70,9 @@ class TuningAnswer(Value):
     @staticmethod
     def fields_of(job: Job) -> dict[str, Any]:
         """Return what the answer for a job is made of; of many jobs it is made at once."""
-        fields, request = vars(job), vars(job.request)
+        fields = vars(job)
         told: dict[str, Any] = {name: fields[name] for name in _OF_A_JOB}
-        told |= {name: request[name] for name in _OF_A_REQUEST}
+        told |= {**vars(job.request.options), "space": job.request.space}
         told["url"] = address(job.id)
         told["params"] = dict(job.request.params)
         told["progress"] = {name: fields[name] for name in ProgressAnswer.model_fields}
@@ -85,9 +81,8 @@ class TuningAnswer(Value):
 
 # Pydantic makes dates of the times itself, several times as fast.
 _TIMES = ("created_at", "started_at", "ended_at")
-_TOLD = ("id", "state", "workload", "budget_seconds", "verdict", "summary", "reason")
+_TOLD = ("id", "state", "workload", "verdict", "summary", "reason")
 _OF_A_JOB = (*_TOLD, *_TIMES)
-_OF_A_REQUEST = ("space", "max_trials", "constraints", "margin", "seed")
 
 
 class TuningsAnswer(Value):

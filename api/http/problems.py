@@ -41,7 +41,7 @@ KINDS: Mapping[str, Kind] = {
     "invalid-space": Kind(422, "Invalid search space"),
     "space-not-runnable": Kind(422, "The search space cannot run on this machine"),
     "invalid-budget": Kind(422, "Invalid budget"),
-    "invalid-constraints": Kind(422, "Invalid constraints"),
+    "invalid-option": Kind(422, "Invalid option"),
     "conflict": Kind(409, "Conflict with the job's state"),
     "illegal-transition": Kind(409, "Conflict with the job's state"),
     "idempotency-mismatch": Kind(422, "Idempotency key reused with another request"),

@@ -45,7 +45,7 @@ _FOR_SUBMIT = (
     "invalid-space",
     "space-not-runnable",
     "invalid-budget",
-    "invalid-constraints",
+    "invalid-option",
     "idempotency-mismatch",
     "quota-exceeded",
     *CHANGING,

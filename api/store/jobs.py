@@ -142,7 +142,7 @@ class Jobs:
         tuning = checked(asked, self._registry, self._quotas)
         machine = self._machine()
         if machine is not None:
-            check_runnable(asked.space, asked.constraints, machine)
+            check_runnable(asked.space, asked.options, machine)
         repeatable = idempotency_key and Repeatable(
             key=idempotency_key, fingerprint=asked.fingerprint
         )

@@ -13,8 +13,8 @@ from pydantic import Field, TypeAdapter
 from autotune.api.isolation import Isolation
 from autotune.config import Configuration
 from autotune.events import Event
+from autotune.options import SearchOptions
 from autotune.result import Result
-from autotune.search.options import Options
 from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
@@ -33,7 +33,7 @@ class Order(Value):
     model_arguments: tuple[tuple[str, Scalar], ...]
     dataset_arguments: tuple[tuple[str, Scalar], ...]
     space: str | Space
-    options: Options
+    options: SearchOptions
     out: Path
     """Folder of this attempt."""
     engine: str

@@ -10,7 +10,7 @@ from autotune.api.values import Claim, Tuning
 from autotune.api.work.messages import Order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
-from autotune.search.options import Options
+from autotune.options import SearchOptions
 
 MOST_DEATHS = 2
 """A configuration during which a worker died so often is not run again."""
@@ -62,12 +62,6 @@ def aside(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
     return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
 
 
-def _options(request: Tuning, used: float) -> Options:
-    left = request.seconds - used
-    return Options(
-        seconds=max(left, min(LAST_SECONDS, request.seconds)),
-        max_trials=request.max_trials,
-        constraints=request.constraints,
-        margin=request.margin,
-        seed=request.seed,
-    )
+def _options(request: Tuning, used: float) -> SearchOptions:
+    left = max(request.seconds - used, min(LAST_SECONDS, request.seconds))
+    return request.options.model_copy(update={"budget": left})

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from autotune.cli.consoles import put, say, show
-from autotune.cli.values import names
 from autotune.errors import CodeError, UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ class CodeCheck:
         """Check, print, and leave with the exit code that tells the outcome."""
         from autotune.lint.check import check_paths
         from autotune.lint.choice import choose
+        from autotune.options import names
 
         if self.as_json and self.as_sarif:
             raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")

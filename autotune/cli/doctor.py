@@ -119,14 +119,14 @@ def _check_machine(
 
     with reserved_engine(engine, NAME, say) as running:
         # Imported while the engine's own process imports TensorFlow.
+        from autotune.options import SearchOptions
         from autotune.report import TurnsReport, checkup_document, checkup_text
-        from autotune.search.options import Options
         from autotune.verification.doctor import examine
 
         found = examine(
             running,
             workload,
-            options=Options(seconds=seconds, seed=seed),
+            options=SearchOptions(budget=seconds, seed=seed),
             observer=TurnsReport(notices()),
         )
     put(checkup_document(found)) if as_json else show(checkup_text(found))

@@ -74,7 +74,7 @@ Diagnose = Annotated[
     bool,
     typer.Option(
         "--diagnose/--no-diagnose",
-        help="Reserve 10% of the budget to profile where the step time goes.",
+        help="Reserve 15% of the budget, at most 25 s, to profile where the step time goes.",
         rich_help_panel=_SEARCH,
     ),
 ]

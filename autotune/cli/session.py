@@ -16,7 +16,7 @@ from autotune.board import board_for
 from autotune.cli.consoles import notices, put, say, show
 from autotune.cli.copies import Copies
 from autotune.errors import Interrupted
-from autotune.search.options import Options
+from autotune.options import SearchOptions
 from autotune.workload import Workload
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Session:
 
     workload: Workload
     space: str
-    options: Options
+    options: SearchOptions
     out: Path
     study: str | None
     storage: str | None

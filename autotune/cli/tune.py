@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autotune.cli import options as take
-from autotune.cli.values import counts, names, pairs
-from autotune.durations import parse_seconds
-from autotune.errors import UsageError
+from autotune.cli.values import pairs
 
 
 def tune(  # noqa: PLR0913 - one parameter for each option of the command
@@ -47,17 +45,9 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     # Here, so that the help answers before all of this is imported.
     from autotune.cli.copies import Copies
     from autotune.cli.session import Session
-    from autotune.search.options import Options
-    from autotune.space import Constraints
+    from autotune.options import options_from
     from autotune.workload import Workload, factory_from_text
 
-    constraints = Constraints(
-        global_batch=global_batch,
-        max_global_batch=max_global_batch,
-        strategies=names(strategies),
-        workers=counts(workers, "--workers"),
-        allow_asynchronous=allow_asynchronous,
-    )
     session = Session(
         workload=Workload(
             model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
@@ -65,13 +55,19 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
             callbacks=factory_from_text(callbacks) if callbacks else None,
         ),
         space=space,
-        options=Options(
-            seconds=_seconds(budget, max_trials),
-            max_trials=max_trials,
-            constraints=constraints,
-            margin=margin,
-            seed=seed,
-            diagnose=diagnose,
+        options=options_from(
+            {
+                "budget": budget,
+                "max_trials": max_trials,
+                "margin": margin,
+                "diagnose": diagnose,
+                "seed": seed,
+                "global_batch": global_batch,
+                "max_global_batch": max_global_batch,
+                "strategies": strategies,
+                "workers": workers,
+                "allow_asynchronous": allow_asynchronous,
+            }
         ),
         out=out,
         study=study,
@@ -83,11 +79,3 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         as_json=json,
     )
     session.show_card() if dry_run else session.search()
-
-
-def _seconds(budget: str, max_trials: int | None) -> float | None:
-    if budget != "none":
-        return parse_seconds(budget)
-    if max_trials is None:
-        raise UsageError("The search needs a limit.", "Set --budget or --max-trials.")
-    return None

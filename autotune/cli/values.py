@@ -55,27 +55,3 @@ def scalar(text: str, option: str) -> Scalar:
         )
     # A date, say, is meant as it is written.
     return value if isinstance(value, bool | int | float | str) else text
-
-
-def names(text: str | None) -> tuple[str, ...] | None:
-    """Return the parts of a comma-separated list, or None for none."""
-    if text is None:
-        return None
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def counts(text: str | None, option: str) -> tuple[int, ...] | None:
-    """Return the counts of a comma-separated list, or None for none.
-
-    Raises:
-        UsageError: One is no whole number above 0.
-    """
-    parts = names(text)
-    if parts is None:
-        return None
-    if not parts or not all(part.isdecimal() and int(part) for part in parts):
-        raise UsageError(
-            f"{option} {text!r} is not a list of integers.",
-            f"For example: {option} 1,2,4.",
-        )
-    return tuple(map(int, parts))

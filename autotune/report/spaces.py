@@ -11,9 +11,10 @@ from rich.text import Text
 
 from autotune.config import describe
 from autotune.machine import Machine
+from autotune.options import SearchOptions
 from autotune.report.tables import columns
 from autotune.report.words import counted, sentence
-from autotune.space import Candidates, Constraints, Space, candidates
+from autotune.space import Candidates, Space, candidates
 from autotune.space.legality import why_illegal
 from autotune.strategies import strategy
 from autotune.value import Scalar
@@ -39,7 +40,7 @@ def space_list(spaces: Mapping[str, Space]) -> RenderableType:
 
 def space_text(space: Space, machine: Machine) -> str:
     """Return a space as a file that a user can copy, with what applies on a machine as comments."""
-    found = candidates(space, machine, any_workload(space), Constraints())
+    found = candidates(space, machine, any_workload(space), SearchOptions())
     lines = [
         f"name: {_flow(space.name)}",
         f"description: {_flow(space.description)}",

@@ -15,10 +15,10 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.errors import ConfigurationError, first_mistake, in_words
 from autotune.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.measure import Interval
+from autotune.options import SearchOptions
 from autotune.result.files import put_texts, trials_csv
 from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
 from autotune.script import cluster_files
-from autotune.space import Constraints
 from autotune.trial import Trial
 from autotune.value import Value
 
@@ -39,18 +39,6 @@ class Alternative(Value):
     examples_per_second: Interval
     share: float
     """Its throughput as a share of the recommended configuration's."""
-
-
-class Asked(Value):
-    """The arguments of a search that no other field of its result tells."""
-
-    space: str | None = None
-    """Name or file of the space; None for one that was made in Python."""
-    seconds: float | None = None
-    """The budget; None where only the number of trials ended the search."""
-    max_trials: int | None = None
-    constraints: Constraints = Constraints()
-    diagnose: bool = True
 
 
 def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
@@ -92,8 +80,10 @@ class Result(SavedConfiguration):
     """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
     interrupted: bool = False
     """Whether the search was stopped early."""
-    asked: Asked | None = None
-    """The arguments of the search."""
+    space: str | None = None
+    """Name or file of the searched space; None for one that was created in Python."""
+    options: SearchOptions = SearchOptions()
+    """The options of the search."""
 
     @property
     def config(self) -> Configuration:

@@ -19,12 +19,11 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.options import MARGIN
 from autotune.value import Value
 from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
-USUAL_MARGIN = 0.03
-"""Unless the user says otherwise, a gain below this share is not worth the trouble."""
 HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
 
 
@@ -65,7 +64,7 @@ class SavedConfiguration(Value):
     """The best distributed configuration in the finals, recommended or not."""
     distributed_speedup: Interval | None = None
     """Speed-up of `best_distributed` over the best single-device configuration."""
-    margin: float = USUAL_MARGIN
+    margin: float = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
     """The correctness checks of the recommended distributed configuration."""

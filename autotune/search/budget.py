@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from autotune.search.options import Options
+from autotune.options import SearchOptions
 
 MAX_FINALS_SHARE = 0.6
 """Of the time, the finals may set aside at most this share."""
@@ -20,7 +20,7 @@ class Budget:
         began: When the search began, by that clock; what is left from now on is for trials.
     """
 
-    def __init__(self, options: Options, now: Callable[[], float], began: float) -> None:
+    def __init__(self, options: SearchOptions, now: Callable[[], float], began: float) -> None:
         self._options = options
         self._now = now
         self._began = began
@@ -29,10 +29,10 @@ class Budget:
 
     def without(self, seconds: float) -> Budget:
         """Return the budget of those who may spend all but some seconds of this one."""
-        whole = self._options.seconds
+        whole = self._options.budget
         if whole is None or not seconds:
             return self
-        less = self._options.model_copy(update={"seconds": whole - seconds})
+        less = self._options.model_copy(update={"budget": whole - seconds})
         return Budget(less, self._now, self._began)
 
     @property
@@ -43,9 +43,9 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
-        if self._options.seconds is None:
+        if self._options.budget is None:
             return math.inf
-        return self._options.seconds - self.elapsed
+        return self._options.budget - self.elapsed
 
     def most(self, trials: int, *, share: float, reserve: float) -> float:
         """Return the seconds that another exploring trial may take; below zero: none.
@@ -60,8 +60,8 @@ class Budget:
         count = self._options.max_trials
         if count is not None and trials >= max(1, round(count * share)):
             return -math.inf
-        if self._options.seconds is None:
+        if self._options.budget is None:
             return math.inf
-        whole = self._options.seconds - self._prepared
+        whole = self._options.budget - self._prepared
         spent = self.elapsed - self._prepared
         return share * (whole - min(reserve, MAX_FINALS_SHARE * whole)) - spent

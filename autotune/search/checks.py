@@ -20,7 +20,7 @@ def check(request: TuningRequest) -> None:
     """
     if request.study is not None:
         _check_name(request.study)
-    if request.options.seconds is None and request.options.max_trials is None:
+    if request.options.budget is None and request.options.max_trials is None:
         raise UsageError(
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from autotune.config import Configuration, Trend, axes
 from autotune.measure import read, settled_from
+from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.script import render
-from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch
 from autotune.strategies import strategy

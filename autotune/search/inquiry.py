@@ -11,15 +11,11 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.experiment import Experiment, Variant, experiments, variant
 from autotune.diagnose.timing import Timing
 from autotune.events import Observer, Preparing
+from autotune.options import PROFILE_SECONDS, PROFILE_SHARE
 from autotune.search.budget import Budget
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.seen import seen
-
-MOST_SHARE = 0.15
-"""Of the budget, what the search leaves for this."""
-MOST_SECONDS = 25.0
-"""All experiments together seldom take longer."""
 
 TELLING = (Experiment.HELD, Experiment.ALONE, Experiment.EXCHANGE)
 """Without these nobody knows what a step of several replicas spends its time on."""
@@ -29,7 +25,7 @@ Found = dict[Experiment, Timing]
 
 def kept_for_inquiry(seconds: float) -> float:
     """Return the seconds of a budget that the search leaves for the experiments."""
-    return min(MOST_SHARE * seconds, MOST_SECONDS)
+    return min(PROFILE_SHARE * seconds, PROFILE_SECONDS)
 
 
 def telling_seconds(findings: Findings) -> float:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from autotune.config import describe
+from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.search.costs import Costs
-from autotune.search.options import Options
 from autotune.search.subject import Subject
 from autotune.space import Candidates, Space
 from autotune.strategies import strategy
 from autotune.value import Scalar
 
 
-def plan(subject: Subject, space: Space, found: Candidates, options: Options) -> Plan:
+def plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:
     """Return the card of a search."""
     return Plan(
         workload=subject.workload.name,
@@ -20,7 +20,7 @@ def plan(subject: Subject, space: Space, found: Candidates, options: Options) ->
         space=space.name,
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
-        budget_seconds=options.seconds,
+        budget_seconds=options.budget,
         exhaustive_seconds=Costs(()).total(found.configurations),
     )
 

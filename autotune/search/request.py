@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from autotune.search.options import Options
+from autotune.options import SearchOptions
 from autotune.space import Space
 from autotune.value import Value
 from autotune.workload import Workload
@@ -30,7 +30,7 @@ class TuningRequest(Value):
     workload: Workload
     space: str | Space = "auto"
     """A space, the name of a ready-made one, or the path of a YAML file."""
-    options: Options = Options()
+    options: SearchOptions = SearchOptions()
     out: Path
     """Folder for the files, the trials' folders, and the study's database."""
     study: str | None = None

@@ -15,6 +15,7 @@ from autotune.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import EXPECTED, Noise, read, settled_from
+from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
@@ -22,7 +23,6 @@ from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
 from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
-from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch, read_out_watch
 from autotune.sentences.reasons import reason_text

@@ -12,6 +12,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
+from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.search.baseline import find_baseline
@@ -29,7 +30,6 @@ from autotune.search.finals import (
     fitting,
 )
 from autotune.search.history import History
-from autotune.search.options import Options
 from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
 from autotune.search.start import NOTHING, Start
@@ -96,7 +96,7 @@ class Search:
         budget: Budget,
         candidates: Candidates,
         twins: Twins,
-        options: Options,
+        options: SearchOptions,
         start: Start = NOTHING,
     ) -> None:
         self._runner = runner

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
+from autotune.options import SearchOptions
 from autotune.past.place import measurements_file
 from autotune.past.session import session_of
 from autotune.past.store import Past
 from autotune.plan import Plan
-from autotune.result import Asked, Result, Verdict
+from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Load, remark, warning
 from autotune.script import render
@@ -21,7 +22,6 @@ from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
 from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.lock import Claim, claims
-from autotune.search.options import Options
 from autotune.search.plan import plan
 from autotune.search.read_out import ReadOut
 from autotune.search.reasons import reasons, summary
@@ -128,11 +128,11 @@ def _looked_into(findings: Findings, runner: Runner, whole: Budget, observer: Ob
     return replace(findings, diagnosis=diagnosis, automatic=read_out.run(chosen))
 
 
-def _kept_back(options: Options) -> float:
+def _kept_back(options: SearchOptions) -> float:
     """Return the seconds that the search leaves for the diagnosis."""
-    if options.seconds is None or not options.diagnose:
+    if options.budget is None or not options.diagnose:
         return 0.0
-    return kept_for_inquiry(options.seconds)
+    return kept_for_inquiry(options.budget)
 
 
 def _warn(load: Load | None, observer: Observer) -> None:
@@ -155,7 +155,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
     facts = engine.inspect(
         request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
     )
-    found = candidates(space, machine, facts, request.options.constraints)
+    found = candidates(space, machine, facts, request.options)
     subject = Subject(
         workload=request.workload,
         facts=facts,
@@ -163,7 +163,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
         objective=objective_named(request.options.objective),
     )
     card = plan(subject, space, found, request.options)
-    level = twins(found, subject, request.options.constraints)
+    level = twins(found, subject, request.options)
     fingerprint = request.workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
@@ -188,7 +188,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
             "workload": prepared.fingerprint,
             "machine": subject.machine.fingerprint,
             "space": prepared.space.model_dump_json(),
-            "set of bounds": request.options.constraints.model_dump_json(),
+            "set of bounds": request.options.bounds,
             "objective": request.options.objective,
         },
         scorer=subject.scorer,
@@ -211,11 +211,9 @@ def _recommendation(
         configuration=chosen,
         verdict=decision.verdict,
         summary=summary(findings, request.options.margin),
-        reasons=reasons(findings, request.options.constraints.global_batch, subject.machine),
+        reasons=reasons(findings, request.options.global_batch, subject.machine),
         diagnosis=findings.diagnosis,
-        unchanged_batch=None
-        if request.options.constraints.global_batch
-        else unchanged_batch(findings),
+        unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,
         objective=request.options.objective,
         value=findings.value,
@@ -223,7 +221,6 @@ def _recommendation(
         one_device=findings.baseline,
         best_distributed=decision.challenger,
         distributed_speedup=decision.gain,
-        margin=request.options.margin,
         over_default=findings.over_default,
         script=program.train,
         launch=program.launch,
@@ -232,24 +229,15 @@ def _recommendation(
         facts=subject.facts,
         machine=subject.machine,
         study=study.name,
-        seed=request.options.seed,
         seconds=seconds,
         prepared_seconds=ready,
         interrupted=findings.interrupted,
         certificate=findings.certificate,
         automatic=findings.automatic,
-        asked=_asked(request),
-    )
-
-
-def _asked(request: TuningRequest) -> Asked:
-    options = request.options
-    return Asked(
         space=request.space if isinstance(request.space, str) else None,
-        seconds=options.seconds,
-        max_trials=options.max_trials,
-        constraints=options.constraints,
-        diagnose=options.diagnose,
+        options=request.options,
+        margin=request.options.margin,
+        seed=request.options.seed,
     )
 
 

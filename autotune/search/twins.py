@@ -8,14 +8,15 @@ would be credited with what only the batch has gained.
 from __future__ import annotations
 
 from autotune.config import Configuration
+from autotune.options import SearchOptions
 from autotune.search.subject import Subject
-from autotune.space import Candidates, Constraints
+from autotune.space import Candidates
 from autotune.space.legality import why_illegal
 
 Twins = dict[Configuration, Configuration]
 
 
-def twins(found: Candidates, subject: Subject, constraints: Constraints) -> Twins:
+def twins(found: Candidates, subject: Subject, constraints: SearchOptions) -> Twins:
     """Return, for each distributed configuration, its twin if one device can run it."""
     pairs = {
         each: each.on_one_device().with_global_batch(each.global_batch)

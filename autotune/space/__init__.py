@@ -1,7 +1,6 @@
 """The search space: which values each axis may take, and which combinations can run here."""
 
 from autotune.space.candidates import Candidates, Limit, candidates
-from autotune.space.constraints import Constraints
 from autotune.space.ready_made import AUTO, load_space, ready_made, space_for
 from autotune.space.reserved import check_arguments
 from autotune.space.schema import Space
@@ -9,7 +8,6 @@ from autotune.space.schema import Space
 __all__ = [
     "AUTO",
     "Candidates",
-    "Constraints",
     "Limit",
     "Space",
     "candidates",

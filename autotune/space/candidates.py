@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from autotune.config import Configuration, axes
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
-from autotune.space.constraints import Constraints
+from autotune.options import SearchOptions
 from autotune.space.part import Part, Situation, part_of
 from autotune.space.schema import Space
 from autotune.value import Value
@@ -45,7 +45,7 @@ class Candidates(Value):
 
 
 def candidates(
-    space: Space, machine: Machine, facts: WorkloadFacts, constraints: Constraints
+    space: Space, machine: Machine, facts: WorkloadFacts, constraints: SearchOptions
 ) -> Candidates:
     """Return what of a space can run on a machine with a workload.
 
@@ -69,7 +69,7 @@ def candidates(
     return found
 
 
-def _chosen(space: Space, constraints: Constraints) -> tuple[str, ...]:
+def _chosen(space: Space, constraints: SearchOptions) -> tuple[str, ...]:
     """The strategies to try: one device always, because it is the baseline."""
     asked = constraints.strategies
     unknown = set(asked or ()) - set(space.strategies) - {"one_device"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.space.constraints import Constraints
+from autotune.options import SearchOptions
 from autotune.strategies import strategy
 from autotune.workload import WorkloadFacts
 
@@ -23,7 +23,7 @@ def why_illegal(
     configuration: Configuration,
     machine: Machine,
     facts: WorkloadFacts,
-    constraints: Constraints | None = None,
+    constraints: SearchOptions | None = None,
 ) -> str | None:
     """Return the rule that a configuration breaks, as a sentence, or None if it can run.
 
@@ -35,8 +35,8 @@ def why_illegal(
     """
     return (
         _permission(configuration, constraints)
-        or _division(configuration, constraints or Constraints())
-        or _batch(configuration, facts, constraints or Constraints())
+        or _division(configuration, constraints or SearchOptions())
+        or _batch(configuration, facts, constraints or SearchOptions())
         or _epoch(configuration, facts)
         or _cache(configuration, machine, facts)
         or _hardware(configuration, machine)
@@ -46,7 +46,7 @@ def why_illegal(
 
 
 def why_illegal_structure(
-    configuration: Configuration, machine: Machine, facts: WorkloadFacts, constraints: Constraints
+    configuration: Configuration, machine: Machine, facts: WorkloadFacts, constraints: SearchOptions
 ) -> str | None:
     """Return the rule that a way of distributing breaks, or None if something with it can run.
 
@@ -65,19 +65,19 @@ def why_illegal_structure(
     )
 
 
-def _permission(configuration: Configuration, bounds: Constraints | None) -> str | None:
+def _permission(configuration: Configuration, bounds: SearchOptions | None) -> str | None:
     if bounds is None or bounds.allow_asynchronous:
         return None
     return ASYNCHRONOUS if strategy(configuration.strategy).asynchronous else None
 
 
-def _division(configuration: Configuration, bounds: Constraints) -> str | None:
+def _division(configuration: Configuration, bounds: SearchOptions) -> str | None:
     if bounds.global_batch and configuration.global_batch != bounds.global_batch:
         return f"a global batch of {bounds.global_batch} is not divisible by the number of replicas"
     return None
 
 
-def _batch(configuration: Configuration, facts: WorkloadFacts, bounds: Constraints) -> str | None:
+def _batch(configuration: Configuration, facts: WorkloadFacts, bounds: SearchOptions) -> str | None:
     batch = configuration.global_batch
     if bounds.max_global_batch and batch > bounds.max_global_batch:
         return f"the global batch would exceed max_global_batch {bounds.max_global_batch}"

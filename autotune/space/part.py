@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from autotune.config import AxisRole, Configuration, axes, axes_of, default_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
-from autotune.space.constraints import Constraints
+from autotune.options import SearchOptions
 from autotune.space.legality import why_illegal, why_illegal_structure
 from autotune.space.schema import Space
 from autotune.strategies import strategy
@@ -29,7 +29,7 @@ class Situation:
 
     machine: Machine
     facts: WorkloadFacts
-    constraints: Constraints
+    constraints: SearchOptions
 
     def why_illegal(self, configuration: Configuration) -> str | None:
         """Return the rule that a configuration breaks, or None if it can run."""

@@ -10,10 +10,10 @@ from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.events import Observer, Preparing, nobody
 from autotune.measure import mean_rate, paired_ratio, pooled_noise
+from autotune.options import SearchOptions
 from autotune.run.engine import Engine
 from autotune.run.load import Load
 from autotune.search.budget import Budget
-from autotune.search.options import Options
 from autotune.search.subject import Subject
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
@@ -44,7 +44,7 @@ def examine(
     engine: Engine,
     workload: Workload | None = None,
     *,
-    options: Options | None = None,
+    options: SearchOptions | None = None,
     observer: Observer = nobody,
 ) -> Checkup:
     """Run one configuration again and again, and tell how much it scatters.
@@ -59,7 +59,7 @@ def examine(
         WorkloadError: A factory does not fulfil its contract.
         NothingMeasured: There were fewer than two pairs of runs.
     """
-    options = options or Options(seconds=SECONDS)
+    options = options or SearchOptions(budget=SECONDS)
     budget = Budget(options, engine.now, engine.now())
     subject = _subject(engine, workload or built_in(), observer)
     configuration = default_for(subject.facts)

@@ -6,8 +6,8 @@ import math
 
 from autotune.measure.compare import BORROWED
 from autotune.measure.student import t_quantile
+from autotune.options import MARGIN
 from autotune.search.finals import MAX_ROUNDS
-from autotune.search.options import MARGIN
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK
 from autotune.value import Value
 

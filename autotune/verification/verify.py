@@ -10,11 +10,11 @@ from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
 from autotune.measure.interval import around
+from autotune.options import SearchOptions
 from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.budget import Budget
-from autotune.search.options import Options
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
 from autotune.verification.changes import changes
@@ -62,7 +62,7 @@ def verify(
         UsageError: `seconds` is not a valid duration.
     """
     known = saved if isinstance(saved, SavedConfiguration) else load_configuration(Path(saved))
-    options = Options(seconds=parse_seconds(seconds), seed=seed)
+    options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
     check_factories(known.workload)
     name = known.workload.name
     with reserved_engine(engine, name, lambda text: observer(Notice(text=text))) as running:
@@ -78,7 +78,7 @@ class _Check:
         self._observer = observer
         self._began = engine.now()
 
-    def run(self, options: Options) -> Verification:
+    def run(self, options: SearchOptions) -> Verification:
         self._observer(Preparing(what="Inspecting the machine"))
         machine = self._engine.machine()
         try:
@@ -102,7 +102,7 @@ class _Check:
         own = self._saved.configuration.own_values()
         return self._engine.inspect(self._saved.workload, offered=own)
 
-    def _compare(self, case: Case, options: Options) -> Comparison:
+    def _compare(self, case: Case, options: SearchOptions) -> Comparison:
         winner = self._saved.configuration
         question = question_of(case)
         arms = (winner, question.rival) if question else (winner,)

@@ -22,8 +22,9 @@ from table import RUN, Run, write_page
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.options import SearchOptions
 from autotune.run.local import LocalEngine
-from autotune.space import Constraints, candidates, load_space
+from autotune.space import candidates, load_space
 from autotune.workload import Workload, factory_from_text
 
 WORKLOADS = ("digits", "lstm", "python_input")
@@ -95,7 +96,7 @@ def prepared(name: str, options: argparse.Namespace, engine: LocalEngine, machin
         facts=facts,
         machine=machine,
         space=space,
-        configurations=candidates(space, machine, facts, Constraints()).configurations,
+        configurations=candidates(space, machine, facts, SearchOptions()).configurations,
         seconds=options.seconds,
         seed=options.seed,
         folder=options.out / name,

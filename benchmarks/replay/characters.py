@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autotune.space import Constraints, Space
+from autotune.options import SearchOptions
+from autotune.space import Space
 from autotune.space.schema import parse_space
 from autotune.workload import Workload, factory_from_text
 
@@ -30,7 +31,7 @@ class Character:
     what: str
     strategies: tuple[str, ...] = ("one_device", "mirrored", "multi_worker_mirrored")
     axes: dict[str, list[Any]]
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: SearchOptions = field(default_factory=SearchOptions)
 
     @property
     def space(self) -> Space:
@@ -122,7 +123,7 @@ CHARACTERS = (
             "reduction": ["one_device", "default", "hierarchical"],
         },
         strategies=("one_device", "mirrored"),
-        constraints=Constraints(global_batch=256),
+        constraints=SearchOptions(global_batch=256),
     ),
     Character(
         name="embedding",
@@ -159,7 +160,7 @@ CHARACTERS = (
             "reduction": ["one_device", "default", "hierarchical"],
         },
         strategies=("one_device", "mirrored"),
-        constraints=Constraints(global_batch=512),
+        constraints=SearchOptions(global_batch=512),
     ),
     Character(
         name="small_steps",

@@ -23,12 +23,12 @@ from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
+from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Outcome, TrialRequest
 from autotune.run.resolve import reserved_engine
 from autotune.script import render
 from autotune.search.design import default_in
 from autotune.search.exchange import exchange_request, families, family
-from autotune.search.options import SCRIPT_SEED
 from autotune.search.subject import Subject
 from autotune.search.watches import MeasureWatch
 from autotune.space import candidates

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from autotune.events import nobody
+from autotune.options import SearchOptions
 from autotune.search.budget import Budget
-from autotune.search.options import Options
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
 from autotune.search.subject import Subject
@@ -57,7 +57,7 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
     """Search a world within a budget. What the tuner itself computes is added to the time."""
     subject, found, level = _situation(world.table.name)
     started = time.process_time()
-    options = Options(seconds=seconds, seed=seed)
+    options = SearchOptions(budget=seconds, seed=seed)
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.inspect(subject.workload)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from autotune.api.asked import Asked, budget_seconds
+from autotune.api.asked import Asked, check_budget
 from autotune.api.errors import (
     InvalidBudget,
     InvalidTuning,
@@ -35,7 +35,7 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-space": "space",
     "space-not-runnable": "space",
     "invalid-budget": "budget",
-    "invalid-constraints": "strategies",
+    "invalid-option": "strategies",
 }
 """Where an error of the service is shown, by its kind."""
 _NUMBERS = ("max_trials", "margin", "seed")
@@ -103,11 +103,11 @@ def asked_from(typed: Typed, offers: Offers) -> Asked:
     registered = offers.workloads.get(workload)
     wrong = registered.mistakes(request["params"]) if registered else {}
     told = {parameter_field(workload, name): text for name, text in wrong.items()}
-    told |= _of_budget(request["budget"], offers)
     try:
         asked = Asked.model_validate(request)
     except ValidationError as exc:
         raise FormError({**_of_schema(exc, workload), **told}) from exc
+    told |= _of_budget(asked.budget, offers)
     if told:
         raise FormError(told)
     return asked
@@ -162,19 +162,19 @@ def _parameters(offers: Offers, workload: str) -> tuple[Parameter, ...]:
 
 def _request(typed: Typed, workload: str, found: tuple[Parameter, ...]) -> dict[str, Any]:
     params = {each.name: each.given(typed, parameter_field(workload, each.name)) for each in found}
-    numbers = {name: number(typed.one(name)) for name in _NUMBERS if typed.one(name)}
+    numbers = {n: number(typed.one(n)) for n in (*_NUMBERS, *_BATCHES) if typed.one(n)}
     return {
         "workload": workload,
         "params": {name: value for name, value in params.items() if value is not None},
         "space": typed.one("space") or AUTO,
         "budget": typed.one("budget") or USUAL_BUDGET,
-        "constraints": _constraints(typed),
         **numbers,
+        **_lists(typed),
     }
 
 
-def _constraints(typed: Typed) -> dict[str, Any]:
-    found: dict[str, Any] = {n: number(typed.one(n)) for n in _BATCHES if typed.one(n)}
+def _lists(typed: Typed) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if typed.all("strategies"):
         found["strategies"] = typed.all("strategies")
     counts = re.split(r"[\s,]+", typed.one("workers"))
@@ -190,9 +190,9 @@ def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
     }
 
 
-def _of_budget(budget: str, offers: Offers) -> dict[str, str]:
+def _of_budget(budget: float | None, offers: Offers) -> dict[str, str]:
     try:
-        budget_seconds(budget, offers.quotas)
+        check_budget(budget, offers.quotas)
     except InvalidBudget as exc:
         return {"budget": str(exc)}
     return {}
@@ -202,8 +202,6 @@ def _place(location: tuple[int | str, ...], workload: str) -> str:
     match location:
         case ("params", str(name), *_):
             return parameter_field(workload, name)
-        case ("constraints", str(name), *_):
-            return name
         case (str(name), *_):
             return name
     return WHOLE_FORM

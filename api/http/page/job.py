@@ -16,6 +16,7 @@ from autotune.api.http.page.verdict import VerdictView, verdict_view
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Story
 from autotune.leaderboard import Entry, Leaderboard
+from autotune.options import Group, SearchOptions, declared
 from autotune.report.words import (
     clock,
     in_short,
@@ -24,7 +25,6 @@ from autotune.report.words import (
     sentence,
     share,
 )
-from autotune.space import Constraints
 
 WIDE, NARROW = 860, 350
 """Widths of the drawing, for a desk and for a hand: its letters keep their size."""
@@ -166,15 +166,15 @@ def _charts(story: Story, baseline: float | None) -> tuple[Chart, ...]:
 
 
 def _facts(job: Job) -> list[Fact]:
-    request = job.request
+    options = job.request.options
     known = {
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.budget_seconds),
-        "Most trials": "" if request.max_trials is None else f"{request.max_trials:,}",
-        "Constraints": _constraints(request.constraints),
-        "Margin": f"{request.margin:.0%}",
-        "Seed": str(request.seed),
+        "Most trials": "" if options.max_trials is None else f"{options.max_trials:,}",
+        "Constraints": _constraints(options),
+        "Margin": f"{options.margin:.0%}",
+        "Seed": str(options.seed),
         "Devices": job.devices or "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
     }
@@ -186,8 +186,11 @@ def _facts(job: Job) -> list[Fact]:
     ]
 
 
-def _constraints(given: Constraints) -> str:
-    found = given.model_dump(exclude_defaults=True)
+_BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
+
+
+def _constraints(given: SearchOptions) -> str:
+    found = given.model_dump(exclude_defaults=True, include=set(_BOUNDS))
     told = (f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
     return ", ".join(map(str.strip, told))
 

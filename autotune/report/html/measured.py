@@ -27,7 +27,7 @@ def _facts(result: Result, written: datetime) -> Iterator[Fact]:
     yield "Workload", f"{result.workload.model.short_name} on {result.workload.dataset.short_name}"
     yield "Data and model", _workload(result.facts)
     yield "Search", _search(result)
-    yield "Seed", str(result.seed)
+    yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
 

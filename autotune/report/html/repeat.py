@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.result import Asked, Result
-from autotune.result.saved import USUAL_MARGIN
+from autotune.result import Result
 from autotune.value import Scalar
 from autotune.workload import Factory
 
@@ -28,42 +27,17 @@ def repeat(result: Result) -> Repeat:
 def _words(result: Result) -> Iterator[str]:
     workload = result.workload
     yield from ("autotune", "tune", _name(workload.model), _name(workload.dataset))
-    if result.asked:
-        yield from _asked(result.asked)
-    if result.margin != USUAL_MARGIN:
-        yield from ("--margin", f"{result.margin:g}")
+    if result.space is not None:
+        yield from ("--space", result.space)
+    yield from result.options.words()
     yield from _arguments("--model-arg", workload.model)
     yield from _arguments("--dataset-arg", workload.dataset)
     if workload.callbacks:
         yield from ("--callbacks", _name(workload.callbacks))
-    yield from ("--seed", str(result.seed))
-
-
-def _asked(asked: Asked) -> Iterator[str]:
-    if asked.space is not None:
-        yield from ("--space", asked.space)
-    yield from ("--budget", "none" if asked.seconds is None else f"{asked.seconds:g}s")
-    limits = asked.constraints
-    options = {
-        "--max-trials": asked.max_trials,
-        "--global-batch": limits.global_batch,
-        "--max-global-batch": limits.max_global_batch,
-        "--strategies": limits.strategies and ",".join(limits.strategies),
-        "--workers": limits.workers and ",".join(map(str, limits.workers)),
-    }
-    for option, value in options.items():
-        if value is not None:
-            yield from (option, str(value))
-    if limits.allow_asynchronous:
-        yield "--allow-asynchronous"
-    if not asked.diagnose:
-        yield "--no-diagnose"
 
 
 def _notes(result: Result) -> Iterator[str]:
-    if result.asked is None:
-        yield "The space and the budget were not saved; add --space and --budget."
-    elif result.asked.space is None:
+    if result.space is None:
         yield "The space was created in Python; pass the same one to autotune()."
     factories = (result.workload.model, result.workload.dataset, result.workload.callbacks)
     by_value = [each.name for each in factories if each and not each.module]

@@ -29,7 +29,6 @@ from autotune.api.work import tuner
 from autotune.api.work.worker import Worker, main
 from autotune.events import Notice
 from autotune.run.engine import Outcome
-from autotune.space import Constraints
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None
@@ -177,8 +176,8 @@ def test_a_gang_trains_within_its_own_network(
     jobs: Jobs, database: Database, settings: Settings
 ) -> None:
     """Its workers find each other by the loopback."""
-    gang = Constraints(strategies=("multi_worker_mirrored",), workers=(2,))
-    asked = Asked(workload="tiny_dense", space="quick", budget=60.0, constraints=gang)
+    gang = {"strategies": ("multi_worker_mirrored",), "workers": (2,)}
+    asked = Asked(workload="tiny_dense", space="quick", budget=60.0, **gang)
     job = jobs.submit(asked, "me")
     changes = {"engine": LOCAL, "isolation": Isolation.REQUIRED}
     assert Worker(database, settings.model_copy(update=changes)).run_one()

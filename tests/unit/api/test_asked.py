@@ -9,13 +9,12 @@ from autotune.api.asked import Asked, checked
 from autotune.api.errors import InvalidTuning
 from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
-from autotune.space import Constraints
 
 
 def test_a_request_becomes_complete(registry: Registry, asked: Asked) -> None:
     """What the request leaves out is filled in before the job is kept."""
     tuning = checked(asked, registry, Quotas())
-    assert tuning.seconds == 180
+    assert tuning.options.budget == 180
     assert tuning.params == (("colour", "grey"), ("filters", 32))
 
 
@@ -26,10 +25,9 @@ def test_a_request_becomes_complete(registry: Registry, asked: Asked) -> None:
         {"space": "spaces/mine.yaml"},
         {"budget": "2h"},
         {"budget": "1s"},
-        {"budget": "soon"},
         {"workload": "examples/digits.py:model_fn"},
-        {"constraints": Constraints(strategies=("magic",))},
-        {"constraints": Constraints(workers=tuple(range(1, 100)))},
+        {"strategies": ["magic"]},
+        {"objective": "magic"},
         {"space": {"strategies": ["one_device"], "axes": {"filters": [float("nan")]}}},
         {"space": {"strategies": ["one_device"], "axes": {"filters": ["x" * 1000]}}},
     ],
@@ -50,7 +48,9 @@ def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]
         {"workload": "digits", "params": {"filters": [1]}},
         {"workload": "digits", "margin": float("nan")},
         {"workload": "digits", "seed": 2**40},
-        {"workload": "digits", "constraints": {"allow_asynchronous": 1}},
+        {"workload": "digits", "allow_asynchronous": 1},
+        {"workload": "digits", "budget": "soon"},
+        {"workload": "digits", "workers": list(range(1, 100))},
     ],
 )
 def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:

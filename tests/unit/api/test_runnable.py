@@ -6,10 +6,11 @@ import pytest
 
 from autotune.api.errors import InvalidSpace, SpaceNotRunnable
 from autotune.api.runnable import check_runnable
-from autotune.space import AUTO, Constraints, Space, ready_made
+from autotune.options import SearchOptions
+from autotune.space import AUTO, Space, ready_made
 from autotune.testing import FAKE_MACHINE
 
-FREE = Constraints()
+FREE = SearchOptions()
 
 
 @pytest.mark.parametrize("space", [AUTO, "quick", "cpu", Space(strategies=("one_device",))])
@@ -30,18 +31,18 @@ def test_what_needs_other_devices_is_refused(space: str | Space) -> None:
 
 def test_what_runs_on_one_device_may_be_all_that_is_asked_for() -> None:
     """With constraints that leave nothing else, that is no mistake."""
-    check_runnable("tpu", Constraints(strategies=("one_device",)), FAKE_MACHINE)
+    check_runnable("tpu", SearchOptions(strategies=("one_device",)), FAKE_MACHINE)
 
 
 def test_a_batch_that_does_not_divide_is_left_to_the_search() -> None:
     """It is nothing that the machine cannot do."""
-    check_runnable("quick", Constraints(global_batch=33), FAKE_MACHINE)
+    check_runnable("quick", SearchOptions(global_batch=33), FAKE_MACHINE)
 
 
 def test_a_strategy_that_the_space_does_not_hold_is_refused() -> None:
     """The text names those that it holds."""
     with pytest.raises(InvalidSpace, match="one_device"):
-        check_runnable("quick", Constraints(strategies=("tpu",)), FAKE_MACHINE)
+        check_runnable("quick", SearchOptions(strategies=("tpu",)), FAKE_MACHINE)
 
 
 def test_a_space_that_takes_long_to_look_at_is_refused() -> None:
@@ -75,4 +76,4 @@ def test_an_asynchronous_space_runs_only_where_that_is_allowed() -> None:
     space = Space(strategies=("one_device", "parameter_server"), axes=axes)
     with pytest.raises(SpaceNotRunnable, match="allow_asynchronous"):
         check_runnable(space, FREE, FAKE_MACHINE)
-    check_runnable(space, Constraints(allow_asynchronous=True), FAKE_MACHINE)
+    check_runnable(space, SearchOptions(allow_asynchronous=True), FAKE_MACHINE)

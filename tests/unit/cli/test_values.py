@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.cli.values import counts, names, pairs, scalar
+from autotune.cli.values import pairs, scalar
 from autotune.errors import UsageError
 
 
@@ -54,18 +54,3 @@ def test_a_name_that_comes_twice_is_an_error() -> None:
     """Nobody can know which of them was meant."""
     with pytest.raises(UsageError, match="'a' twice"):
         pairs(["a=1", "a=2"], "--model-arg")
-
-
-def test_lists_are_separated_by_commas() -> None:
-    """Blanks around the parts do not matter, and no option is no list."""
-    assert names("mirrored, tpu") == ("mirrored", "tpu")
-    assert counts("1,2, 4", "--workers") == (1, 2, 4)
-    assert names(None) is None
-    assert counts(None, "--workers") is None
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "two", "1,x"])
-def test_counts_are_whole_numbers_above_zero(text: str) -> None:
-    """Anything else is refused by name."""
-    with pytest.raises(UsageError, match="--workers"):
-        counts(text, "--workers")

@@ -10,8 +10,8 @@ import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
+from autotune.options import SearchOptions
 from autotune.result import Result
-from autotune.search.options import Options
 from autotune.search.tune import TuningRequest, tune
 from autotune.space.schema import parse_space
 from autotune.testing import FakeEngine
@@ -69,7 +69,7 @@ def tuner(tmp_path: Path, workload: Workload, kept_in: BaseStorage | None) -> Tu
     ) -> Result:
         kept = {"out": tmp_path / "out", "storage": kept_in}
         given = {"workload": workload, "space": SPACE, **kept, **fields}
-        request = TuningRequest(options=Options(seed=seed, **(options or {})), **given)
+        request = TuningRequest(options=SearchOptions(seed=seed, **(options or {})), **given)
         running = engine or FakeEngine(truth, between=noise, seed=seed)
         return tune(request, running, observer)
 

@@ -11,7 +11,6 @@ from autotune import Outcome, Result, Verdict
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.space import Constraints
 from autotune.testing import FAKE_MACHINE, Ending, FakeEngine
 
 from .conftest import SPACE, Tuner, speed
@@ -22,7 +21,6 @@ SERVED = SPACE.model_copy(
         "axes": {**SPACE.axes, "servers": (1,)},
     }
 )
-ALLOWED = Constraints(allow_asynchronous=True)
 
 
 class Forgetful(FakeEngine):
@@ -34,22 +32,22 @@ class Forgetful(FakeEngine):
         return replace(super().run(request, watch), lost_updates=lost)
 
 
-def tuned(tuner: Tuner, distributed: float, constraints: Constraints) -> Result:
+def tuned(tuner: Tuner, distributed: float, *, allowed: bool) -> Result:
     engine = Forgetful(speed(distributed=distributed), between=0.03)
-    options: dict[str, Any] = {"constraints": constraints, "seconds": 600.0}
+    options: dict[str, Any] = {"allow_asynchronous": allowed, "budget": 600.0}
     return tuner(speed(), engine=engine, space=SERVED, options=options)
 
 
 def test_they_do_not_run_unless_allowed(tuner: Tuner) -> None:
     """However fast they are, nobody who did not ask is told to train in another way."""
-    result = tuned(tuner, 3.0, Constraints())
+    result = tuned(tuner, 3.0, allowed=False)
     assert result.verdict is Verdict.ONE_DEVICE
     assert {trial.configuration.strategy for trial in result.trials} == {"one_device"}
 
 
 def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
     """With what was lost, and what to do about it."""
-    result = tuned(tuner, 2.0, ALLOWED)
+    result = tuned(tuner, 2.0, allowed=True)
     assert (result.verdict, result.config.strategy) == (Verdict.DISTRIBUTE, "parameter_server")
     assert "ParameterServerStrategy trains asynchronously" in result.reasons[0]
     assert "25% of the updates were lost" in result.reasons[0]
@@ -58,7 +56,7 @@ def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
 
 def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
     """The share of lost updates belongs to its figure, and to every trial's record."""
-    result = tuned(tuner, 0.7, ALLOWED)
+    result = tuned(tuner, 0.7, allowed=True)
     assert result.verdict is Verdict.ONE_DEVICE
     assert any("25% of the updates were lost" in reason for reason in result.reasons)
     assert {t.lost_updates for t in result.trials if t.configuration.servers and t.windows} == {
@@ -80,5 +78,5 @@ def test_a_full_memory_brings_up_parameter_servers(
         return full if c.per_replica_batch > 32 else 100.0
 
     machine = FAKE_MACHINE.model_copy(update={"gpus": gpus})
-    result = tuner(truth, engine=FakeEngine(truth, machine=machine), options={"seconds": 600.0})
+    result = tuner(truth, engine=FakeEngine(truth, machine=machine), options={"budget": 600.0})
     assert any(words in reason for reason in result.reasons)

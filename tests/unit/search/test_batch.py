@@ -31,7 +31,7 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
     tuner: Tuner, distributed: float
 ) -> None:
     """Whether it is the batch of one device that grew or that of all replicas."""
-    result = tuner(speed(distributed=distributed), options={"seconds": 400.0})
+    result = tuner(speed(distributed=distributed), options={"budget": 400.0})
     assert result.config.distributed is (distributed > 1)
     assert result.config.global_batch != 32
     [told] = [each for each in result.reasons if "changes convergence" in each]
@@ -41,7 +41,7 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
 
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     """Whoever asks for a batch is told nothing of others."""
-    result = tuner(speed(), options={"constraints": {"global_batch": 128}})
+    result = tuner(speed(), options={"global_batch": 128})
     assert result.unchanged_batch is None
     assert not any("changes convergence" in each for each in result.reasons)
 

@@ -14,36 +14,36 @@ from .conftest import Tuner, speed
 @pytest.mark.parametrize("seconds", [20.0, 60.0, 180.0])
 def test_the_time_is_kept(tuner: Tuner, seconds: float) -> None:
     """A search ends within its time, or one trial later."""
-    assert tuner(speed(), options={"seconds": seconds}).seconds <= seconds + 5
+    assert tuner(speed(), options={"budget": seconds}).seconds <= seconds + 5
 
 
 def test_a_budget_that_is_too_small_is_named_as_the_cause(tuner: Tuner) -> None:
     """The configuration is not blamed when there was no time to measure it."""
     with pytest.raises(NothingMeasured, match="budget ran out") as error:
-        tuner(speed(), engine=FakeEngine(speed(), start=30.0), options={"seconds": 10.0})
+        tuner(speed(), engine=FakeEngine(speed(), start=30.0), options={"budget": 10.0})
     assert "Increase the budget" in str(error.value)
 
 
 @pytest.mark.parametrize("most", [1, 5, 9])
 def test_the_number_of_trials_is_kept(tuner: Tuner, most: int) -> None:
     """Trials before the finals are bounded; the finals come on top."""
-    result = tuner(speed(), options={"seconds": None, "max_trials": most})
+    result = tuner(speed(), options={"budget": None, "max_trials": most})
     assert len([t for t in result.trials if t.stage is not Stage.FINAL]) <= most
 
 
 def test_a_search_needs_an_end(tuner: Tuner) -> None:
     """Neither time nor trials is an error."""
     with pytest.raises(UsageError, match="needs a limit"):
-        tuner(speed(), options={"seconds": None})
+        tuner(speed(), options={"budget": None})
 
 
 def test_a_small_space_ends_before_its_budget(tuner: Tuner) -> None:
     """When everything was tried and decided, the rest of the time is not used."""
-    assert tuner(speed(distributed=0.3), options={"seconds": 3600.0}).seconds < 600
+    assert tuner(speed(distributed=0.3), options={"budget": 3600.0}).seconds < 600
 
 
 def test_no_configuration_is_explored_twice(tuner: Tuner) -> None:
     """Only the finals measure again."""
-    trials = tuner(speed(), options={"seconds": 600.0}).trials
+    trials = tuner(speed(), options={"budget": 600.0}).trials
     explored = [t.configuration for t in trials if t.stage is not Stage.FINAL]
     assert len(explored) == len(set(explored))

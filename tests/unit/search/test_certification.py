@@ -21,7 +21,7 @@ from autotune.testing.observations import Fault
 
 from .conftest import Tuner, speed
 
-LONG = {"seconds": 400.0}
+LONG = {"budget": 400.0}
 
 
 def engine(faults: Faults, distributed: float = 1.5) -> FakeEngine:

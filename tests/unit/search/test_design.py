@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
+from autotune.options import SearchOptions
 from autotune.search.design import default_in, groups, nearest, one_factor_at_a_time, openers
-from autotune.space import Constraints, candidates
+from autotune.space import candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
 from .conftest import SPACE
 
-FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, Constraints())
+FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, SearchOptions())
 
 
 def test_the_default_comes_first() -> None:

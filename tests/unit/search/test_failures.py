@@ -25,7 +25,7 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner, outcome:
         ending = Ending(outcome=outcome, reason=Message(text="it is broken"))
         return ending if c.strategy == "mirrored" else speed(distributed=0.8)(c)
 
-    result = tuner(truth, options={"seconds": 600.0})
+    result = tuner(truth, options={"budget": 600.0})
     failed = [t for t in result.trials if t.outcome is outcome]
     assert 1 <= len(failed) <= 3
     assert result.verdict is Verdict.ONE_DEVICE
@@ -46,7 +46,7 @@ def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
         full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
-    result = tuner(truth, options={"seconds": 600.0})
+    result = tuner(truth, options={"budget": 600.0})
     failed = next(t for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY)
     reason = Dominance(result.trials).why_not(failed.configuration.but(per_replica_batch=256))
     assert reason == SmallerRanOut(trial=failed.number)
@@ -102,8 +102,8 @@ def test_resume_tries_again_a_strategy_that_was_left(tuner: Tuner) -> None:
         ending = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
         return ending if c.strategy == "mirrored" else 100.0
 
-    first = tuner(truth, options={"seconds": 600.0})
-    result = tuner(lambda _: 100.0, options={"seconds": 600.0}, resume=True)
+    first = tuner(truth, options={"budget": 600.0})
+    result = tuner(lambda _: 100.0, options={"budget": 600.0}, resume=True)
     later = result.trials[len(first.trials) :]
     assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
 
@@ -115,9 +115,9 @@ def test_resume_knows_what_ran_out_of_memory(tuner: Tuner) -> None:
         full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
-    first = tuner(truth, options={"seconds": 600.0})
+    first = tuner(truth, options={"budget": 600.0})
     full = {t.configuration for t in first.trials if t.outcome is Outcome.OUT_OF_MEMORY}
     engine = FakeEngine(speed())
-    tuner(speed(), engine=engine, options={"seconds": 600.0}, resume=True)
+    tuner(speed(), engine=engine, options={"budget": 600.0}, resume=True)
     assert full
     assert not full & {request.configuration for request in engine.requests}

@@ -31,7 +31,7 @@ def half_is_input(*, distributed: float) -> FakeEngine:
 def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
     """An input that takes half of the step is the limit, and the remedy is told."""
     engine = half_is_input(distributed=0.5)
-    result = tuner(speed(), engine=engine, options={"seconds": 300.0})
+    result = tuner(speed(), engine=engine, options={"budget": 300.0})
     assert result.diagnosis is not None
     assert 0.4 < result.diagnosis.one_device.share(Part.INPUT) < 0.6
     assert any("waiting for input" in each for each in result.reasons)
@@ -51,7 +51,7 @@ def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: floa
         between=0.02,
         facts=FAKE_FACTS.model_copy(update={"python_input": True}),
     )
-    result = tuner(slow, engine=engine, options={"seconds": seconds})
+    result = tuner(slow, engine=engine, options={"budget": seconds})
     assert result.verdict is Verdict.ONE_DEVICE
     [limit] = [each for each in result.reasons if "input-bound, at about" in each]
     assert 9 < float(limit.partition("at about ")[2].split()[0]) < 11
@@ -67,14 +67,14 @@ def test_a_sequential_model_is_told(tuner: Tuner) -> None:
     def chain(configuration: Configuration) -> float:
         return configuration.global_batch / (0.02 * configuration.replicas**1.5)
 
-    result = tuner(chain, noise=0.01, options={"seconds": 400.0})
+    result = tuner(chain, noise=0.01, options={"budget": 400.0})
     [told] = [each for each in result.reasons if each.startswith("A step of one device")]
     assert "sequence of small operations, so more replicas gain little" in told
 
 
 def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:
     """Why distribution does not pay is most wanted where it does not."""
-    result = tuner(speed(), engine=half_is_input(distributed=0.3), options={"seconds": 300.0})
+    result = tuner(speed(), engine=half_is_input(distributed=0.3), options={"budget": 300.0})
     assert result.diagnosis is not None
     assert result.diagnosis.distributed is not None
     assert result.diagnosis.distributed.configuration.distributed
@@ -83,7 +83,7 @@ def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:
 def test_it_keeps_to_the_budget(tuner: Tuner) -> None:
     """Neither the search nor the experiments take time that was not given."""
     engine = half_is_input(distributed=0.5)
-    tuner(speed(), engine=engine, options={"seconds": 60.0})
+    tuner(speed(), engine=engine, options={"budget": 60.0})
     assert engine.now() <= 62
 
 
@@ -97,5 +97,5 @@ def test_it_can_be_left_out(tuner: Tuner) -> None:
 
 def test_it_is_part_of_what_can_be_read_back(tuner: Tuner) -> None:
     """The diagnosis survives JSON, infinities included."""
-    result = tuner(speed(), engine=half_is_input(distributed=0.5), options={"seconds": 300.0})
+    result = tuner(speed(), engine=half_is_input(distributed=0.5), options={"budget": 300.0})
     assert Result.model_validate_json(result.model_dump_json()).diagnosis == (result.diagnosis)

@@ -10,11 +10,11 @@ import pytest
 from optuna.storages import BaseStorage
 
 from autotune.events import Notice
+from autotune.options import SearchOptions
 from autotune.past.place import CACHE, FILE
 from autotune.past.store import Past
 from autotune.result import Result
 from autotune.run.load import Load
-from autotune.search.options import Options
 from autotune.search.start import start_from
 from autotune.search.tune import TuningRequest, tune
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
@@ -50,7 +50,7 @@ def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
         request = TuningRequest(
             workload=workload,
             space=SPACE,
-            options=Options(seconds=None, max_trials=most),
+            options=SearchOptions(budget=None, max_trials=most),
             **{"out": tmp_path / "out", "storage": kept_in, **fields},
         )
         result = tune(request, engine or Real(speed(), seed=1), events.append)
@@ -112,7 +112,10 @@ def test_what_was_timed_is_what_is_kept(file: Path, tmp_path: Path, workload: Wo
     mine = workload.model_copy(update={"model": model})
     before = mine.fingerprint(FAKE_FACTS)
     request = TuningRequest(
-        workload=mine, space=SPACE, options=Options(seconds=None, max_trials=2), out=tmp_path / "o"
+        workload=mine,
+        space=SPACE,
+        options=SearchOptions(budget=None, max_trials=2),
+        out=tmp_path / "o",
     )
     tune(request, Edited(code))
     assert mine.fingerprint(FAKE_FACTS) != before

@@ -21,7 +21,7 @@ from autotune.testing.fake import FAKE_MACHINE
 from .conftest import speed
 
 Tuner = Callable[..., Result]
-LONG = {"seconds": 300.0}
+LONG = {"budget": 300.0}
 
 
 def test_it_is_read_once_and_last(tuner: Tuner) -> None:
@@ -47,7 +47,7 @@ def test_it_can_be_left_out(tuner: Tuner) -> None:
 def test_it_keeps_to_the_budget(tuner: Tuner) -> None:
     """Without the time for it nothing is read and nothing claimed."""
     engine = FakeEngine(speed(), start=9.0)
-    result = tuner(speed(), engine=engine, options={"seconds": 60.0})
+    result = tuner(speed(), engine=engine, options={"budget": 60.0})
     assert engine.now() <= 62
     assert result.automatic is None
     assert not any("AUTOTUNE chose" in each for each in result.reasons)
@@ -58,7 +58,7 @@ def test_what_limits_distribution_comes_before_it(tuner: Tuner, seconds: float) 
     """It takes no time from the experiments without which nobody knows what an exchange takes."""
     truth = speed(distributed=0.5)
     engine = FakeEngine(truth, start=3.0)
-    result = tuner(truth, engine=engine, options={"seconds": seconds})
+    result = tuner(truth, engine=engine, options={"budget": seconds})
     assert result.diagnosis is not None
     assert result.diagnosis.distributed is not None
     if result.automatic is not None:

@@ -26,7 +26,7 @@ from autotune.workload import Workload
 
 from .conftest import SPACE, Tuner, speed
 
-SHORT = {"seconds": None, "max_trials": 3}
+SHORT = {"budget": None, "max_trials": 3}
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_every_trial_is_in_the_study(tuner: Tuner, tmp_path: Path) -> None:
 
 def test_resume_goes_on(tuner: Tuner) -> None:
     """A resumed search keeps the trials and repeats none of them."""
-    first = tuner(speed(), options={"seconds": None, "max_trials": 3})
-    second = tuner(speed(), options={"seconds": None, "max_trials": 6}, resume=True)
+    first = tuner(speed(), options={"budget": None, "max_trials": 3})
+    second = tuner(speed(), options={"budget": None, "max_trials": 6}, resume=True)
     assert second.study == first.study
     assert second.trials[: len(first.trials)] == first.trials
     assert len(second.trials) > len(first.trials)
@@ -58,13 +58,13 @@ def test_resume_goes_on(tuner: Tuner) -> None:
 
 def test_a_new_search_leaves_the_old_study_alone(tuner: Tuner) -> None:
     """Without resume, a second search in the same folder gets a study of its own."""
-    names = [tuner(speed(), options={"seconds": 15.0}).study for _ in range(3)]
+    names = [tuner(speed(), options={"budget": 15.0}).study for _ in range(3)]
     assert names == ["digits", "digits-2", "digits-3"]
 
 
 def test_a_study_of_another_workload_is_refused(tuner: Tuner) -> None:
     """The message says what differs; nothing of the study is touched."""
-    first = tuner(speed(), options={"seconds": 15.0})
+    first = tuner(speed(), options={"budget": 15.0})
     other = FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update={"weights": 1}))
     with pytest.raises(StudyMismatch, match="different workload"):
         tuner(speed(), engine=other, resume=True, study=first.study)
@@ -72,7 +72,7 @@ def test_a_study_of_another_workload_is_refused(tuner: Tuner) -> None:
 
 def test_a_study_of_another_space_is_refused(tuner: Tuner) -> None:
     """Its parameters would have other domains."""
-    tuner(speed(), options={"seconds": 15.0})
+    tuner(speed(), options={"budget": 15.0})
     space = SPACE.model_copy(update={"axes": {"per_replica_batch": (64,)}})
     with pytest.raises(StudyMismatch, match="different space"):
         tuner(speed(), space=space, resume=True)
@@ -86,9 +86,9 @@ def test_resume_without_a_study_is_an_error(tuner: Tuner) -> None:
 
 def test_a_name_that_is_taken_is_an_error(tuner: Tuner) -> None:
     """Nothing is overwritten silently."""
-    tuner(speed(), options={"seconds": 15.0}, study="mine")
+    tuner(speed(), options={"budget": 15.0}, study="mine")
     with pytest.raises(StudyMismatch, match="--resume"):
-        tuner(speed(), options={"seconds": 15.0}, study="mine")
+        tuner(speed(), options={"budget": 15.0}, study="mine")
 
 
 @pytest.mark.parametrize("url", ["nonsense", "sqlite:////nowhere/at/all.db"])

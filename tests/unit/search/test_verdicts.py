@@ -14,7 +14,6 @@ from autotune.measure import Noise, pooled_noise
 from autotune.reason import Message, Slower
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.verdict import LAST_LOOK, LOOKS, Rates, decide
-from autotune.space import Constraints
 from autotune.testing import Ending, FakeEngine
 from autotune.trial import Stage
 
@@ -77,8 +76,7 @@ def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
     def truth(c: Configuration) -> float:
         return 100_000.0 if c.per_replica_batch == 512 and not c.distributed else 1_000.0
 
-    constraints = Constraints(max_global_batch=512)
-    result = tuner(truth, space=space, options={"constraints": constraints})
+    result = tuner(truth, space=space, options={"max_global_batch": 512})
     assert result.verdict is Verdict.ONE_DEVICE
     assert {t.outcome for t in result.trials if t.configuration.distributed} == {Outcome.SKIPPED}
     assert "no distributed configuration can be faster" in result.summary
@@ -87,7 +85,7 @@ def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
 
 def test_no_time_for_finals_is_undecided(tuner: Tuner) -> None:
     """Two trials decide nothing, and the answer says so instead of guessing."""
-    result = tuner(speed(distributed=1.5), options={"seconds": 12.0})
+    result = tuner(speed(distributed=1.5), options={"budget": 12.0})
     assert result.verdict is Verdict.UNDECIDED
     assert not result.config.distributed
 
@@ -117,7 +115,7 @@ def test_a_larger_batch_is_not_credited_to_distribution(tuner: Tuner, seed: int)
 
 def test_untried_distribution_is_undecided(tuner: Tuner) -> None:
     """One device is not recommended against what never ran; the sentence says so."""
-    result = tuner(speed(distributed=1.5), options={"seconds": None, "max_trials": 1})
+    result = tuner(speed(distributed=1.5), options={"budget": None, "max_trials": 1})
     assert result.verdict is Verdict.UNDECIDED
     assert "before a distributed configuration was tried" in result.summary
 
@@ -129,7 +127,7 @@ def test_distribution_that_always_fails_is_undecided(tuner: Tuner) -> None:
         broken = Ending(outcome=Outcome.CRASHED, reason=Message(text="it is broken"))
         return broken if c.distributed else speed()(c)
 
-    result = tuner(truth, options={"seconds": 300.0})
+    result = tuner(truth, options={"budget": 300.0})
     assert result.verdict is Verdict.UNDECIDED
     assert "could be measured" in result.summary
 
@@ -144,7 +142,7 @@ def test_a_challenger_that_fails_in_the_finals_decides_nothing(tuner: Tuner) -> 
             return Ending(outcome=Outcome.CRASHED, reason=Message(text="it broke later"))
         return speed(distributed=1.5 if c.strategy == "mirrored" else 1.4)(c)
 
-    result = tuner(truth, options={"seconds": 400.0})
+    result = tuner(truth, options={"budget": 400.0})
     assert result.config.strategy == "multi_worker_mirrored"
     assert result.verdict is Verdict.DISTRIBUTE
 
@@ -152,7 +150,7 @@ def test_a_challenger_that_fails_in_the_finals_decides_nothing(tuner: Tuner) -> 
 @pytest.mark.parametrize("sd", [0.03, 0.08])
 def test_the_finals_keep_one_baseline(tuner: Tuner, sd: float) -> None:
     """From the third round on, one single-device finalist runs in every round."""
-    trials = tuner(speed(distributed=1.1), noise=sd, options={"seconds": 400.0}).trials
+    trials = tuner(speed(distributed=1.1), noise=sd, options={"budget": 400.0}).trials
     finals = [t for t in trials if t.stage is Stage.FINAL and not t.configuration.distributed]
     late = {t.configuration for t in finals if (t.round or 0) >= 3}
     rounds = {t.round for t in trials if t.stage is Stage.FINAL and (t.round or 0) >= 3}
@@ -162,7 +160,7 @@ def test_the_finals_keep_one_baseline(tuner: Tuner, sd: float) -> None:
 
 def test_little_time_means_few_finalists(tuner: Tuner) -> None:
     """Rather a decision between two than two looks at five."""
-    trials = tuner(speed(distributed=1.5), options={"seconds": 60.0}).trials
+    trials = tuner(speed(distributed=1.5), options={"budget": 60.0}).trials
     finals = [t for t in trials if t.stage is Stage.FINAL]
     assert len({t.configuration for t in finals}) <= 4
     assert max(t.round or 0 for t in finals) >= 2
@@ -174,7 +172,7 @@ def test_without_a_challenger_the_finals_tell_single_devices_apart(tuner: Tuner)
     def truth(c: Configuration) -> float:
         return 20.0 if c.distributed else c.per_replica_batch + 0.3 * c.steps_per_execution
 
-    trials = tuner(truth, options={"seconds": 200.0, "diagnose": False}).trials
+    trials = tuner(truth, options={"budget": 200.0, "diagnose": False}).trials
     finals = [t for t in trials if t.stage is Stage.FINAL]
     assert not any(t.configuration.distributed for t in finals)
     best = [t for t in finals if t.configuration.per_replica_batch == 128]
@@ -185,7 +183,7 @@ def test_without_a_challenger_the_finals_tell_single_devices_apart(tuner: Tuner)
 @pytest.mark.parametrize("seconds", [60.0, 90.0])
 def test_one_device_leaves_time_for_every_strategy(tuner: Tuner, seconds: float) -> None:
     """However short the time, each strategy is tried before the finals."""
-    result = tuner(speed(distributed=1.5), options={"seconds": seconds})
+    result = tuner(speed(distributed=1.5), options={"budget": seconds})
     explored = [t for t in result.trials if t.stage is not Stage.FINAL]
     assert {t.configuration.strategy for t in explored} == set(SPACE.strategies)
 
@@ -200,7 +198,7 @@ def test_a_default_that_was_unlucky_before_becomes_the_baseline(tuner: Tuner) ->
             return 100.0 if c == ALONE and runs[c] > 1 else 60.0 - c.steps_per_execution
         return 90.0
 
-    result = tuner(truth, noise=0.02, options={"seconds": 400.0})
+    result = tuner(truth, noise=0.02, options={"budget": 400.0})
     assert result.config == ALONE
     assert result.verdict is Verdict.ONE_DEVICE
 

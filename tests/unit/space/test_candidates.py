@@ -8,7 +8,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
-from autotune.space import Candidates, Constraints, candidates
+from autotune.options import SearchOptions
+from autotune.space import Candidates, candidates
 from autotune.space.schema import parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -26,7 +27,7 @@ def found(
         parse_space({"strategies": strategies, "axes": axes}, where="test"),
         FAKE_MACHINE,
         FAKE_FACTS.model_copy(update=facts or {}),
-        Constraints(**bounds),
+        SearchOptions(**bounds),
     )
 
 
@@ -132,7 +133,7 @@ def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
     """Asking for a strategy which is not in the space names those that are."""
     space = parse_space({"strategies": ["one_device"]}, where="test")
     with pytest.raises(SpaceError, match="tpu"):
-        candidates(space, FAKE_MACHINE, FAKE_FACTS, Constraints(strategies=("tpu",)))
+        candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions(strategies=("tpu",)))
 
 
 def test_an_endless_product_is_refused() -> None:
@@ -153,11 +154,11 @@ def test_what_cannot_run_does_not_count_towards_the_size() -> None:
     assert sum(limit.configurations for limit in space.limits) == 60 * 60 * (1 + 59)
 
 
-def test_ways_of_distributing_alone_can_be_too_many() -> None:
-    """A space is refused before its structures are listed, if even these are endless."""
-    bounds = {"workers": tuple(range(1, 100_002))}
+def test_ways_of_distributing_alone_can_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A space is refused before its structures are listed, even if none of them can run."""
+    monkeypatch.setattr("autotune.space.part.MAX_CONFIGURATIONS", 3)
     with pytest.raises(SpaceError, match="combinations"):
-        found({}, **bounds)
+        found({"workers": [1000, 1001, 1002, 1003]}, strategies=["multi_worker_mirrored"])
 
 
 def test_each_configuration_counts_for_one_rule() -> None:

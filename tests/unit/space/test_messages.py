@@ -8,7 +8,8 @@ import pytest
 
 from autotune.errors import SpaceError
 from autotune.machine import Machine
-from autotune.space import Constraints, candidates, load_space
+from autotune.options import SearchOptions
+from autotune.space import candidates, load_space
 from autotune.space.schema import parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -35,4 +36,4 @@ def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
     space = parse_space({"strategies": ["one_device"], "axes": {axis: [1, 2]}}, where="own")
     machine: Machine = FAKE_MACHINE
     with pytest.raises(SpaceError, match=hint):
-        candidates(space, machine, FAKE_FACTS, Constraints())
+        candidates(space, machine, FAKE_FACTS, SearchOptions())

@@ -8,7 +8,8 @@ import pytest
 
 from autotune.config import axes, default_of
 from autotune.machine import Machine
-from autotune.space import Constraints, candidates, ready_made
+from autotune.options import SearchOptions
+from autotune.space import candidates, ready_made
 from autotune.space.ready_made import kind_of
 from autotune.strategies import strategy
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -48,7 +49,7 @@ def pairs() -> list[tuple[str, str]]:
 def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> None:
     """It is not too large, all that it holds is there once, and `auto` brings no idle strategy."""
     space = ready_made()[name]
-    allowed = Constraints(allow_asynchronous=True)
+    allowed = SearchOptions(allow_asynchronous=True)
     listed = candidates(space, machine(where), FACTS, allowed).configurations
     assert len(set(listed)) == len(listed)
     assert all(each.canonical() == each for each in listed)
@@ -58,7 +59,7 @@ def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> Non
 def test_nothing_changes_the_training_unasked() -> None:
     """What the user has to allow is all that allowing it adds."""
     usual, allowed = (
-        candidates(ready_made()["every"], FAKE_MACHINE, FACTS, Constraints(allow_asynchronous=a))
+        candidates(ready_made()["every"], FAKE_MACHINE, FACTS, SearchOptions(allow_asynchronous=a))
         for a in (False, True)
     )
     waiting = [c for c in allowed.configurations if not strategy(c.strategy).asynchronous]

@@ -12,10 +12,10 @@ import pytest
 from autotune import NothingMeasured, Outcome
 from autotune.config import Configuration
 from autotune.measure import Noise, paired_ratio
+from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.run.load import Load
 from autotune.search.finals import MAX_ROUNDS
-from autotune.search.options import Options
 from autotune.search.verdict import FALSE_RATE, LAST_LOOK
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine
 from autotune.verification.checkup import Checkup
@@ -25,7 +25,7 @@ from autotune.verification.resolution import POWER, smallest_gain
 
 def checkup(between: float = 0.08, *, seed: int = 0, seconds: float = 300) -> Checkup:
     engine = FakeEngine(lambda _: 1000.0, between=between, within=0.03, seed=seed)
-    return examine(engine, options=Options(seconds=seconds, seed=seed))
+    return examine(engine, options=SearchOptions(budget=seconds, seed=seed))
 
 
 def test_the_noise_of_a_machine_is_found() -> None:
@@ -46,7 +46,7 @@ def test_the_interval_of_the_noise_covers_it() -> None:
 def test_the_same_is_compared_with_the_same() -> None:
     """One configuration in fresh runs, Keras's own, until the time is spent."""
     engine = FakeEngine(lambda _: 1000.0)
-    found = examine(engine, options=Options(seconds=45))
+    found = examine(engine, options=SearchOptions(budget=45))
     assert {request.configuration for request in engine.requests} == {Configuration()}
     assert {request.workload for request in engine.requests} == {built_in()}
     assert found.runs == 2 * found.pairs == len(engine.requests)
@@ -91,7 +91,7 @@ def test_a_small_dataset_is_a_batch_by_itself() -> None:
     """The user's own workload may hold fewer examples than Keras's batch."""
     few = FAKE_FACTS.model_copy(update={"examples": 20})
     engine = FakeEngine(lambda _: 1000.0, facts=few)
-    found = examine(engine, built_in(), options=Options(seconds=30))
+    found = examine(engine, built_in(), options=SearchOptions(budget=30))
     assert found.configuration.per_replica_batch == 20
 
 
@@ -100,7 +100,7 @@ def test_other_programs_are_told_of() -> None:
     taken = Load(seconds=10.0, cores=2, busy=0.5, stolen=0.0, busiest="python (pid 7)")
     loads = iter([None, taken])
     engine = FakeEngine(lambda _: 1000.0, load=lambda: next(loads))
-    load = examine(engine, options=Options(seconds=45)).other_load
+    load = examine(engine, options=SearchOptions(budget=45)).other_load
     assert load is not None
     assert (load.busy, load.cores, load.noticeable) == (0.5, 2, True)
     assert load.busiest == "python (pid 7)"
@@ -119,7 +119,7 @@ def test_a_workload_that_does_not_run_is_named() -> None:
 def test_too_little_time_is_named() -> None:
     """Two pairs are the least."""
     with pytest.raises(NothingMeasured, match="Increase --seconds"):
-        examine(FakeEngine(lambda _: 1000.0), options=Options(seconds=8))
+        examine(FakeEngine(lambda _: 1000.0), options=SearchOptions(budget=8))
 
 
 def test_the_built_in_workload_stays_in_the_trials() -> None:

@@ -20,11 +20,11 @@ from autotune import (
 )
 from autotune.config import Configuration
 from autotune.events import Event, TrialEnded
+from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.result import load_configuration
 from autotune.result.saved import save_configuration
 from autotune.run.engine import TrialRequest
-from autotune.search.options import Options
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space.schema import parse_space
@@ -238,7 +238,7 @@ def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: 
 
     axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
     space = parse_space({"strategies": ["one_device", "mirrored"], "axes": axes}, where="test")
-    out, options = tmp_path / "out", Options(margin=0.05)
+    out, options = tmp_path / "out", SearchOptions(margin=0.05)
     request = TuningRequest(workload=workload, space=space, out=out, options=options)
     result = tune(request, FakeEngine(speed, between=0.03))
     saved = load_configuration(out / "config.yaml")

@@ -35,7 +35,7 @@ def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
     """Neither the owner nor the order in which everybody's jobs came is told."""
     told = client.get(f"/v1/tunings/{job.id}").json()
     assert not {"owner", "seq", "devices", "request"} & set(told)
-    assert told["budget_seconds"] == 180
+    assert told["budget"] == 180
     assert told["state"] == "queued"
 
 

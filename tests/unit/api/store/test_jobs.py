@@ -30,7 +30,7 @@ def test_a_job_waits_after_it_was_submitted(jobs: Jobs, asked: Asked) -> None:
     """A new job is queued, has an event, and keeps its request."""
     job = jobs.submit(asked, "me")
     assert (job.state, job.attempt, job.events) == (State.QUEUED, 0, 1)
-    assert job.request.seconds == 180
+    assert job.request.options.budget == 180
     assert [each.body for each in jobs.events(job.id, "me")] == [Queued()]
 
 

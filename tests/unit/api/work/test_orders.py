@@ -34,7 +34,7 @@ def test_the_order_holds_what_the_operator_registered(
     assert made.model == "examples/digits.py:model_fn"
     assert made.model_arguments == (("filters", 32),)
     assert made.out == tmp_path / "jobs" / claimed.job.id / "1"
-    assert made.options.seconds == 180
+    assert made.options.budget == 180
 
 
 @pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
@@ -43,7 +43,7 @@ def test_what_earlier_attempts_used_is_gone(
 ) -> None:
     """The budget is the job's, but the last attempt has time to decide."""
     late = claimed.model_copy(update={"used_seconds": used})
-    assert order(late, registry, load_settings()).options.seconds == left
+    assert order(late, registry, load_settings()).options.budget == left
 
 
 def test_a_configuration_is_set_aside_after_its_second_death() -> None:

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from autotune.api.store.auth import Scope
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.space import Constraints
+from autotune.options import SearchOptions
 
 SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "budget": "90s"}
 
@@ -26,7 +26,7 @@ def test_a_job_is_started(browser: TestClient, jobs: Jobs) -> None:
     (job,) = started(jobs)
     assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
     assert job.request.params == (("filters", 64),)
-    assert (job.request.space, job.request.seconds) == ("quick", 90)
+    assert (job.request.space, job.request.options.budget) == ("quick", 90)
 
 
 def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
@@ -42,8 +42,11 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
     }
     browser.post("/", data={**SENT, **more})
     (job,) = started(jobs)
-    assert (job.request.max_trials, job.request.margin, job.request.seed) == (40, 0.05, 7)
-    assert job.request.constraints == Constraints(
+    assert job.request.options == SearchOptions(
+        budget="90s",
+        max_trials=40,
+        margin=0.05,
+        seed=7,
         global_batch=256,
         max_global_batch=512,
         strategies=("one_device", "mirrored"),

@@ -1,0 +1,275 @@
+"""The options of a search, each declared once.
+
+The Python call, the command line, the REST body, the page's form and the reference page are all
+made from `SearchOptions`: a new option is a new field here, and code that acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from autotune.durations import as_text, parse_seconds
+from autotune.errors import UsageError
+from autotune.value import WHOLE, Value
+
+MARGIN = 0.03
+"""A gain below this share is not worth the trouble of distribution, unless the user says so."""
+SCRIPT_SEED = 0
+"""Seed of the training inside every trial; the search's own seed must not change what is timed."""
+NO_BUDGET = "none"
+"""Where a budget is expected as text: only the number of trials ends the search."""
+PROFILE_SHARE = 0.15
+"""Share of the budget that is reserved for the profile."""
+PROFILE_SECONDS = 25.0
+"""The profile seldom takes longer, so no more is reserved for it."""
+
+
+class Group(StrEnum):
+    """What an option is about; the command line shows each group as a panel."""
+
+    SEARCH = "Search"
+    BOUNDS = "Bounds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What is declared of an option beside its type, default, bounds and description."""
+
+    group: Group
+    metavar: str | None = None
+    """Stands for its value in the help of the command line."""
+
+
+def _seconds(given: Any) -> Any:
+    if given is None or given == NO_BUDGET:
+        return None
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise _mistake("This is not a duration.", "Use a format such as 90s, 3min or 1h30min.")
+    try:
+        return parse_seconds(given)
+    except UsageError as exc:
+        raise _mistake(exc.cause, exc.next_step) from exc
+    except OverflowError as exc:
+        raise _mistake("The number is too large.", "Use a format such as 90s or 3min.") from exc
+
+
+def names(given: Any) -> Any:
+    """Return the names of a comma-separated text, and anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    return tuple(part.strip() for part in given.split(",") if part.strip())
+
+
+def _counts(given: Any) -> Any:
+    parts = names(given)
+    if isinstance(given, str):
+        if not parts or not all(part.isdecimal() for part in parts):
+            raise _mistake(f"{given!r} is not a list of integers.", "For example: 1,2,4.")
+        return tuple(map(int, parts))
+    return parts
+
+
+def _mistake(cause: str, next_step: str) -> PydanticCustomError:
+    return PydanticCustomError(
+        "option", "{cause} {next_step}", {"cause": cause, "next_step": next_step}
+    )
+
+
+_DURATION = {
+    "anyOf": [
+        {"type": "string", "maxLength": 20},
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "null"},
+    ]
+}
+Budget = Annotated[
+    float | None, BeforeValidator(_seconds), WithJsonSchema(_DURATION, mode="validation")
+]
+"""A length of time in seconds, also one written as `90s`, `3min` or `1h30min`."""
+# The bounds come first, so that the JSON schema tells them.
+Count = Annotated[int, Field(ge=1, le=2**31), WHOLE]
+Names = Annotated[tuple[str, ...], Field(max_length=64), BeforeValidator(names)]
+"""Names, also ones written as `a,b`."""
+Counts = Annotated[tuple[Count, ...], Field(min_length=1, max_length=64), BeforeValidator(_counts)]
+"""Whole numbers above 0, also ones written as `1,2,4`."""
+
+_SEARCH = Option(group=Group.SEARCH)
+_BOUNDS = Option(group=Group.BOUNDS)
+
+
+class SearchOptions(Value):
+    """How long to search, within which bounds, and what counts as a gain.
+
+    Raises:
+        UsageError: A value is out of bounds, or no option has this name.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    budget: Annotated[Budget, _SEARCH] = 180.0
+    """Time limit of the whole search: 90s, 3min, 1h30min or seconds; none requires `max_trials`."""
+    max_trials: Annotated[Annotated[int, Field(ge=1, le=10_000), WHOLE] | None, _SEARCH] = None
+    """Maximum number of trials before the finals."""
+    margin: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True), _SEARCH] = MARGIN
+    """Minimum relative gain for which distribution is recommended."""
+    diagnose: Annotated[StrictBool, _SEARCH] = Field(
+        default=True,
+        description=f"Reserve {PROFILE_SHARE:.0%} of the budget, at most {PROFILE_SECONDS:.0f} s, "
+        "to profile where the step time goes.",
+    )
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
+    """Random seed of the search; training inside the trials has its own."""
+    objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
+        "throughput"
+    )
+    """Name of what to optimize: throughput, or an objective that another package registers."""
+    global_batch: Annotated[Count | None, _BOUNDS] = None
+    """Fixed global batch size: examples per step over all replicas."""
+    max_global_batch: Annotated[Count | None, _BOUNDS] = None
+    """Maximum global batch size."""
+    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = None
+    """Strategies to try, beside one device, which is always measured; none tries all of the
+    space."""
+    workers: Annotated[Counts | None, Option(group=Group.BOUNDS, metavar="1,2,4")] = None
+    """Numbers of worker processes to try; none tries those of the space."""
+    allow_asynchronous: Annotated[StrictBool, _BOUNDS] = False
+    """Include asynchronous strategies, which change convergence."""
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **given: Any) -> None:
+            try:
+                super().__init__(**given)
+            except ValidationError as exc:
+                raise usage_error(exc) from exc
+
+        # So that a value within another one is validated by pydantic, which tells where it stands.
+        __init__.__pydantic_base_init__ = True
+
+    @property
+    def bounds(self) -> str:
+        """The bounds as JSON; a study is continued only with the same ones."""
+        names = {each.name for each in declared() if each.group is Group.BOUNDS}
+        return self.model_dump_json(include=names)
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of a command line that asks for these options.
+
+        Budget and seed are always among them, and of the others those that are not at their
+        defaults.
+        """
+        for each in declared():
+            value = getattr(self, each.name)
+            if value != each.default or each.name in ("budget", "seed"):
+                yield each.flag_for(value)
+                if not isinstance(value, bool):
+                    yield each.text_of(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """An option as it is declared, for whoever offers it to users."""
+
+    name: str
+    group: Group
+    description: str
+    default: Any
+    kind: str
+    """`boolean`, `integer`, `number`, `array` or `duration`."""
+    minimum: float | None
+    maximum: float | None
+    metavar: str | None
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return flag(self.name)
+
+    def flag_for(self, value: object) -> str:
+        """Return the word of a command line that gives it a value, or precedes one."""
+        return f"--no-{self.name.replace('_', '-')}" if value is False else self.flag
+
+    def text_of(self, value: Any) -> str:
+        """Return a value as people write it."""
+        if value is None:
+            return NO_BUDGET
+        if self.kind == "duration":
+            return as_text(value)
+        if isinstance(value, tuple):
+            return ",".join(map(str, value))
+        return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def flag(name: str) -> str:
+    """Return the name of an option on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+@cache
+def declared() -> tuple[Declared, ...]:
+    """Return all options, in the order in which they are shown."""
+    schema = SearchOptions.model_json_schema()["properties"]
+    return tuple(_declared(name, schema[name]) for name in SearchOptions.model_fields)
+
+
+def _declared(name: str, schema: dict[str, Any]) -> Declared:
+    field = SearchOptions.model_fields[name]
+    (option,) = (each for each in field.metadata if isinstance(each, Option))
+    types = [each for each in schema.get("anyOf", [schema]) if each["type"] != "null"]
+    return Declared(
+        name=name,
+        group=option.group,
+        description=" ".join((field.description or "").split()),
+        default=field.default,
+        kind="duration" if len(types) > 1 else types[0]["type"],
+        minimum=types[0].get("minimum"),
+        maximum=types[0].get("maximum"),
+        metavar=option.metavar,
+    )
+
+
+def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> UsageError:
+    """Return what is wrong with the first mistaken option, for whoever made the call.
+
+    Args:
+        error: What pydantic found.
+        spelled: Turns a name into what the user wrote, such as `--max-trials`.
+    """
+    first = error.errors()[0]
+    name, *rest = map(str, first["loc"] or ("options",))
+    place = " ".join([spelled(name), *rest])
+    match first:
+        case {"type": "option", "ctx": {"cause": str(cause), "next_step": str(next_step)}}:
+            return UsageError(f"{place}: {cause}", next_step)
+        case {"type": "extra_forbidden"}:
+            names = ", ".join(each.name for each in declared())
+            return UsageError(f"There is no option {place}.", f"The options are {names}.")
+    given = first["input"]
+    told = "" if isinstance(given, tuple | list | dict) else f", not {given!r}"
+    return UsageError(f"{place}: {first['msg']}{told}.")
+
+
+def options_from(given: dict[str, Any]) -> SearchOptions:
+    """Return the options that were given on a command line.
+
+    Raises:
+        UsageError: One is wrong; the text names it as the command line does.
+    """
+    try:
+        return SearchOptions.model_validate(given)
+    except ValidationError as exc:
+        raise usage_error(exc, flag) from exc

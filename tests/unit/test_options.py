@@ -1,0 +1,124 @@
+"""The options of a search."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from autotune.errors import UsageError
+from autotune.options import (
+    PROFILE_SECONDS,
+    PROFILE_SHARE,
+    SearchOptions,
+    declared,
+    options_from,
+)
+
+
+def test_every_option_is_described_and_has_a_group() -> None:
+    """Help, schema, form and reference have something to tell of each."""
+    assert [each.name for each in declared()] == list(SearchOptions.model_fields)
+    for each in declared():
+        assert each.description.endswith(".")
+
+
+def test_the_share_of_the_profile_is_told_as_it_is() -> None:
+    """The text is made of the constants that the search uses."""
+    (text,) = (each.description for each in declared() if each.name == "diagnose")
+    assert f"{PROFILE_SHARE:.0%}" in text
+    assert f"{PROFILE_SECONDS:.0f} s" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [("90s", 90.0), ("3min", 180.0), (45, 45.0), (1.5, 1.5), (None, None), ("none", None)],
+)
+def test_a_budget_is_a_duration_or_none(given: object, value: float | None) -> None:
+    """However it is written, it becomes seconds."""
+    assert SearchOptions.model_validate({"budget": given}).budget == value
+
+
+def test_lists_may_be_written_with_commas() -> None:
+    """As the command line has them; blanks around the parts do not matter."""
+    read = options_from({"strategies": "mirrored, tpu", "workers": "1,2, 4"})
+    assert (read.strategies, read.workers) == (("mirrored", "tpu"), (1, 2, 4))
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "two", "1,x"])
+def test_counts_are_whole_numbers_above_zero(text: str) -> None:
+    """Anything else is refused, named as the command line does."""
+    with pytest.raises(UsageError, match="--workers"):
+        options_from({"workers": text})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"margin": -1},
+        {"margin": float("nan")},
+        {"budget": "soon"},
+        {"budget": -1},
+        {"budget": True},
+        {"budget": 10**400},
+        {"max_trials": 0},
+        {"max_trials": "3"},
+        {"seed": -1},
+        {"global_batch": 2**40},
+        {"strategies": ["a"] * 65},
+        {"allow_asynchronous": 1},
+    ],
+)
+def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, object]) -> None:
+    """Whether it is out of bounds or of the wrong type."""
+    (name,) = given
+    with pytest.raises(UsageError, match=f"^{name}"):
+        SearchOptions(**given)
+
+
+def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
+    """A slip of the hand is no silent default."""
+    with pytest.raises(UsageError, match=r"no option margn.*margin"):
+        SearchOptions(margn=0.1)  # type: ignore[call-arg]
+
+
+def test_options_within_another_value_are_validated_in_place() -> None:
+    """There pydantic's own error tells where the mistake stands."""
+
+    class Outer(BaseModel):
+        options: SearchOptions
+
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate({"options": {"margin": -1}})
+    assert caught.value.errors()[0]["loc"] == ("options", "margin")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(),
+        SearchOptions(budget=5400.0, margin=0.125, seed=7, diagnose=False),
+        SearchOptions(budget=None, max_trials=3, strategies=("mirrored", "tpu"), workers=(1, 2)),
+        SearchOptions(global_batch=64, max_global_batch=128, allow_asynchronous=True),
+    ],
+)
+def test_the_words_of_a_command_line_give_the_options_back(options: SearchOptions) -> None:
+    """A result can be asked for again."""
+    given: dict[str, object] = {}
+    words = list(options.words())
+    for index, word in enumerate(words):
+        if word.startswith("--no-"):
+            given[word[5:].replace("-", "_")] = False
+        elif word.startswith("--"):
+            following = words[index + 1 : index + 2]
+            value = following[0] if following and not following[0].startswith("--") else True
+            given[word[2:].replace("-", "_")] = value
+    kinds = {each.name: each.kind for each in declared()}
+    numbers = {"integer": int, "number": float}
+    read = {name: numbers.get(kinds[name], lambda v: v)(value) for name, value in given.items()}
+    assert options_from(read) == options
+
+
+def test_the_bounds_are_those_that_a_study_stands_on() -> None:
+    """Another seed, margin or budget continues the same study."""
+    assert SearchOptions(seed=3, budget="9s", margin=0.5).bounds == SearchOptions().bounds
+    assert SearchOptions(workers=(2,)).bounds != SearchOptions().bounds
