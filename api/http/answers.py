@@ -178,7 +178,7 @@ class EventAnswer(Value):
         )
 
 
-_INTERNAL = {"schema_version", "workload", "facts", "trials", "study", "asked"}
+_INTERNAL = {"schema_version", "workload", "facts", "trials", "study", "space", "options"}
 """Fields of a result that are nobody's business, or have an answer of their own."""
 
 
