@@ -24,7 +24,7 @@ from autotune.report.words import (
 from autotune.result import Result
 from autotune.result.files import MEANINGS, written
 from autotune.run.engine import Outcome
-from autotune.search.seen import EXPLORED
+from autotune.search.history import EXPLORED
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 

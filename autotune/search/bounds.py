@@ -23,8 +23,7 @@ from autotune.measure import surely_below
 from autotune.objective import throughput_of
 from autotune.reason import AllReduceBound, OneDeviceBound, Proof, SharedInputBound
 from autotune.search.exchange import Family, family
-from autotune.search.history import History
-from autotune.search.seen import Seen, seen
+from autotune.search.history import History, Observed
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
@@ -54,7 +53,7 @@ class Bounds:
 
     def why_not(self, configuration: Configuration) -> Proof | None:
         """Return the proof that a configuration cannot win, or None."""
-        shown, best = seen(self._history, throughput_of), self._history.baseline
+        shown, best = self._history.observed(throughput_of), self._history.baseline
         if best is None or not configuration.distributed:
             return None
         return (
@@ -81,18 +80,18 @@ class Bounds:
         """
         self._without_input = alone, seconds
 
-    def _too_much_to_exchange(self, configuration: Configuration, best: Seen) -> Proof | None:
+    def _too_much_to_exchange(self, configuration: Configuration, best: Observed) -> Proof | None:
         seconds = self._exchange.get(family(configuration))
         if seconds is None:
             return None
-        most = Seen(math.log(configuration.global_batch / seconds), self._history.noise.sd)
+        most = Observed(math.log(configuration.global_batch / seconds), self._history.noise.sd)
         if not self._below(most, best):
             return None
         share = math.exp(most.log_score - best.log_score)
         return AllReduceBound(seconds=seconds, global_batch=configuration.global_batch, share=share)
 
     def _too_much_to_read(
-        self, configuration: Configuration, shown: Mapping[Configuration, Seen]
+        self, configuration: Configuration, shown: Mapping[Configuration, Observed]
     ) -> Proof | None:
         if self._without_input is None or not undivided(configuration, self._facts):
             return None
@@ -115,14 +114,14 @@ class Bounds:
         )
 
     def _too_slow_alone(
-        self, configuration: Configuration, shown: Mapping[Configuration, Seen], best: Seen
+        self, configuration: Configuration, shown: Mapping[Configuration, Observed], best: Observed
     ) -> Proof | None:
         for alone, rate in shown.items():
             # A run that was stopped early may have been faster later on.
             if not (self._history.scores(alone) and self._bounds(alone, configuration)):
                 continue
             most = rate.log_score + math.log(configuration.global_batch / alone.global_batch)
-            if self._below(Seen(most, rate.sd), best):
+            if self._below(Observed(most, rate.sd), best):
                 return OneDeviceBound(
                     replicas=configuration.replicas,
                     per_replica_batch=alone.per_replica_batch,
@@ -138,7 +137,7 @@ class Bounds:
             and self._program(alone) == self._program(several)
         )
 
-    def _below(self, most: Seen, best: Seen) -> bool:
+    def _below(self, most: Observed, best: Observed) -> bool:
         gap = most.log_score - best.log_score - self._goal
         error = math.hypot(most.sd, best.sd)
         return surely_below(gap, error, self._history.noise, wrong=WRONG)

@@ -19,9 +19,8 @@ from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_ro
 from autotune.result import Verdict
 from autotune.search.budget import Budget
 from autotune.search.certification import Certification
-from autotune.search.history import History
+from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
-from autotune.search.seen import Seen
 from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
@@ -164,7 +163,7 @@ class Finals:
         finalists: Finalists,
         certification: Certification,
         *,
-        expected: Mapping[Configuration, Seen],
+        expected: Mapping[Configuration, Observed],
         margin: float,
         seed: int,
     ) -> None:

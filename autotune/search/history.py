@@ -1,11 +1,13 @@
-"""What the trials so far say, together."""
+"""The trials so far, read as measurements: scores, noise, and what further trials will take."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.measure import (
@@ -17,11 +19,31 @@ from autotune.measure import (
     surely_below,
 )
 from autotune.objective import Score, throughput_of
-from autotune.search.costs import Costs
+from autotune.past.relative import relative
+from autotune.past.store import Past
+from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
 CERTAINLY_WRONG = 0.0017
 """How often one is called certainly faster that is not; asked about three times of a pair."""
+EXPLORED = "During exploration, "
+"""How a sentence begins that tells what the table of configurations shows too."""
+ROUGH = 0.15
+"""Standard error of log(score) of a run that was stopped before it was measured."""
+WORSE = math.log(2.0)
+"""A configuration that failed counts as half as good as the worst, so that its neighbours are
+looked at last."""
+SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
+"""Outcomes with a speed; what broke down later had one too, and is no use."""
+
+
+class Observed(NamedTuple):
+    """A score, with how well it is known."""
+
+    log_score: float
+    """Its natural logarithm."""
+    sd: float
+    """Its standard error, the noise between runs included."""
 
 
 class History:
@@ -107,13 +129,33 @@ class History:
         """Return the examples per second of a measured configuration."""
         rates = [
             trial.examples_per_second
-            for trial in self._trials
-            if trial.configuration == configuration
-            and trial.measured
-            and trial.stage is not Stage.FINAL
-            and trial.examples_per_second
+            for trial in self._exploring()
+            if trial.configuration == configuration and trial.measured and trial.examples_per_second
         ]
         return mean_rate(rates, self.noise)
+
+    def observed(self, score: Score | None = None) -> dict[Configuration, Observed]:
+        """Return what every configuration has shown that ran long enough, in exploring runs.
+
+        Args:
+            score: Reads it off a trial; None: as the search is judged.
+        """
+        score = score or self.score
+        runs: dict[Configuration, list[tuple[float, bool]]] = defaultdict(list)
+        for trial in self._exploring():
+            if trial.outcome in SHOWN and (shown := score(trial)):
+                runs[trial.configuration].append((math.log(shown), trial.measured))
+        return {c: _together(each, self.noise.sd) for c, each in runs.items()}
+
+    def with_failures(
+        self, observed: Mapping[Configuration, Observed]
+    ) -> dict[Configuration, Observed]:
+        """Return what was observed, and for what failed something worse than all of it."""
+        if not observed:
+            return {}
+        worst = Observed(min(each.log_score for each in observed.values()) - WORSE, ROUGH)
+        ran = (t.configuration for t in self._exploring() if t.outcome is not Outcome.SKIPPED)
+        return {**dict.fromkeys(ran, worst), **observed}
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
         """Return the measured configurations, the best first."""
@@ -154,3 +196,101 @@ class History:
         if self._costs is None:
             self._costs = Costs(self._trials)
         return self._costs
+
+    def _exploring(self) -> Iterator[Trial]:
+        return (trial for trial in self._trials if trial.stage is not Stage.FINAL)
+
+
+def _together(runs: list[tuple[float, bool]], noise: float) -> Observed:
+    """Join the runs of a configuration; the measured ones alone, where there are any."""
+    measured = [log for log, whole in runs if whole]
+    logs = measured or [log for log, _ in runs]
+    error = noise / math.sqrt(len(logs))
+    return Observed(fmean(logs), error if measured else math.hypot(error, ROUGH))
+
+
+SECONDS_ALONE = 3.0
+SECONDS_PER_PROCESS = 3.0
+"""Rough wall time of a trial of one process, and of each process of a gang, on a small model."""
+STEADY_SECONDS = 1.6
+"""Shortest time that a measurement takes once steps are running."""
+CALLS = 5
+"""Calls of the training step that a measurement takes at least; slow ones make it long."""
+
+
+class Costs:
+    """Expects of a trial what trials like it took.
+
+    Args:
+        trials: Everything that was run so far.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        # A trial that hung says what a hang takes.
+        ran = [trial for trial in trials if trial.examples_per_second]
+        self._own: dict[Configuration, list[float]] = defaultdict(list)
+        self._starts: dict[int, list[float]] = defaultdict(list)
+        for trial in ran:
+            running = sum(window.seconds for window in trial.windows)
+            self._own[trial.configuration].append(trial.wall_seconds)
+            self._starts[trial.configuration.processes].append(trial.wall_seconds - running)
+        rates = [trial.examples_per_second or 0.0 for trial in ran]
+        self._rate = median(rates) if rates else None
+
+    def seconds(self, configuration: Configuration) -> float:
+        """Return the expected wall time of a trial."""
+        own = self._own.get(configuration)
+        if own:
+            return fmean(own)
+        starts = self._starts.get(configuration.processes)
+        if not starts or not self._rate:
+            return guessed_seconds(configuration)
+        examples = configuration.global_batch * configuration.steps_per_execution
+        return median(starts) + max(STEADY_SECONDS, CALLS * examples / self._rate)
+
+    def total(self, configurations: Sequence[Configuration]) -> float:
+        """Return the expected wall time of one trial of each."""
+        return sum(self.seconds(each) for each in configurations)
+
+
+def guessed_seconds(configuration: Configuration) -> float:
+    """Return the rough wall time of a trial while nothing like it was run."""
+    processes = configuration.processes
+    return SECONDS_ALONE if processes == 1 else SECONDS_PER_PROCESS * processes
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmStart:
+    """What is expected before the first trial. It may be wrong: machines change."""
+
+    known: Mapping[Configuration, float]
+    """log(rate) relative to the best single device, of what was tried before with this workload."""
+    noise: Noise | None
+    """Between-run noise of this machine, whatever was trained on it."""
+
+    def __str__(self) -> str:
+        """Say what the search begins with; nothing where it begins with nothing."""
+        parts = []
+        if self.known:
+            count = len(self.known)
+            parts.append(f"{count} configuration{'s' * (count != 1)} of this workload tried")
+        if self.noise is not None:
+            parts.append(f"run-to-run variation of {self.noise.sd:.0%}")
+        return f"Earlier searches on this machine: {', '.join(parts)}." if parts else ""
+
+
+NOTHING_KNOWN = WarmStart(known={}, noise=None)
+"""The first search on a machine."""
+
+
+def warm_start(past: Past, machine: str, workload: str) -> WarmStart:
+    """Return what past searches say.
+
+    Args:
+        past: What they measured.
+        machine: Fingerprint of the machine.
+        workload: Fingerprint of what is trained.
+    """
+    return WarmStart(
+        known=relative(past.measurements(machine, workload)), noise=past.noise(machine)
+    )

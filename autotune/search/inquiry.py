@@ -15,7 +15,6 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE
 from autotune.search.budget import Budget
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
-from autotune.search.seen import seen
 
 TELLING = (Experiment.HELD, Experiment.ALONE, Experiment.EXCHANGE)
 """Without these nobody knows what a step of several replicas spends its time on."""
@@ -137,7 +136,7 @@ def _rival(findings: Findings) -> list[Configuration]:
     """Return the best distributed configuration that showed a speed, in a list if there is one."""
     if findings.decision.challenger is not None:
         return [findings.decision.challenger]
-    shown = {c: s.log_score for c, s in seen(findings.history).items() if c.distributed}
+    shown = {c: s.log_score for c, s in findings.history.observed().items() if c.distributed}
     return [max(shown, key=lambda c: shown[c])] if shown else []
 
 

@@ -12,8 +12,7 @@ from autotune.config import Configuration
 from autotune.reason import Reason
 from autotune.search.bounds import Bounds
 from autotune.search.dominance import Dominance
-from autotune.search.history import History
-from autotune.search.seen import Seen, seen, with_failures
+from autotune.search.history import History, Observed
 from autotune.search.surrogate import Matrix, Surrogate, expected_improvement
 
 WORTH = 0.0002
@@ -49,7 +48,7 @@ class Outlook:
         self._surrogate = surrogate
         self._bounds = bounds
         self._known = {c: gap for c, gap in known.items() if c in surrogate}
-        self._expected: dict[bool, dict[Configuration, Seen]] = {}
+        self._expected: dict[bool, dict[Configuration, Observed]] = {}
         self._trials = 0
 
     def why_not(self, configuration: Configuration) -> Reason | None:
@@ -67,7 +66,7 @@ class Outlook:
         expected = self.expected(distributed=distributed)
         return sorted(expected, key=lambda each: -expected[each].log_score)
 
-    def expected(self, *, distributed: bool) -> dict[Configuration, Seen]:
+    def expected(self, *, distributed: bool) -> dict[Configuration, Observed]:
         """Return what all exploring runs together let expect of what was measured."""
         # Asked many times between two trials, and every answer takes a matrix to be inverted.
         if self._trials != len(self._history.trials):
@@ -77,14 +76,14 @@ class Outlook:
             self._expected[distributed] = self._expect(distributed=distributed)
         return self._expected[distributed]
 
-    def _expect(self, *, distributed: bool) -> dict[Configuration, Seen]:
+    def _expect(self, *, distributed: bool) -> dict[Configuration, Observed]:
         measured = self._history.ranked(distributed=distributed)
         mine = [each for each in measured if each in self._surrogate]
         if not mine:
             return {}
         belief = self._surrogate.believe(self._shown(), mine)
         pairs = zip(belief.mean.tolist(), belief.sd.tolist(), strict=True)
-        return dict(zip(mine, (Seen(*each) for each in pairs), strict=True))
+        return dict(zip(mine, (Observed(*each) for each in pairs), strict=True))
 
     def reference(self) -> tuple[float, ...]:
         """Return the score of the best single device, as one figure; empty if there is none.
@@ -112,7 +111,9 @@ class Outlook:
         # What hardly promises anything is not made attractive by being cheap.
         return untried[int(np.argmax(np.where(gains < WORTH, 0, gains) / seconds))]
 
-    def _gains(self, shown: dict[Configuration, Seen], untried: Sequence[Configuration]) -> Matrix:
+    def _gains(
+        self, shown: dict[Configuration, Observed], untried: Sequence[Configuration]
+    ) -> Matrix:
         alone, several = self._best(distributed=False), self._best(distributed=True)
         goals = [max(alone, several) if each.distributed else alone for each in untried]
         belief = self._surrogate.believe(shown, untried, doubt=DOUBT)
@@ -123,13 +124,13 @@ class Outlook:
         expected = self.expected(distributed=distributed).values()
         return max((each.log_score for each in expected), default=-math.inf)
 
-    def _shown(self) -> dict[Configuration, Seen]:
-        today = seen(self._history)
-        shown = {**self._remembered(today), **with_failures(today, self._history)}
+    def _shown(self) -> dict[Configuration, Observed]:
+        today = self._history.observed()
+        shown = {**self._remembered(today), **self._history.with_failures(today)}
         # A study that is resumed may hold what this version would not try.
         return {c: each for c, each in shown.items() if c in self._surrogate}
 
-    def _remembered(self, today: Mapping[Configuration, Seen]) -> dict[Configuration, Seen]:
+    def _remembered(self, today: Mapping[Configuration, Observed]) -> dict[Configuration, Observed]:
         """Return what earlier searches say, at today's level.
 
         The level is that of the configurations that were run both then and today.
@@ -137,4 +138,4 @@ class Outlook:
         levels = [today[c].log_score - gap for c, gap in self._known.items() if c in today]
         if not levels or pstdev(levels) > CONTRADICTION:
             return {}
-        return {c: Seen(fmean(levels) + gap, OLD) for c, gap in self._known.items()}
+        return {c: Observed(fmean(levels) + gap, OLD) for c, gap in self._known.items()}

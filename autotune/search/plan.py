@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotune.config import describe
 from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
-from autotune.search.costs import Costs
+from autotune.search.history import Costs
 from autotune.search.subject import Subject
 from autotune.space import Candidates, Space
 from autotune.strategies import strategy

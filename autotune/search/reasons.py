@@ -14,10 +14,9 @@ from autotune.reason import Proof, Reason
 from autotune.result import Verdict
 from autotune.run.engine import Outcome
 from autotune.search.batch import learning_rate, unchanged_batch
-from autotune.search.history import History
+from autotune.search.history import EXPLORED, History
 from autotune.search.numbers import settled
 from autotune.search.search import Findings
-from autotune.search.seen import EXPLORED, seen
 from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy, title
 
@@ -186,7 +185,7 @@ def _distributed(findings: Findings) -> list[str]:
     history, lines = findings.history, []
     reference = history.estimate(findings.baseline).value
     best: dict[str, tuple[float, Configuration]] = {}
-    for configuration, shown in seen(history).items():
+    for configuration, shown in history.observed().items():
         name, rate = configuration.strategy, math.exp(shown.log_score)
         if configuration.distributed and rate > best.get(name, (0.0, None))[0]:
             best[name] = rate, configuration

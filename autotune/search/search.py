@@ -29,10 +29,9 @@ from autotune.search.finals import (
     finals_seconds,
     fitting,
 )
-from autotune.search.history import History
+from autotune.search.history import NOTHING_KNOWN, History, WarmStart
 from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
-from autotune.search.start import NOTHING, Start
 from autotune.search.surrogate import Surrogate
 from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
@@ -97,7 +96,7 @@ class Search:
         candidates: Candidates,
         twins: Twins,
         options: SearchOptions,
-        start: Start = NOTHING,
+        start: WarmStart = NOTHING_KNOWN,
     ) -> None:
         self._runner = runner
         self._budget = budget

@@ -8,13 +8,15 @@ memory and is tried again: a full disk or a locked database costs a search nothi
 
 from __future__ import annotations
 
+import fcntl
 import re
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -25,10 +27,9 @@ from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.errors import OutputError, StudyMismatch
+from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Score, Scorer, throughput_of
 from autotune.run.engine import Outcome
-from autotune.search.lock import Claim
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar
@@ -42,6 +43,8 @@ LOCK_SECONDS = 1.0
 
 Identity = Mapping[str, str]
 """What must be equal for two searches to share a study: what it is, and its fingerprint."""
+Claim = Callable[[str], None]
+"""Takes the study of a name for this search; raises UsageError where another search has it."""
 Tell = Callable[[str], None]
 """Is given sentences that the user should know."""
 
@@ -147,6 +150,32 @@ class Study:
         shown = trial.configuration.values()
         params = {name: shown[name] for name in self._distributions}
         self._study.add_trial(_frozen(trial, params, self._distributions, self._value(trial)))
+
+
+@contextmanager
+def claims(folder: Path) -> Iterator[Claim]:
+    """Give a way to claim studies of an output folder, and let go of them at the end.
+
+    The kernel keeps the locks and drops them when the process ends, however it ends.
+    """
+    with ExitStack() as held:
+        yield lambda study: _lock(folder / f".{study}.lock", study, held)
+
+
+def _lock(path: Path, study: str, held: ExitStack) -> None:
+    try:
+        # The file stays: if it were removed, two searches could lock two files of one name.
+        file = held.enter_context(path.open("a"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as exc:
+        raise UsageError(
+            f"Study {study!r} in {path.parent} is in use by another search.",
+            "Wait until it ends, or omit --resume to create a new study.",
+        ) from exc
+    except OSError as exc:
+        raise OutputError(
+            f"{path} cannot be locked: {exc.strerror or exc}.", "Choose another --out."
+        ) from exc
 
 
 def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell: Tell) -> Study:

@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtr, softmax
 
 from autotune.config import Configuration
-from autotune.search.seen import Seen
+from autotune.search.history import Observed
 from autotune.value import Scalar
 
 LEVEL = 3.0
@@ -87,7 +87,7 @@ class Surrogate:
 
     def believe(
         self,
-        seen: Mapping[Configuration, Seen],
+        seen: Mapping[Configuration, Observed],
         about: Sequence[Configuration],
         *,
         doubt: float = 0.0,

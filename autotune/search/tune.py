@@ -20,16 +20,15 @@ from autotune.script import render
 from autotune.search.batch import unchanged_batch
 from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
+from autotune.search.history import WarmStart, warm_start
 from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
-from autotune.search.lock import Claim, claims
 from autotune.search.plan import plan
 from autotune.search.read_out import ReadOut
 from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
-from autotune.search.start import Start, start_from
-from autotune.search.study import FACTORIES, Study, Wanted, open_study
+from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.search.subject import Subject
 from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, Space, candidates, space_for
@@ -49,7 +48,7 @@ class _Prepared:
     plan: Plan
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
-    start: Start
+    start: WarmStart
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -172,7 +171,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
         twins=level,
         plan=card,
         fingerprint=fingerprint,
-        start=start_from(past, machine.fingerprint, fingerprint),
+        start=warm_start(past, machine.fingerprint, fingerprint),
     )
 
 

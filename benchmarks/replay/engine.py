@@ -21,8 +21,8 @@ from autotune.run.engine import (
     Watch,
 )
 from autotune.run.observation import Observation
-from autotune.search.costs import guessed_seconds
 from autotune.search.exchange import EXCHANGE_MODULE, family
+from autotune.search.history import guessed_seconds
 from autotune.testing.observations import observation
 from autotune.value import Scalar
 from autotune.window import Window

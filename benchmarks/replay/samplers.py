@@ -24,8 +24,8 @@ import optuna
 
 from autotune.config import Configuration
 from autotune.search.design import default_in
+from autotune.search.history import Observed
 from autotune.search.outlook import DOUBT
-from autotune.search.seen import Seen
 from autotune.search.surrogate import Surrogate, expected_improvement
 from autotune.space import candidates
 from benchmarks.replay.characters import character
@@ -50,7 +50,7 @@ class Process:
 
     def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
         """Return the untried configuration with the largest expected improvement."""
-        known = {c: Seen(math.log(rate), self._noise) for c, rate in shown.items() if rate}
+        known = {c: Observed(math.log(rate), self._noise) for c, rate in shown.items() if rate}
         if not known:
             return untried[0]
         best = float(self._surrogate.believe(known, list(known)).mean.max())

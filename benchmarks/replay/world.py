@@ -13,7 +13,6 @@ import numpy as np
 from autotune.config import Configuration
 from autotune.measure import read, settled_from
 from autotune.run.engine import Outcome
-from autotune.search.study import parameters
 from autotune.window import Window
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
@@ -91,7 +90,7 @@ def world_of(table: Table) -> World:
         return world  # without repeats nobody knows what is luck
     counts = [len(each) for each in logs.values()]
     means = [fmean(each) for each in logs.values()]
-    expected = kriged([parameters(c) for c in logs], means, counts, world.noise)
+    expected = kriged([c.values() for c in logs], means, counts, world.noise)
     return replace(world, rates=dict(zip(logs, np.exp(expected).tolist(), strict=True)))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.search.study import parameters
 from benchmarks.replay.rivals.base import Shown
 
 RIDGE = 0.05
@@ -22,7 +21,7 @@ class Additive:
         rates = {c: rate for c, rate in shown.items() if rate}
         if not rates:
             return untried[0]
-        levels = sorted({pair for c in rates for pair in parameters(c).items()}, key=repr)
+        levels = sorted({pair for c in rates for pair in c.values().items()}, key=repr)
         rows, logs = _rows(list(rates), levels), np.log(list(rates.values()))
         gram = rows.T @ rows + RIDGE * np.eye(len(levels))
         terms = np.linalg.solve(gram, rows.T @ (logs - logs.mean()))
@@ -33,7 +32,7 @@ def _rows(configurations: Sequence[Configuration], levels: Sequence[object]) -> 
     place = {level: column for column, level in enumerate(levels)}
     rows = np.zeros((len(configurations), len(levels)))
     for row, configuration in enumerate(configurations):
-        for pair in parameters(configuration).items():
+        for pair in configuration.values().items():
             if pair in place:
                 rows[row, place[pair]] = 1.0
     return rows

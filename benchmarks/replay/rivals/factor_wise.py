@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.search.study import parameters
 from benchmarks.replay.rivals.base import Shown
 
 
@@ -17,8 +16,8 @@ class FactorWise:
         rates = {c: rate for c, rate in shown.items() if rate}
         if not rates:
             return untried[0]
-        best = parameters(max(rates, key=lambda c: rates[c]))
-        return min(untried, key=lambda c: _differences(parameters(c), best))
+        best = max(rates, key=lambda c: rates[c]).values()
+        return min(untried, key=lambda c: _differences(c.values(), best))
 
 
 def _differences(a: dict[str, object], b: dict[str, object]) -> int:

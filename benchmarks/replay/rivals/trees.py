@@ -9,7 +9,6 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.preprocessing import OrdinalEncoder
 
 from autotune.config import Configuration
-from autotune.search.study import parameters
 from autotune.search.surrogate import Belief, expected_improvement
 from benchmarks.replay.rivals.base import Shown
 
@@ -24,7 +23,7 @@ class Trees:
 
     def __init__(self, pool: Sequence[Configuration], seed: int) -> None:
         rows = OrdinalEncoder().fit_transform(
-            [[repr(value) for value in parameters(each).values()] for each in pool]
+            [[repr(value) for value in each.values().values()] for each in pool]
         )
         self._rows = dict(zip(pool, rows, strict=True))
         self._model = ExtraTreesRegressor(n_estimators=40, min_samples_leaf=1, random_state=seed)

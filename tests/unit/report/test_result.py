@@ -15,7 +15,7 @@ from autotune.report import result_text
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.run.engine import Outcome
-from autotune.search.seen import EXPLORED
+from autotune.search.history import EXPLORED
 from autotune.trial import Trial
 
 Draw = Callable[..., str]

@@ -15,7 +15,7 @@ from autotune.past.place import CACHE, FILE
 from autotune.past.store import Past
 from autotune.result import Result
 from autotune.run.load import Load
-from autotune.search.start import start_from
+from autotune.search.history import warm_start
 from autotune.search.tune import TuningRequest, tune
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.workload import Workload
@@ -71,7 +71,7 @@ def test_a_search_is_kept_for_the_next_one(on: On, file: Path, workload: Workloa
 def test_the_next_search_starts_from_it(on: On, file: Path, workload: Workload) -> None:
     """Configurations relative to the best single device, and the machine's noise."""
     result, _ = on(most=9)
-    start = start_from(Past(file), MACHINE, workload.fingerprint(FAKE_FACTS))
+    start = warm_start(Past(file), MACHINE, workload.fingerprint(FAKE_FACTS))
     alone = {c: gap for c, gap in start.known.items() if not c.distributed}
     assert max(alone.values()) == 0
     assert set(start.known) == {t.configuration for t in result.trials if t.examples_per_second}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.search.seen import Seen
+from autotune.search.history import Observed
 from autotune.search.surrogate import Belief, Surrogate, expected_improvement
 
 BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
@@ -21,8 +21,8 @@ TWO = [each.but(strategy="mirrored", replicas_per_worker=2) for each in ALONE]
 START = ALONE[0]
 
 
-def shown(rates: dict[Configuration, float]) -> dict[Configuration, Seen]:
-    return {c: Seen(math.log(rate), 0.02) for c, rate in rates.items()}
+def shown(rates: dict[Configuration, float]) -> dict[Configuration, Observed]:
+    return {c: Observed(math.log(rate), 0.02) for c, rate in rates.items()}
 
 
 def test_gains_are_expected_to_multiply() -> None:
