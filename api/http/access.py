@@ -6,6 +6,8 @@ open by mistake. What a key must be good for is declared at each route.
 
 from __future__ import annotations
 
+import ipaddress
+import platform
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +23,7 @@ from starlette.types import Scope as Connection
 
 from autotune.api.errors import KeyMissing, ServiceError
 from autotune.api.http.problems import response_to
+from autotune.api.settings import Settings
 from autotune.api.store.auth import Key, Keyring, Scope, digest
 from autotune.api.values import LOCAL_OWNER
 
@@ -35,6 +38,7 @@ PUBLIC = (
     "/page/icon.svg",
 )
 """All that answers without a key; the last three are what the page asks for one with."""
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TRUSTED_SECONDS = 2.0
 """A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
 MOST_TRUSTED = 1024
@@ -199,3 +203,26 @@ Writer = Annotated[Key, Security(caller, scopes=[Scope.WRITE])]
 """A caller who may ask for jobs and cancel them."""
 Admin = Annotated[Key, Security(caller, scopes=[Scope.ADMIN])]
 """A caller who may see everybody's jobs, and the metrics."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name leads to this machine from itself only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def in_address(host: str) -> str:
+    """Return a name or address as it stands in a URL."""
+    return f"[{host}]" if ":" in host else host
+
+
+def served(settings: Settings, *, keys: bool) -> list[str]:
+    """Return all names by which callers may call.
+
+    Without keys these are loopback's alone, so that no web page can by a name of its own.
+    """
+    listed = settings.web.hosts
+    own = (platform.node().lower(), *listed) if keys else filter(is_loopback, listed)
+    return [each for each in (*LOOPBACK, *own) if each]

@@ -21,12 +21,10 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
-from autotune.api.http import files, offered, operating, tunings
-from autotune.api.http.access import Access, bearer
+from autotune.api.http import files, operating, tunings
+from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.answers import EventAnswer
-from autotune.api.http.envelope import Envelope
-from autotune.api.http.hosts import served
-from autotune.api.http.limits import BodyLimit
+from autotune.api.http.middleware import BodyLimit, Envelope
 from autotune.api.http.page import assets, cookies, entering, refusals, routes
 from autotune.api.http.problems import Problem, handle
 from autotune.api.http.service import Service, open_service
@@ -38,7 +36,7 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, offered, operating, routes, entering, assets)
+PARTS = (tunings, files, operating, routes, entering, assets)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -85,7 +83,7 @@ def _lifespan(opened: Callable[[], Service]) -> Lifespan:
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
         service = app.state.service = await run_in_threadpool(opened)
-        Thread(target=service.offers.look, daemon=True).start()
+        Thread(target=service.catalog.look, daemon=True).start()
         try:
             yield
         finally:

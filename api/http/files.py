@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -12,7 +12,6 @@ from autotune.api.errors import NotFound
 from autotune.api.http import examples
 from autotune.api.http.access import Reader
 from autotune.api.http.examples import text_answer
-from autotune.api.http.parts import Part
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import FOR_ONE, JobId
@@ -21,9 +20,41 @@ from autotune.report.html.rendering import policy
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
 from autotune.result.saved import configuration_text
+from autotune.script.cluster import JOBSET, SLURM
 from autotune.value import Value
 
 router = APIRouter(tags=["files"])
+
+
+class Part(StrEnum):
+    """Which of the programs."""
+
+    TRAIN = "train"
+    """It trains."""
+    LAUNCH = "launch"
+    """It starts the processes of a gang on one machine."""
+    SLURM = "slurm"
+    """It starts them on several machines, under Slurm."""
+    JOBSET = "jobset"
+    """It starts them on several machines, as a JobSet of Kubernetes."""
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return _FILES[self][0]
+
+    @property
+    def media_type(self) -> str:
+        """What the file is."""
+        return _FILES[self][1]
+
+
+_FILES: Final = {
+    Part.TRAIN: ("train.py", "text/x-python"),
+    Part.LAUNCH: ("launch.py", "text/x-python"),
+    Part.SLURM: (SLURM, "text/x-shellscript"),
+    Part.JOBSET: (JOBSET, "application/yaml"),
+}
 
 
 class Format(StrEnum):

@@ -1,8 +1,14 @@
-"""How an error is answered: as problem details (RFC 9457), by one table."""
+"""How an error is answered: as problem details (RFC 9457), by one table.
+
+Why an answer is the service's own fault goes to the log.
+"""
 
 from __future__ import annotations
 
 import errno
+import logging
+import re
+import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,14 +18,23 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.http.causes import note, route_of
+from autotune.api.log import say
 from autotune.value import Value
 
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
 LONGEST_PLACE = 100
+LONGEST_TEXT = 300
+_PACKAGE = "autotune."
+_HIDDEN = (
+    (re.compile(r"\S+://\S+"), "(address)"),
+    (re.compile(r"(?<![\w)])/\S+"), "(path)"),
+    (re.compile(r"autotune_[\w-]{20,}"), "(key)"),
+)
+"""What the text of an error may hold that belongs in no log."""
 
 
 class Kind(NamedTuple):
@@ -138,13 +153,18 @@ def response_to(error: Exception, route: str = "none") -> Response:
     """
     what = _problem_of(error)
     if what.status >= 500:
-        note(error, what.code, what.status, route)
+        _note(error, what, route)
     return answer(what, error.headers if isinstance(error, HTTPException) else None)
 
 
 async def handle(request: Request, error: Exception) -> Response:
     """Answer an error, as a handler of the framework."""
     return response_to(error, route_of(request.scope))
+
+
+def route_of(scope: Scope) -> str:
+    """Return the route of a request and not its address, which may hold anything."""
+    return getattr(scope.get("route"), "path", None) or "none"
 
 
 def of_status(status: int) -> Response:
@@ -250,3 +270,43 @@ def _place(location: tuple[str | int, ...]) -> str:
 def _printable(text: str) -> str:
     # A lone surrogate may come out of JSON, and cannot go into UTF-8.
     return text.encode("utf-8", "replace").decode().removeprefix("Value error, ")
+
+
+def _note(error: Exception, what: Problem, route: str) -> None:
+    """Log what is behind an error of the service's own; callers learn nothing of it."""
+    root = _root(error)
+    place = {} if isinstance(error, ServiceError) else {"where": _where(error)}
+    say(
+        "A request failed.",
+        logging.ERROR if what.status == 500 else logging.WARNING,
+        kind=what.code,
+        route=route,
+        error=type(root).__name__,
+        text=_text(root),
+        **place,
+    )
+
+
+def _root(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _text(error: BaseException) -> str:
+    """Return the first line of an error; what a database adds to it may hold values."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    first = (said.splitlines() or [""])[0]
+    for what, instead in _HIDDEN:
+        first = what.sub(instead, first)
+    return first[:LONGEST_TEXT]
+
+
+def _where(error: Exception) -> str:
+    """Return module and line of the last step within autotune."""
+    steps = [
+        f"{frame.f_globals['__name__']}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).startswith(_PACKAGE)
+    ]
+    return steps[-1] if steps else "none"

@@ -12,8 +12,8 @@ from types import FrameType
 import uvicorn
 
 from autotune.api.errors import SettingsError
+from autotune.api.http.access import in_address, is_loopback
 from autotune.api.http.app import create_app
-from autotune.api.http.hosts import in_address, is_loopback
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import Streams
-from autotune.api.offers import Offers
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -23,7 +23,7 @@ class Service:
 
     database: Database
     jobs: Jobs
-    offers: Offers
+    catalog: Catalog
     keyring: Keyring | None
     """None: callers need no key."""
     guard: Guard
@@ -32,7 +32,7 @@ class Service:
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
-        self.offers.close()
+        self.catalog.close()
         self.streams.close()
         self.database.close()
 
@@ -51,14 +51,14 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     """
     registry = settings.registry()
     database = open_database(settings)
-    offers = Offers(settings, registry)
-    jobs = Jobs(database, registry, settings.quotas, offers.machine_if_known)
+    catalog = Catalog(settings, registry)
+    jobs = Jobs(database, registry, settings.quotas, catalog.machine_if_known)
     keyring = Keyring(database) if keys else None
     metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
-        offers=offers,
+        catalog=catalog,
         keyring=keyring,
         guard=Guard(keyring),
         metrics=metrics,

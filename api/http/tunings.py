@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator, Field
+from starlette.concurrency import run_in_threadpool
 
 from autotune.api.asked import Asked
 from autotune.api.errors import no_such_job
@@ -23,13 +24,13 @@ from autotune.api.http.answers import (
     address,
 )
 from autotune.api.http.examples import event_stream, json_answer
-from autotune.api.http.limits import json_only
+from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
-from autotune.api.http.queries import ListQuery, Number, TrialsQuery
 from autotune.api.http.service import Here, TheJobs
-from autotune.api.http.swift import swiftly
-from autotune.api.states import FINAL
+from autotune.api.states import FINAL, State
+from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
 from autotune.api.values import Job
+from autotune.value import Value
 
 router = APIRouter(tags=["tunings"])
 
@@ -50,6 +51,34 @@ _FOR_SUBMIT = (
     "quota-exceeded",
     *CHANGING,
 )
+
+
+def _digits(given: Any) -> Any:
+    if isinstance(given, str) and not re.fullmatch("-?[0-9]{1,18}", given, re.ASCII):
+        raise ValueError("Input should be a whole number")
+    return given
+
+
+Number = Annotated[int, BeforeValidator(_digits)]
+"""A whole number in plain digits; `+1.0` is none."""
+
+
+class ListQuery(Value):
+    """Which jobs to list."""
+
+    state: list[State] = Field(default=[], max_length=len(State))
+    """Only those in one of these states."""
+    before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
+    """The `next` of the page before."""
+    limit: Annotated[Number, Field(ge=1, le=MOST_JOBS)] = 20
+
+
+class TrialsQuery(Value):
+    """Which trials to list."""
+
+    after: Annotated[Number, Field(ge=-1, lt=2**31)] = -1
+    """Only those with a higher number."""
+    limit: Annotated[Number, Field(ge=1, le=MOST_TRIALS)] = MOST_TRIALS
 
 
 def _checked_id(job_id: str) -> str:
@@ -106,6 +135,21 @@ async def stream_of(
     else:
         with here.streams.follow(job.id, seen, key.id, request.state.again) as stream:
             yield stream
+
+
+async def swiftly(make: Callable[[], Value]) -> Response:
+    """Return what a function makes in a thread, as JSON.
+
+    Left to itself the framework goes to a thread for the query, for the route, and once more to
+    check the answer, although that is a model of ours already; on a reading call this takes longer
+    than everything else.
+    """
+    return await run_in_threadpool(_response, make)
+
+
+def _response(make: Callable[[], Value]) -> Response:
+    made = make()
+    return Response(made.__pydantic_serializer__.to_json(made), media_type="application/json")
 
 
 @router.post(

@@ -21,7 +21,7 @@ from autotune.api.errors import (
 )
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
 from autotune.api.http.page.typed import Typed, number
-from autotune.api.offers import Offers
+from autotune.api.catalog import Catalog
 from autotune.report.words import roughly
 from autotune.space import AUTO
 from autotune.strategies import strategies
@@ -92,22 +92,22 @@ def parameter_field(workload: str, name: str) -> str:
     return f"params.{workload}.{name}"
 
 
-def asked_from(typed: Typed, offers: Offers) -> Asked:
+def asked_from(typed: Typed, catalog: Catalog) -> Asked:
     """Return the request that a form stands for.
 
     Raises:
         FormError: Something in it is wrong.
     """
     workload = typed.one("workload")
-    request = _request(typed, workload, _parameters(offers, workload))
-    registered = offers.workloads.get(workload)
+    request = _request(typed, workload, _parameters(catalog, workload))
+    registered = catalog.workloads.get(workload)
     wrong = registered.mistakes(request["params"]) if registered else {}
     told = {parameter_field(workload, name): text for name, text in wrong.items()}
     try:
         asked = Asked.model_validate(request)
     except ValidationError as exc:
         raise FormError({**_of_schema(exc, workload), **told}) from exc
-    told |= _of_budget(asked.budget, offers)
+    told |= _of_budget(asked.budget, catalog)
     if told:
         raise FormError(told)
     return asked
@@ -132,18 +132,18 @@ def repeatable(typed: Typed, asked: Asked) -> str | None:
 
 
 def form_view(
-    offers: Offers, typed: Typed | None = None, mistakes: Mistakes = NO_MISTAKES
+    catalog: Catalog, typed: Typed | None = None, mistakes: Mistakes = NO_MISTAKES
 ) -> FormView:
     """Return the form, with what was typed and what is wrong with it."""
-    names = sorted(offers.workloads)
+    names = sorted(catalog.workloads)
     chosen = typed.one("workload") if typed else next(iter(names), "")
     wanted = typed.all("strategies") if typed else ()
     return FormView(
         once=secrets.token_urlsafe(18),
         problem=mistakes.get(WHOLE_FORM, ""),
-        workloads=tuple(_choice(offers, each, chosen, typed, mistakes) for each in names),
+        workloads=tuple(_choice(catalog, each, chosen, typed, mistakes) for each in names),
         workload_error=mistakes.get("workload", ""),
-        usual=_usual(offers, typed, mistakes),
+        usual=_usual(catalog, typed, mistakes),
         rarer=_rarer(typed, mistakes),
         strategies=tuple(
             Option(value=name, label=each.title, chosen=name in wanted)
@@ -155,8 +155,8 @@ def form_view(
     )
 
 
-def _parameters(offers: Offers, workload: str) -> tuple[Parameter, ...]:
-    found = offers.workloads.get(workload)
+def _parameters(catalog: Catalog, workload: str) -> tuple[Parameter, ...]:
+    found = catalog.workloads.get(workload)
     return parameters(found.parameters.model_json_schema()) if found else ()
 
 
@@ -190,9 +190,9 @@ def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
     }
 
 
-def _of_budget(budget: float | None, offers: Offers) -> dict[str, str]:
+def _of_budget(budget: float | None, catalog: Catalog) -> dict[str, str]:
     try:
-        check_budget(budget, offers.quotas)
+        check_budget(budget, catalog.quotas)
     except InvalidBudget as exc:
         return {"budget": str(exc)}
     return {}
@@ -208,24 +208,24 @@ def _place(location: tuple[int | str, ...], workload: str) -> str:
 
 
 def _choice(
-    offers: Offers, name: str, chosen: str, typed: Typed | None, mistakes: Mistakes
+    catalog: Catalog, name: str, chosen: str, typed: Typed | None, mistakes: Mistakes
 ) -> Choice:
     fields = []
-    for each in _parameters(offers, name):
+    for each in _parameters(catalog, name):
         field = parameter_field(name, each.name)
         # What was not sent with another workload's form keeps its default.
         sent = typed if typed and (name == chosen or field in typed.values) else None
         fields.append(each.field(field, sent, mistakes.get(field, "")))
     return Choice(
         name=name,
-        description=offers.workloads[name].description,
+        description=catalog.workloads[name].description,
         chosen=name == chosen,
         fields=tuple(fields),
     )
 
 
-def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
-    quotas = offers.quotas
+def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
+    quotas = catalog.quotas
     low, high = roughly(quotas.shortest_budget), roughly(quotas.longest_budget)
     budget = Field(
         name="budget",
@@ -239,19 +239,19 @@ def _usual(offers: Offers, typed: Typed | None, mistakes: Mistakes) -> tuple[Fie
         name="space",
         label="Search space",
         control=Control.SELECT,
-        options=_spaces(offers, typed.one("space") if typed else AUTO),
+        options=_spaces(catalog, typed.one("space") if typed else AUTO),
         hint="Strategies, batch sizes and input settings to try.",
         error=mistakes.get("space", ""),
     )
     return budget, space
 
 
-def _spaces(offers: Offers, chosen: str) -> tuple[Option, ...]:
+def _spaces(catalog: Catalog, chosen: str) -> tuple[Option, ...]:
     try:
-        auto = f"auto: {offers.space().name} on this machine"
+        auto = f"auto: {catalog.space().name} on this machine"
     except MachineUnknown:
         auto = "auto: chosen for this machine"
-    labels = {AUTO: auto, **{name: name for name in offers.spaces}}
+    labels = {AUTO: auto, **{name: name for name in catalog.spaces}}
     return tuple(
         Option(value=name, label=label, chosen=name == chosen) for name, label in labels.items()
     )

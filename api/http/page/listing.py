@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from autotune.api.http.page.addresses import HOME, job_page
 from autotune.api.http.page.form import FormView
 from autotune.api.http.page.moments import Moment, moment_of
-from autotune.api.http.queries import ListQuery
+from autotune.api.http.tunings import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Page
 from autotune.report.words import clock, counted, rate, roughly

@@ -13,10 +13,9 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import KeyRefused, ServiceError
-from autotune.api.http.causes import route_of
 from autotune.api.http.page.addresses import is_page, sign_in_page
 from autotune.api.http.page.rendering import frame_of, render
-from autotune.api.http.problems import Problem, response_to
+from autotune.api.http.problems import Problem, response_to, route_of
 
 SEE_OTHER = 303
 

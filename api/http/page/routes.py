@@ -24,9 +24,8 @@ from autotune.api.http.page.listing import list_view
 from autotune.api.http.page.refusals import SEE_OTHER, PageRoute
 from autotune.api.http.page.rendering import frame_for, render
 from autotune.api.http.page.typed import Typed, typed_of
-from autotune.api.http.queries import ListQuery
 from autotune.api.http.service import Here, Service, TheJobs
-from autotune.api.http.tunings import JobId
+from autotune.api.http.tunings import JobId, ListQuery
 from autotune.api.store.auth import Key, Scope
 from autotune.api.values import Job
 
@@ -36,7 +35,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 @router.get(HOME)
 def home(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Response:
     """Show the jobs, newest first, and the form for a new one."""
-    form = form_view(here.offers) if Scope.WRITE in key.scopes else None
+    form = form_view(here.catalog) if Scope.WRITE in key.scopes else None
     return _listed(here, key, query, form)
 
 
@@ -46,7 +45,7 @@ def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -
     try:
         job = _submitted(typed, key, here)
     except FormError as exc:
-        form = form_view(here.offers, typed, exc.mistakes)
+        form = form_view(here.catalog, typed, exc.mistakes)
         return _listed(here, key, ListQuery(), form, exc.status)
     return RedirectResponse(job_page(job.id), SEE_OTHER)
 
@@ -67,7 +66,7 @@ def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
 
 
 def _submitted(typed: Typed, key: Key, here: Service) -> Job:
-    asked = asked_from(typed, here.offers)
+    asked = asked_from(typed, here.catalog)
     try:
         return here.jobs.submit(asked, key.id, repeatable(typed, asked))
     except ServiceError as exc:

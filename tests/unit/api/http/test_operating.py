@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.store.auth import Scope
@@ -30,3 +32,15 @@ def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.Monk
     assert "autotune_database_up 0.0" in answer.text
     assert "autotune_http_event_streams 0.0" in answer.text
     assert "autotune_jobs" not in answer.text
+
+
+def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
+    app: FastAPI, client: TestClient
+) -> None:
+    """Status 503 says when to come again, and jobs are taken in as they come."""
+    app.state.service.catalog._machine = None
+    for path in ("/v1/machine", "/v1/spaces"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (503, "machine-unknown")
+        assert int(answer.headers["retry-after"]) <= 10
+    assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202

@@ -18,7 +18,7 @@ AGAIN_SECONDS = 60.0
 """From a look that failed to the next one."""
 
 
-class Offers:
+class Catalog:
     """Knows what may be asked for. Threads may share it; none of them is ever kept waiting.
 
     Args:

@@ -11,9 +11,9 @@ from types import ModuleType
 
 import pytest
 
+from autotune.api.catalog import Catalog
 from autotune.api.errors import MachineUnknown
 from autotune.api.log import logger
-from autotune.api.offers import Offers
 from autotune.api.settings import load_settings
 from autotune.api.workloads import Registry
 from autotune.errors import EngineError
@@ -48,14 +48,14 @@ def engine_is(monkeypatch: pytest.MonkeyPatch, made: list[FakeEngine]) -> Engine
     return put
 
 
-def offers(registry: Registry, **settings: object) -> Offers:
-    return Offers(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry)
+def catalog(registry: Registry, **settings: object) -> Catalog:
+    return Catalog(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry)
 
 
 @pytest.mark.usefixtures("engine_is")
 def test_the_machine_is_looked_at_once(made: list[FakeEngine], registry: Registry) -> None:
     """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
-    here = offers(registry)
+    here = catalog(registry)
     here.look()
     here.look()
     assert here.machine() == here.machine_if_known() == FAKE_MACHINE
@@ -80,7 +80,7 @@ def test_nobody_waits_for_a_look(engine_is: Engines, registry: Registry) -> None
             return super().machine()
 
     engine_is(lambda: Busy(lambda _: 1.0))
-    here = offers(registry)
+    here = catalog(registry)
     looking = Thread(target=here.look)
     looking.start()
     assert waits.wait(60)
@@ -99,7 +99,7 @@ def test_a_machine_that_is_declared_is_not_looked_at(
 ) -> None:
     """Jobs may be measured on another host than the API's."""
     other = FAKE_MACHINE.model_copy(update={"cpus": 64})
-    here = offers(registry, machine=other)
+    here = catalog(registry, machine=other)
     here.look()
     assert here.machine().cpus == 64
     assert made == []
@@ -123,7 +123,7 @@ def test_a_look_that_fails_is_told_and_done_again(
         raise error
 
     engine_is(broken)
-    here = offers(registry)
+    here = catalog(registry)
     with caplog.at_level(logging.ERROR, logger.name):
         here.look(again=0)
     assert told == ["The engine could not inspect the machine; it retries every minute."]
@@ -143,6 +143,6 @@ def test_no_look_follows_the_end(engine_is: Engines, registry: Registry) -> None
             raise AssertionError
 
     engine_is(lambda: Ending(lambda _: 1.0))
-    here = offers(registry)
+    here = catalog(registry)
     here.look()
     assert here.machine_if_known() is None

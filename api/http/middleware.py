@@ -1,15 +1,20 @@
-"""What every answer has: security headers, a line in the log, and problem details for errors."""
+"""What a request passes before any route: its answer is sealed, its body limited.
+
+Every answer has security headers and a line in the log, and every error problem details.
+"""
 
 from __future__ import annotations
 
 import time
+from email.message import Message as Header
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from autotune.api.http.causes import route_of
 from autotune.api.http.metrics import Metrics
-from autotune.api.http.problems import of_status, response_to
+from autotune.api.http.problems import of_status, response_to, route_of
 from autotune.api.log import say
 
 HEADERS = {
@@ -103,3 +108,49 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
         milliseconds=round(seconds * 1000, 1),
         key=getattr(scope.get("state", {}).get("key"), "id", "-"),
     )
+
+
+class BodyLimit:
+    """Refuses bodies that are too large, before they are read. An ASGI middleware.
+
+    Starlette's own answers a request with a declared length only after its route has done its
+    work.
+
+    Args:
+        app: What it stands before.
+        most: Most bytes.
+    """
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on a request, or refuse it."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        declared = Headers(scope=scope).get("content-length", "0")
+        if not declared.isdecimal() or int(declared[:19]) > self._most:
+            return await of_status(413)(scope, receive, send)
+        return await self._app(scope, self._counting(receive), send)
+
+    def _counting(self, receive: Receive) -> Receive:
+        left = self._most
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413)
+            return message
+
+        return counted
+
+
+async def json_only(request: Request) -> None:
+    """Refuse a body that is not declared as JSON; the framework would call it no object."""
+    header = Header()
+    header["content-type"] = request.headers.get("content-type", "text/plain")
+    if header.get_content_type() != "application/json":
+        raise HTTPException(415)
