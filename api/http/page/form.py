@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from autotune.api.asked import Asked, check_budget
+from autotune.api.catalog import Catalog
 from autotune.api.errors import (
     InvalidBudget,
     InvalidTuning,
@@ -21,7 +22,6 @@ from autotune.api.errors import (
 )
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
 from autotune.api.http.page.typed import Typed, number
-from autotune.api.catalog import Catalog
 from autotune.report.words import roughly
 from autotune.space import AUTO
 from autotune.strategies import strategies
