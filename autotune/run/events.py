@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,18 @@ ERROR = "error"
 FINISHED = "finished"
 DOING = "doing"
 READ_OUT = "read_out"
+
+
+class Step(StrEnum):
+    """A step of an inspection, announced by a `doing` event before it is taken."""
+
+    STARTING = "starting"
+    IMPORTING = "importing the factories"
+    CALLING_DATASET = "calling dataset_fn"
+    FIRST_EXAMPLE = "reading the first example"
+    CALLING_MODEL = "calling model_fn"
+    TRYING = "running one training step"
+    LOOKING = "iterating over the dataset"
 
 
 class EventWriter:

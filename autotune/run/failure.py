@@ -9,6 +9,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+ERROR = "{error}"
+"""Stands in a sentence for what an exception says, until the tuner puts it into words."""
 LINES = 15
 """Of a traceback or an output, as many as people read."""
 STACK_SIGNAL = signal.SIGUSR2

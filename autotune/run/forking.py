@@ -18,8 +18,10 @@ from typing import Any
 import psutil
 
 from autotune.errors import EngineError
+from autotune.reason import Orphaned
 from autotune.run.failure import last_lines
 from autotune.run.fork_server import send
+from autotune.run.workers import WorkersLost
 
 # The tuner's own module path finds the same autotune and the same TensorFlow as the tuner does,
 # and `-c` leaves no `__main__` that a process of the user's could try to import again.
@@ -34,8 +36,11 @@ _GO_SECONDS = 30.0
 _ANSWER_SECONDS = 60.0
 
 
-class ForkServerDied(Exception):
-    """The process that starts trials is gone."""
+class ForkServerDied(WorkersLost):
+    """The process that starts trials is gone, and they with it."""
+
+    def __init__(self) -> None:
+        super().__init__(Orphaned())
 
 
 class ForkClient:

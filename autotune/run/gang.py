@@ -1,4 +1,4 @@
-"""The processes of one trial."""
+"""The worker processes of one run on this machine, forked by the fork server."""
 
 from __future__ import annotations
 
@@ -8,33 +8,27 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from autotune.run.events import Event, EventReader
+from autotune.run.events import EventReader
 from autotune.run.failure import STACK_SIGNAL, last_lines
 from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient
+from autotune.run.memory import MemoryGauge, ceiling, kernel_kills
+from autotune.run.reasons import exit_of
+from autotune.run.workers import Exit, MemoryUse, Report, WorkerGroup
 
-POLL = 0.02
-"""Seconds between looks at what is reported. A look costs some 50 microseconds."""
 _STACK_SECONDS = 0.2
 
 
-class Report(NamedTuple):
-    """An event, and the position of the process that reported it."""
-
-    member: int
-    event: Event
-
-
-class Gang:
-    """Starts processes that belong together, hears what they report, and ends them together.
+class Gang(WorkerGroup):
+    """Worker processes of this machine.
 
     Args:
         server: Forks them.
         folder: Theirs.
         task: What they do, by its name in `autotune.run.child`.
         environments: Variables of each, beside the server's; None removes one.
+        memory: Bytes that all may hold together; None takes most of what is free.
     """
 
     def __init__(
@@ -43,6 +37,7 @@ class Gang:
         folder: TrialFolder,
         task: str,
         environments: Sequence[Mapping[str, str | None]] = ({},),
+        memory: int | None = None,
     ) -> None:
         self._server = server
         self._folder = folder
@@ -50,6 +45,8 @@ class Gang:
         self._environments = environments
         self._pids: list[int] = []
         self._readers = [EventReader(folder.events(i)) for i in range(len(environments))]
+        self._gauge = MemoryGauge(server.pid, memory or ceiling())
+        self._kills = kernel_kills()
 
     def start(self) -> None:
         """Start all processes."""
@@ -65,14 +62,7 @@ class Gang:
             self._pids.append(self._server.fork(order))
 
     def listen(self, seconds: float) -> list[Report]:
-        """Return what was reported since the last call, oldest first.
-
-        Args:
-            seconds: Longest wait for the end of a process.
-
-        Raises:
-            ForkServerDied: All processes died with their server.
-        """
+        """Return what was reported since the last call, oldest first."""
         self._server.listen(seconds)
         return self.read()
 
@@ -85,10 +75,17 @@ class Gang:
         ]
         return sorted(reports, key=lambda report: report.event["at"])
 
-    def exits(self) -> dict[int, int]:
-        """Return the wait status of each process that is gone, by position."""
-        gone = self._server.exits
-        return {i: gone[pid] for i, pid in enumerate(self._pids) if pid in gone}
+    def exits(self) -> Mapping[int, Exit]:
+        """Return how each process ended that is gone, by position."""
+        known = self._server.exits
+        gone = {i: known[pid] for i, pid in enumerate(self._pids) if pid in known}
+        for_memory = bool(gone) and kernel_kills() > self._kills
+        return {i: exit_of(status, for_memory=for_memory) for i, status in gone.items()}
+
+    def memory(self) -> MemoryUse:
+        """Return what the processes hold, with a new sample if it is time for one."""
+        exceeded = self._gauge.exceeded()
+        return MemoryUse(self._gauge.peak, self._gauge.most, exceeded)
 
     def last_words(self, member: int) -> str:
         """Return the last lines that a process printed."""

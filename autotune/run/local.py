@@ -15,7 +15,7 @@ from autotune.cluster import Role, tf_config
 from autotune.errors import EngineError
 from autotune.machine import Machine, free_ports
 from autotune.reason import Cause, KnownError
-from autotune.run import memory, preflight
+from autotune.run import preflight
 from autotune.run.engine import (
     NOTHING,
     Engine,
@@ -30,10 +30,9 @@ from autotune.run.folder import TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
 from autotune.run.load import Load, Meter
-from autotune.run.memory import MemoryGauge
 from autotune.run.observation import Observation
 from autotune.run.observing import observation, order_of, seen
-from autotune.run.trial import Trial
+from autotune.run.trial_run import TrialRun
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
@@ -85,7 +84,7 @@ class LocalEngine(Engine):
     def machine(self) -> Machine:
         """Return what this machine offers, as TensorFlow sees it."""
         if self._machine is None:
-            self._machine = preflight.machine(self._ready_server, self._look_folder())
+            self._machine = preflight.machine(self._single, self._look_folder())
         return self._machine
 
     def inspect(
@@ -98,7 +97,7 @@ class LocalEngine(Engine):
         """Call the factories in a process of their own and report what they give."""
         folder = self._look_folder()
         _write_pickles(folder, workload)
-        return preflight.inspect(self._ready_server, folder, workload, offered, seconds)
+        return preflight.inspect(self._single, folder, workload, offered, seconds)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
@@ -126,12 +125,22 @@ class LocalEngine(Engine):
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
     ) -> RunResult:
         begun = time.monotonic()
-        server = self._ready_server()
-        result = _attempt(request, watch, server, folder, task)
+        result = self._attempt(request, watch, folder, task)
         if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
-            result = _attempt(request, watch, server, folder, task)
+            result = self._attempt(request, watch, folder, task)
         return replace(result, wall_seconds=time.monotonic() - begun)
+
+    def _attempt(
+        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+    ) -> RunResult:
+        environments, memory = _environments(request.roles), request.limits.memory
+        gang = Gang(self._ready_server(), folder, task, environments, memory)
+        return TrialRun(request, gang, watch).run()
+
+    def _single(self, folder: TrialFolder, task: str) -> Gang:
+        """Return a process that is no part of a trial."""
+        return Gang(self._ready_server(), folder, task)
 
     def _ready_server(self) -> ForkClient:
         for _ in range(_STARTS):
@@ -182,18 +191,6 @@ def _write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     for name, pickled in by_value.items():
         folder.pickled(name).write_bytes(pickled)
     return list(by_value)
-
-
-def _attempt(
-    request: TrialRequest, watch: Watch, server: ForkClient, folder: TrialFolder, task: str
-) -> RunResult:
-    gang = Gang(server, folder, task, _environments(request.roles))
-    most = request.limits.memory or memory.ceiling()
-    trial = Trial(request, gang, MemoryGauge(server.pid, most), watch)
-    try:
-        return trial.run()
-    finally:
-        gang.end()
 
 
 def _environments(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:

@@ -1,9 +1,14 @@
-"""Looks at the machine and at the factories before any trial."""
+"""Asks a process of its own what the machine offers, or what the factories give.
+
+No trial runs meanwhile, so a process that is killed is simply started once more.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -15,36 +20,46 @@ from autotune.errors import (
     WorkloadError,
 )
 from autotune.machine import Machine, this_host
-from autotune.run import steps
-from autotune.run.child.complaint import ERROR
+from autotune.reason import Exited, KernelKilled, Killed
+from autotune.run import events
+from autotune.run.events import Step
+from autotune.run.failure import ERROR
 from autotune.run.folder import TrialFolder
-from autotune.run.forking import ForkClient
-from autotune.run.look import Blocked, Killed, Look, NoAnswer
 from autotune.run.reasons import explain
-from autotune.sentences.reasons import reason_text
+from autotune.run.workers import POLL, Report, WorkerGroup, WorkersLost
+from autotune.sentences.reasons import death, reason_text
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 E = TypeVar("E", bound=Exception)
+NewGroup = Callable[[TrialFolder, str], WorkerGroup]
+"""Makes a group of one process for a task, by the task's name in `autotune.run.child`."""
 
+_START_SECONDS = 60.0
 _DEVICE_SECONDS = 120.0
 _KINDS: Mapping[str, type[WorkloadError]] = {
     kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, DatasetTooSmall)
 }
+_TOO_LONG: Mapping[Step, str] = {
+    Step.STARTING: "The process that inspects the factories did not start within",
+    Step.IMPORTING: "Importing the factories took longer than",
+    Step.CALLING_DATASET: "dataset_fn did not return within",
+    Step.FIRST_EXAMPLE: "dataset_fn's dataset yielded no example within",
+    Step.CALLING_MODEL: "model_fn did not return within",
+    Step.TRYING: "One training step on a few examples took longer than",
+    Step.LOOKING: "The dataset yielded no example for more than",
+}
+"""The beginning of a sentence that ends with a number of seconds."""
 
 
-Server = Callable[[], ForkClient]
-"""Gives a fork server that is ready."""
-
-
-def machine(server: Server, folder: TrialFolder) -> Machine:
+def machine(new_group: NewGroup, folder: TrialFolder) -> Machine:
     """Return what this machine offers, as TensorFlow sees it.
 
     Raises:
         EngineError: TensorFlow cannot list its devices.
     """
     try:
-        found = _answer(server, folder, "devices", _DEVICE_SECONDS)
+        found = _answer(new_group, folder, "devices", _DEVICE_SECONDS)
     except NoAnswer as exc:
         raise _with_detail(
             EngineError(
@@ -62,7 +77,7 @@ def machine(server: Server, folder: TrialFolder) -> Machine:
 
 
 def inspect(
-    server: Server,
+    new_group: NewGroup,
     folder: TrialFolder,
     workload: Workload,
     offered: Mapping[str, Scalar],
@@ -82,7 +97,7 @@ def inspect(
     }
     folder.request.write_text(json.dumps(request), encoding="utf-8")
     try:
-        answer = _answer(server, folder, "inspect", seconds)
+        answer = _answer(new_group, folder, "inspect", seconds)
     except NoAnswer as exc:
         raise _with_detail(_failure(exc, seconds), exc.detail) from exc
     if "complaint" in answer:
@@ -90,16 +105,16 @@ def inspect(
     return WorkloadFacts.model_validate(answer["facts"])
 
 
-def _answer(server: Server, folder: TrialFolder, task: str, seconds: float) -> Any:
-    """Return what a process finds; a second one looks where the first was killed.
+def _answer(new_group: NewGroup, folder: TrialFolder, task: str, seconds: float) -> Any:
+    """Return what a process finds; a second one is asked where the first was killed.
 
     Raises:
         NoAnswer: It found nothing.
     """
-    with suppress(Killed):
-        return Look(server(), folder, task, seconds).answer()
+    with suppress(ProcessKilled):
+        return Inquiry(new_group(folder, task), folder, seconds).answer()
     folder.forget_run()
-    return Look(server(), folder, task, seconds).answer()
+    return Inquiry(new_group(folder, task), folder, seconds).answer()
 
 
 def _order(factory: Factory) -> dict[str, Any]:
@@ -107,9 +122,9 @@ def _order(factory: Factory) -> dict[str, Any]:
 
 
 def _failure(exc: NoAnswer, seconds: float) -> FactoryFailed:
-    if isinstance(exc, Blocked):
+    if isinstance(exc, StepBlocked):
         return FactoryFailed(
-            f"{steps.TOO_LONG[exc.step]} {seconds:g} s.",
+            f"{_TOO_LONG[exc.step]} {seconds:g} s.",
             "Check what it waits for; the traceback below shows where it is.",
         )
     return FactoryFailed(
@@ -130,3 +145,93 @@ def _with_detail(error: E, detail: str) -> E:
     if detail:
         error.add_note(detail)
     return error
+
+
+class NoAnswer(Exception):
+    """The process left no answer.
+
+    Args:
+        why: The predicate of a sentence on the process.
+        detail: The last lines that it printed.
+    """
+
+    def __init__(self, why: str, detail: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.detail = detail
+        self.step = Step.STARTING
+        """What it did at the time, in the words in which it announced it."""
+
+
+class StepBlocked(NoAnswer):
+    """A step took longer than its limit."""
+
+
+class ProcessKilled(NoAnswer):
+    """Somebody killed the process, who may have meant another one."""
+
+
+class Inquiry:
+    """Runs a process that leaves an answer in its folder.
+
+    Args:
+        group: That process, not started yet.
+        folder: Its own.
+        seconds: Longest time for each of its steps.
+    """
+
+    def __init__(self, group: WorkerGroup, folder: TrialFolder, seconds: float) -> None:
+        self._group = group
+        self._folder = folder
+        self._seconds = seconds
+        self._since = time.monotonic()
+        self._step = Step.STARTING
+
+    def answer(self) -> Any:
+        """Run the process to its end and return what it found.
+
+        Raises:
+            NoAnswer: It found nothing.
+        """
+        try:
+            return self._watched()
+        except NoAnswer as exc:
+            exc.step = self._step
+            raise
+        finally:
+            self._group.end()
+
+    def _watched(self) -> Any:
+        try:
+            self._group.start()
+            while not self._group.exits():
+                self._hear(self._group.listen(POLL))
+                self._check()
+        except WorkersLost as exc:
+            raise ProcessKilled("was killed together with its parent process") from exc
+        self._hear(self._group.read())
+        return self._read()
+
+    def _hear(self, reports: Sequence[Report]) -> None:
+        for _, event in reports:
+            if event["event"] == events.ERROR:
+                raise NoAnswer(f"failed with {reason_text(explain(event))}", event["detail"])
+            if event["event"] == events.DOING:
+                self._step, self._since = Step(event["what"]), event["at"]
+
+    def _check(self) -> None:
+        limit = _START_SECONDS if self._step == Step.STARTING else self._seconds
+        if time.monotonic() - self._since > limit:
+            raise StepBlocked(f"took longer than {limit:g} s", self._group.stack(0))
+        if self._group.memory().exceeded:
+            raise NoAnswer("ran out of memory")
+
+    def _read(self) -> Any:
+        found = self._group.exits()[0]
+        if isinstance(found, Exited) and found.code == 0:
+            return json.loads(self._folder.answer.read_text(encoding="utf-8"))
+        by_sigkill = isinstance(found, KernelKilled) or (
+            isinstance(found, Killed) and found.signal == signal.SIGKILL
+        )
+        kind = ProcessKilled if by_sigkill else NoAnswer
+        raise kind(death(found), self._group.last_words(0))

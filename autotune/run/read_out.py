@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from autotune.automatic import Automatic, Choice, Unit, kind_of
 from autotune.owner import Owner
 from autotune.run.events import Event
-from autotune.run.gang import Report
+from autotune.run.workers import Report
 
 NOTHING_TOLD = "The run ended before any value was read."
 NOTHING_CHOSEN = "The input pipeline does not use AUTOTUNE."

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from autotune.reason import Cause, Exited, Killed, KnownError, Raised
+from autotune.reason import Cause, Exited, KernelKilled, Killed, KnownError, Raised
 
 _LONGEST = 300
 """Characters of a foreign message that are kept."""
@@ -71,16 +71,17 @@ def is_consequence(error: Mapping[str, Any]) -> bool:
     return bool(_CONSEQUENCES.search(_text(error)))
 
 
-def death(status: int, process: str = "") -> Killed | Exited:
-    """Return the reason for the end of a process, from its wait status."""
-    if code := status & 0x7F:
-        return Killed(process=process, signal=code)
-    return Exited(process=process, code=status >> 8)
+def exit_of(status: int, *, for_memory: bool = False) -> Killed | Exited | KernelKilled:
+    """Return how a process ended.
 
-
-def is_kill(status: int) -> bool:
-    """Whether a process was killed in the way in which the kernel frees memory."""
-    return status & 0x7F == signal.SIGKILL
+    Args:
+        status: Its wait status.
+        for_memory: Whether the kernel has killed processes for want of memory meanwhile.
+    """
+    code = status & 0x7F
+    if code == signal.SIGKILL and for_memory:
+        return KernelKilled()
+    return Killed(signal=code) if code else Exited(code=status >> 8)
 
 
 def _text(error: Mapping[str, Any]) -> str:

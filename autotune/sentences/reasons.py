@@ -39,10 +39,12 @@ def reason_text(reason: Reason) -> str:
     return _words(reason)
 
 
-def death(reason: Killed | Exited) -> str:
+def death(reason: Killed | Exited | KernelKilled) -> str:
     """Return the end of a process as the predicate of a sentence."""
     if isinstance(reason, Exited):
         return f"exited with code {reason.code} without a result"
+    if isinstance(reason, KernelKilled):
+        return "was killed by the kernel to free memory"
     try:
         return f"was killed by {signal.Signals(reason.signal).name}"
     except ValueError:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-ERROR = "{error}"
-"""Stands in a cause for what the exception says that it was raised from."""
-
 
 class Complaint(Exception):
     """A factory does not fulfil its contract.

@@ -9,10 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.run.child.bounded import Progress, within
-from autotune.run.child.complaint import ERROR, failed, too_small
+from autotune.run.child.complaint import failed, too_small
 from autotune.run.child.file_shards import file_shards
 from autotune.run.child.python_input import runs_python
 from autotune.run.child.stages import leaves_numbers
+from autotune.run.failure import ERROR
 
 T = TypeVar("T")
 

@@ -13,14 +13,14 @@ from typing import Any
 import cloudpickle
 import keras
 
-from autotune.run import events, steps
+from autotune.run import events
 from autotune.run.child import loading
-from autotune.run.child.complaint import ERROR, Complaint, failed
+from autotune.run.child.complaint import Complaint, failed
 from autotune.run.child.dataset_look import DatasetLook, offered
 from autotune.run.child.loading import Call
 from autotune.run.child.model_look import ModelLook
-from autotune.run.events import EventWriter
-from autotune.run.failure import describe
+from autotune.run.events import EventWriter, Step
+from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
 
 Announce = Callable[[str], None]
@@ -51,7 +51,7 @@ def _as_json(complaint: Complaint) -> dict[str, Any]:
 
 
 def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) -> dict[str, Any]:
-    announce(steps.IMPORTING)
+    announce(Step.IMPORTING)
     dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
     own = request["offered"]
@@ -60,17 +60,17 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     if request["callbacks"]:
         _check_callbacks(request, folder)
 
-    announce(steps.CALLING_DATASET)
+    announce(Step.CALLING_DATASET)
     data = DatasetLook(
         _call(dataset_fn, "dataset_fn", dataset_values), batched="batch_size" in dataset_values
     )
-    announce(steps.FIRST_EXAMPLE)
+    announce(Step.FIRST_EXAMPLE)
     data.read_first()
-    announce(steps.CALLING_MODEL)
+    announce(Step.CALLING_MODEL)
     model = ModelLook(_call(model_fn, "model_fn", model_values))
-    announce(steps.TRYING)
+    announce(Step.TRYING)
     model.train_on(data.few())
-    announce(steps.LOOKING)
+    announce(Step.LOOKING)
     return {
         "model_takes": loading.parameters(model_fn),
         "dataset_takes": loading.parameters(dataset_fn),

@@ -8,7 +8,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.run.child.complaint import ERROR, failed
+from autotune.run.child.complaint import failed
+from autotune.run.failure import ERROR
 
 
 class ModelLook:

@@ -6,8 +6,8 @@ from typing import Any
 
 from autotune.automatic import Automatic
 from autotune.owner import Owner
-from autotune.run.gang import Report
 from autotune.run.read_out import NOTHING_CHOSEN, NOTHING_TOLD, automatic_of
+from autotune.run.workers import Report
 
 Numbers = dict[str, float]
 WRITTEN = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.reason import Cause, KnownError, Raised
+from autotune.reason import Cause, KernelKilled, Killed, KnownError, Raised
 from autotune.run import reasons
 from autotune.sentences.reasons import death, reason_text
 
@@ -107,8 +107,13 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
 )
 def test_wait_statuses_in_words(status: int, words: str) -> None:
     """A wait status, with or without a core dump, becomes the end of a sentence."""
-    assert death(reasons.death(status)) == words
-    assert reasons.is_kill(status) == (status == 9)
+    assert death(reasons.exit_of(status)) == words
+
+
+def test_a_kill_for_memory_is_the_kernels() -> None:
+    """SIGKILL is, where the kernel has freed memory meanwhile; no other signal."""
+    assert reasons.exit_of(9, for_memory=True) == KernelKilled()
+    assert reasons.exit_of(6, for_memory=True) == Killed(signal=6)
 
 
 def test_a_taken_port_is_recognised_behind_a_name() -> None:
