@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
+from autotune.plugins import load_plugins
 from autotune.value import Scalar, Value
 
 Auto = Literal["auto"]
@@ -66,6 +66,34 @@ def always(_: object) -> bool:
     return True
 
 
+class Place(StrEnum):
+    """Where in the program an axis puts its line."""
+
+    START = "main, before TensorFlow starts"
+    """Nothing was made yet."""
+    EXAMPLES = "make_dataset, on single examples"
+    """`dataset` is what the factory has returned; a line may bind it anew."""
+    OPTIONS = "make_dataset, on its options"
+    """`options` are the `tf.data.Options` that the dataset will get."""
+    MODEL = "main, on the compiled model"
+    """`model` is what the factory has returned, with `jit_compile` and `steps_per_execution`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the program for an axis that is away from its default.
+
+    Attributes:
+        place: Where it stands, and so which names it may use beside `tf` and `keras`.
+        code: The statement; `{value}` is the value as Python text.
+        comment: Why it is there, for the reader of the program.
+    """
+
+    place: Place
+    code: str
+    comment: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """What everything beside the script needs to know about a field beyond its type.
@@ -74,7 +102,9 @@ class Axis:
 
     Attributes:
         role: What the axis is to the training; groups of axes are made by it.
-        lands_in: Where the value appears in the generated program.
+        lands_in: Which part of the program holds the value; empty where `line` or
+            `needs_parameter` say it.
+        line: What the program says of the value, where a template does not.
         short: The wording in a table, with `{name}`, `{value}` and a plural's `{s}`; empty where
             the head of the text says it (`Mirrored x2, batch 2x64`).
         words: The wording in the program's docstring, likewise.
@@ -89,13 +119,15 @@ class Axis:
         matters: Whether the axis has an effect in a configuration; where it has none it is set
             to its default, so that configurations equal in effect are one. None: everywhere, but
             for a placement only where there is more than one replica.
-        needs_parameter: The axis matters only if the dataset factory declares this parameter.
+        needs_parameter: The axis matters only if the dataset factory declares this parameter, and
+            is passed to it; `auto` as tf.data.AUTOTUNE.
         changes_numbers: The trained weights depend on it beyond rounding, so a ready-made space
             holds only its default and the user must ask for more.
     """
 
     role: AxisRole
-    lands_in: str
+    lands_in: str = ""
+    line: Line | None = None
     short: str = "{name} {value}"
     words: str = "{name} = {value!r}"
     memory: Trend = Trend.UNKNOWN
@@ -108,6 +140,11 @@ class Axis:
     matters: Callable[[Configuration], bool] | None = None
     needs_parameter: str | None = None
     changes_numbers: bool = False
+
+    @property
+    def landing(self) -> str:
+        """Which part of the program holds the value."""
+        return self.lands_in or (self.line.place if self.line else "make_dataset, for the factory")
 
     def matters_in(self, configuration: Configuration) -> bool:
         """Return whether the axis has an effect in a configuration."""
@@ -252,7 +289,6 @@ class Configuration(Value):
         ),
         Axis(
             role=AxisRole.INPUT,
-            lands_in="make_dataset",
             short="{value} parallel call{s}",
             words="{value} parallel calls in dataset_fn",
             memory=Trend.GROWS,
@@ -270,7 +306,11 @@ class Configuration(Value):
         ),
         Axis(
             role=AxisRole.INPUT,
-            lands_in="make_dataset",
+            line=Line(
+                place=Place.OPTIONS,
+                code="options.threading.private_threadpool_size = {value}",
+                comment="A private pool, so that input and training do not compete for threads.",
+            ),
             short="{value} input thread{s}",
             words="{value} private thread{s} for tf.data",
             memory=Trend.NONE,
@@ -297,7 +337,12 @@ class Configuration(Value):
         Field(ge=0, description="Intra-op threads of each process; 0 uses all cores."),
         Axis(
             role=AxisRole.STEP,
-            lands_in="main",
+            line=Line(
+                place=Place.START,
+                code="tf.config.threading.set_intra_op_parallelism_threads({value})",
+                comment="Before anything else, because TensorFlow makes its threads with the first "
+                "operation.",
+            ),
             short="intra-op threads {value}",
             words="at most {value} intra-op thread{s}",
             memory=Trend.NONE,
@@ -322,7 +367,7 @@ class Configuration(Value):
         Field(description="The Keras dtype policy; any other than float32 changes the results."),
         Axis(
             role=AxisRole.NUMERICS,
-            lands_in="main",
+            line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
             short="{value}",
             words="dtype policy {value}",
             input_work=Trend.NONE,
@@ -496,6 +541,11 @@ def type_of(name: str) -> Any:
     return get_type_hints(owner, include_extras=True)[name]
 
 
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON schema of the values of an axis."""
+    return _adapter(name).json_schema()
+
+
 def accepts(name: str, value: Scalar) -> str | None:
     """Return why an axis cannot hold a value, or None if it can.
 
@@ -531,7 +581,7 @@ def _sometimes() -> Mapping[str, Axis]:
 @cache
 def _declarations() -> list[type[BaseModel]]:
     """The classes whose fields are axes: the configuration, and those of installed packages."""
-    return [Configuration, *(each.load() for each in entry_points(group="autotune.axes"))]
+    return [Configuration, *load_plugins("autotune.axes", type).values()]
 
 
 def _field(name: str) -> FieldInfo:

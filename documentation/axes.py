@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
-from typing import Any, get_args, get_origin, get_type_hints
+from itertools import product
+from typing import Any, get_args, get_origin
 
 from annotated_types import Ge
 
-from autotune.config import Configuration, always, axes, default_of, describe
+from autotune.config import (
+    Configuration,
+    always,
+    axes,
+    default_of,
+    describe,
+    schema_of,
+    type_of,
+)
 from autotune.script import render
 from autotune.space import ready_made
-from autotune.strategies import strategies
+from autotune.strategies import strategies, strategy
 from autotune.value import Scalar
 from documentation import samples
 from documentation.pages import code, page, table, wrapped
@@ -30,26 +39,12 @@ _PARTS = (
     (Configuration(strategy="mirrored", replicas_per_worker=2), "more than one replica"),
     (Configuration(strategy="multi_worker_mirrored", workers=2), "more than one worker"),
 )
-_SHOWN: Mapping[str, tuple[Configuration, dict[str, Any]]] = {
-    "replicas_per_worker": (_PARTS[0][0], {"replicas_per_worker": 4}),
-    "workers": (_PARTS[1][0], {"workers": 4}),
-    "servers": (
-        Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data"),
-        {"servers": 2},
-    ),
-    "shard_policy": (_PARTS[1][0], {"shard_policy": "source"}),
-    "reduction": (_PARTS[0][0], {"reduction": "one_device"}),
-    "per_replica_batch": (Configuration(), {"per_replica_batch": 256}),
-    "steps_per_execution": (Configuration(), {"steps_per_execution": 8}),
-    "prefetch": (Configuration(), {"prefetch": 8}),
-    "num_parallel_calls": (Configuration(), {"num_parallel_calls": 16}),
-    "private_threads": (Configuration(), {"private_threads": 16}),
-    "cache": (Configuration(), {"cache": "memory"}),
-    "threads_per_process": (Configuration(), {"threads_per_process": 1}),
-    "xla": (Configuration(), {"xla": True}),
-    "precision": (Configuration(), {"precision": "mixed_bfloat16"}),
-}
-"""What an axis changes in a program, from where to where. Strategies have pages of their own."""
+_STARTS = (
+    Configuration(),
+    *(start for start, _ in _PARTS),
+    Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data"),
+)
+_MACHINE = samples.CPUS.model_copy(update={"cpus": 16})
 
 
 def pages() -> Mapping[str, str]:
@@ -77,11 +72,11 @@ def _lines(name: str) -> Iterator[str]:
 
 def _facts(name: str) -> Iterator[tuple[str, str]]:
     axis = axes()[name]
-    yield "Values", _values(get_type_hints(Configuration, include_extras=True)[name])
+    yield "Values", _values(type_of(name))
     yield "Default", _text(default_of(name))
     yield "Matters", _when(name)
     yield "Strategies", _strategies(name)
-    yield "In the program", f"`{axis.lands_in}`"
+    yield "In the program", f"`{axis.landing}`"
 
 
 def _values(hint: Any) -> str:
@@ -134,12 +129,41 @@ def _spaces(name: str) -> Iterator[str]:
 
 
 def _change(name: str) -> Iterator[str]:
-    if name not in _SHOWN:
+    for start, changed in _examples(name):
+        difference = _diff(start, changed)
+        if difference:
+            value = _text(changed[name], quoted=False)
+            yield from ("", "## What it changes", "")
+            yield from (f"In the program, from the default to `{name}: {value}`:", "")
+            yield from code("diff", difference)
+            return
+
+
+def _examples(name: str) -> Iterator[tuple[Configuration, Configuration]]:
+    """Yield configurations that run, and the same with another value of an axis."""
+    if name == "strategy":  # Each has a page of its own.
         return
-    start, changes = _SHOWN[name]
-    values = ", ".join(f"`{key}: {_text(value, quoted=False)}`" for key, value in changes.items())
-    yield from ("", "## What it changes", "", f"In the program, from the default to {values}:", "")
-    yield from code("diff", _diff(start, start.but(**changes)))
+    for start, value in product(_STARTS, _choices(name)):
+        changed = start.taking({name: value})
+        if value != start[name] and _runs(start) and _runs(changed):
+            yield start, changed
+
+
+def _choices(name: str) -> list[Scalar]:
+    """Return values of an axis: those of the ready-made spaces, or else any."""
+    spaces = ready_made().values()
+    found = list(dict.fromkeys(v for space in spaces for v in space.axes.get(name, ())))
+    numbers = sorted(each for each in found if isinstance(each, int) and each > 1)
+    kinds = schema_of(name)
+    listed: list[Scalar] = kinds.get(
+        "enum", [True, False] if kinds.get("type") == "boolean" else [8, 1]
+    )
+    return numbers + [each for each in found if isinstance(each, str)] + listed
+
+
+def _runs(configuration: Configuration) -> bool:
+    plan = strategy(configuration.strategy)
+    return plan.why_illegal(configuration, _MACHINE, samples.plain_facts()) is None
 
 
 def _diff(one: Configuration, other: Configuration) -> str:

@@ -9,7 +9,7 @@ import yaml
 from rich.console import RenderableType
 from rich.text import Text
 
-from autotune.config import describe
+from autotune.config import axes, default_of, describe
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.report.tables import columns
@@ -54,6 +54,11 @@ def space_text(space: Space, machine: Machine) -> str:
     ]
     for name in space.axes:
         lines += _axis(name, space, found, machine)
+    others = [name for name in axes() if name not in {"strategy", *space.axes}]
+    if others:
+        lines += ["", *_comment("The other axes stay at their defaults:")]
+    for name in others:
+        lines += _comment(f"{name}: {_flow(default_of(name))}. {describe(name)}", hang="  ")
     return "\n".join(lines) + "\n"
 
 

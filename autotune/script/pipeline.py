@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autotune.config import Configuration, CountOrAuto
+from autotune.config import Configuration, Place, axes
 from autotune.owner import Owner
 from autotune.script.frozen import Frozen
 from autotune.script.text import call, literal
 from autotune.strategies import Training
-from autotune.value import Value
+from autotune.value import Scalar, Value
 from autotune.workload import Factory, WorkloadFacts
 
 _SHARDING = {
@@ -66,6 +66,7 @@ def pipeline(
             *(frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else ()),
             _first(configuration, dataset, facts, apart=apart),
             *(frozen.comment_on_the_rest() if frozen else ()),
+            *axis_lines(configuration, Place.EXAMPLES),
             *_share(configuration, apart=apart),
             *_options(configuration, apart=apart),
             *_batches(configuration, facts, apart=apart, held=held),
@@ -77,6 +78,16 @@ def pipeline(
 def at_source(configuration: Configuration) -> bool:
     """Whether each worker has a pipeline of its own that reads only its share."""
     return configuration.workers > 1 and configuration.shard_policy == "source"
+
+
+def axis_lines(configuration: Configuration, place: Place) -> list[str]:
+    """Return the lines that a place holds for the axes that are away from their defaults."""
+    changed, found = configuration.changed(), []
+    for name, line in ((name, axis.line) for name, axis in axes().items() if name in changed):
+        if line is not None and line.place is place:
+            found += [f"# {line.comment}"] * bool(line.comment)
+            found.append(line.code.replace("{value}", literal(changed[name])))
+    return found
 
 
 # Below, `apart` says that each worker takes steps of its own, on batches for one replica.
@@ -126,12 +137,16 @@ def _first(
     offered = {
         "input_context": "input_context",
         "batch_size": _batch(configuration, apart=apart),
-        "num_parallel_calls": _automatic(configuration.num_parallel_calls),
+        **{
+            axis.needs_parameter: _automatic(configuration[name])
+            for name, axis in axes().items()
+            if axis.needs_parameter
+        },
     }
     values = {name: text for name, text in offered.items() if name in facts.dataset_takes}
     values |= {name: literal(value) for name, value in dataset.arguments}
-    chosen = [each for each in configuration.arguments if each[0] in facts.dataset_takes]
-    values |= {name: literal(value) for name, value in chosen}
+    own = configuration.own_values()
+    values |= {name: literal(own[name]) for name in own if name in facts.dataset_takes}
     return call("dataset_fn", values.items(), before="dataset = ", indent=4)
 
 
@@ -143,7 +158,8 @@ def _share(configuration: Configuration, *, apart: bool) -> Iterator[str]:
 
 def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
     gang = configuration.workers > 1 and not at_source(configuration) and not apart
-    if not gang and not configuration.private_threads:
+    of_axes = axis_lines(configuration, Place.OPTIONS)
+    if not gang and not of_axes:
         return
     yield "options = tf.data.Options()"
     if gang:
@@ -151,9 +167,7 @@ def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
         yield f"# {_SHARDING[policy]}"
         kind = f"tf.data.experimental.AutoShardPolicy.{policy.upper()}"
         yield f"options.experimental_distribute.auto_shard_policy = {kind}"
-    if configuration.private_threads:
-        yield "# A private pool, so that input and training do not compete for threads."
-        yield f"options.threading.private_threadpool_size = {configuration.private_threads}"
+    yield from of_axes
     yield "dataset = dataset.with_options(options)"
 
 
@@ -179,5 +193,5 @@ def _prefetch(configuration: Configuration, frozen: Frozen | None) -> Iterator[s
         yield f"return dataset.prefetch({_automatic(configuration.prefetch)})"
 
 
-def _automatic(value: CountOrAuto) -> str:
-    return "tf.data.AUTOTUNE" if value == "auto" else str(value)
+def _automatic(value: Scalar) -> str:
+    return "tf.data.AUTOTUNE" if value == "auto" else literal(value)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autotune.config import Configuration
+from autotune.config import Configuration, Place
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.filling import fill_in
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import
-from autotune.script.pipeline import at_source, pipeline
+from autotune.script.pipeline import at_source, axis_lines, pipeline
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, literal
 from autotune.script.words import in_words, own_values
@@ -134,7 +134,7 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
 
 def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
     known = {*facts.model_takes, *facts.dataset_takes}
-    for name, _ in configuration.arguments:
+    for name in configuration.own_values():
         if name not in known:
             raise ConfigurationError(
                 f"No factory declares the parameter {name!r}.",
@@ -154,9 +154,10 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "per_replica_batch": configuration.per_replica_batch,
         "batch": "global_batch" if gang else batch,
         "steps_per_execution": configuration.steps_per_execution,
-        "threads": configuration.threads_per_process,
         "xla": configuration.xla,
-        "precision": configuration.precision,
+        "threads": configuration.threads_per_process,
+        "start_lines": axis_lines(configuration, Place.START),
+        "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
         "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
     }
@@ -185,7 +186,7 @@ def _name(factory: Factory) -> str:
 
 def _model(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> str:
     takes = facts.model_takes
-    chosen = {name: value for name, value in configuration.arguments if name in takes}
+    chosen = {name: value for name, value in configuration.own_values().items() if name in takes}
     values = {**dict(workload.model.arguments), **chosen}
     pairs = [(name, literal(value)) for name, value in values.items()]
     return call("model_fn", pairs, before="model = ", indent=8)

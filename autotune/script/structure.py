@@ -27,7 +27,8 @@ class Placeholders:
 
     def of_configuration(self, configuration: Configuration) -> Configuration:
         """Return the configuration without the values of the user's own axes."""
-        return configuration.but(arguments=self._pairs(configuration.arguments))
+        own = self._pairs(tuple(configuration.own_values().items()))
+        return configuration.taking(dict(own))
 
     def of_workload(self, workload: Workload) -> Workload:
         """Return the workload without the values of fixed arguments and without folders."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from autotune.config import Configuration
+from autotune.config import AxisRole, Configuration, axes, axes_of
 from autotune.script.text import WIDTH, count, literal
 from autotune.strategies import strategy
+from autotune.value import Scalar
 
 
 def in_words(configuration: Configuration) -> list[str]:
     """Return a line for the strategy, one for the batch, and one per axis that was changed."""
-    return [*_distribution(configuration), *_steps(configuration), *_input(configuration)]
+    return [*_distribution(configuration), *_settings(configuration)]
 
 
 def own_values(configuration: Configuration) -> list[str]:
     """Return a comment for each axis of the user's own, cut to the width."""
-    lines = [f"# - {name} = {literal(value)}" for name, value in configuration.arguments]
+    lines = [f"# - {name} = {literal(value)}" for name, value in configuration.own_values().items()]
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
 
 
@@ -39,28 +41,21 @@ def _distribution(configuration: Configuration) -> Iterator[str]:
         yield f"gradients reduced by {literal(configuration.reduction)}"
 
 
-def _steps(configuration: Configuration) -> Iterator[str]:
-    if configuration.steps_per_execution > 1:
-        yield f"{configuration.steps_per_execution} steps per execution"
-    if configuration.xla:
-        yield "compiled with XLA"
-    if configuration.precision != "float32":
-        yield f"dtype policy {configuration.precision}"
-    if configuration.threads_per_process:
-        yield f"at most {count(configuration.threads_per_process, 'intra-op thread')}"
+def _settings(configuration: Configuration) -> Iterator[str]:
+    """Yield a line for each axis of the step, of what is computed, and of the input."""
+    changed = configuration.changed()
+    shards = [_SHARDS[configuration.shard_policy]] if configuration.workers > 1 else []
+    for role in (AxisRole.STEP, AxisRole.NUMERICS, AxisRole.INPUT):
+        yield from shards if role is AxisRole.INPUT else ()
+        for name in axes_of(role):
+            if name in changed and axes()[name].words:
+                yield _in_words(name, changed[name])
 
 
-def _input(configuration: Configuration) -> Iterator[str]:
-    if configuration.workers > 1:
-        yield _SHARDS[configuration.shard_policy]
-    if configuration.cache == "memory":
-        yield "examples cached in memory"
-    if configuration.prefetch != "auto":
-        yield f"{count(configuration.prefetch, 'batch', 'batches')} prefetched"
-    if configuration.num_parallel_calls != "auto":
-        yield f"{configuration.num_parallel_calls} parallel calls in dataset_fn"
-    if configuration.private_threads:
-        yield f"{count(configuration.private_threads, 'private thread')} for tf.data"
+def _in_words(name: str, value: Scalar) -> str:
+    # It stands in a docstring, which no value may end.
+    plain = re.fullmatch(r"[\w.+:/ -]*", str(value))
+    return axes()[name].in_words(name, value) if plain else f"{name} is set"
 
 
 _SHARDS = {

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from autotune.config import accepts, axes, default_of, describe
+from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import SpaceError
 from autotune.space.reserved import why_reserved
 from autotune.strategies import strategies
@@ -18,6 +18,20 @@ MAX_VALUES = 64
 """More values of one axis than this are a mistake."""
 
 
+def _offer_axes(schema: dict[str, Any]) -> None:
+    """Name every axis in the schema, with its values, its default and its description."""
+    schema["properties"] = {
+        name: {
+            "type": "array",
+            "items": {k: v for k, v in schema_of(name).items() if k != "description"},
+            "default": [default_of(name)],
+            "description": describe(name),
+        }
+        for name in axes()
+        if name != "strategy"
+    }
+
+
 class Space(Value):
     """Which strategies to try, and the values of each axis; an axis that is absent is fixed."""
 
@@ -26,7 +40,7 @@ class Space(Value):
     chosen_for: MachineKind | None = None
     """The kind of machine for which `auto` picks this space."""
     strategies: tuple[str, ...] = Field(min_length=1)
-    axes: dict[str, tuple[Scalar, ...]] = Field(default_factory=dict)
+    axes: dict[str, tuple[Scalar, ...]] = Field(default_factory=dict, json_schema_extra=_offer_axes)
     """By name of the axis; a name that is no axis of autotune's is one of the user's own, and
     goes to the factory that declares a parameter of that name."""
 

@@ -15,7 +15,7 @@ from autotune.strategies import strategies
 def test_every_field_but_the_users_own_is_an_axis() -> None:
     """The configuration is the one declaration: each field says where it lands."""
     assert set(axes()) == set(Configuration.model_fields) - {"arguments"}
-    assert all(axis.lands_in for axis in axes().values())
+    assert all(axis.landing for axis in axes().values())
 
 
 @pytest.mark.parametrize("name", list(Configuration.model_fields))
