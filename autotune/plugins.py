@@ -7,12 +7,12 @@ as a built-in one. Nothing is imported before it is named.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from autotune.errors import UsageError
+from autotune.hints import hint
 
 Builtins = Mapping[str, str]
 """What autotune brings itself: `package.module:attribute` by name."""
@@ -49,11 +49,7 @@ def load_plugin(
         if point.name == name:
             return _loaded(point, kind)
     known = plugin_names(group, builtins)
-    near = get_close_matches(name, known, n=1)
-    raise UsageError(
-        f"No entry point {name!r} in group {group}.",
-        f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known) or 'none'}.",
-    )
+    raise UsageError(f"No entry point {name!r} in group {group}.", hint(name, known))
 
 
 def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from autotune.errors import UsageError
+from autotune.hints import hint
 from autotune.lint.rule import Rule
 from autotune.lint.rules import rules
 
@@ -31,6 +31,4 @@ def find(name: str) -> Rule:
     """
     if name in rules():
         return rules()[name]
-    close = get_close_matches(name, rules())
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(rules())}."
-    raise UsageError(f"Unknown rule {name!r}.", hint)
+    raise UsageError(f"Unknown rule {name!r}.", hint(name, rules()))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from autotune.config import Configuration, axes
 from autotune.errors import DatasetTooSmall, SpaceError
+from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.space.part import Part, Situation, part_of
@@ -101,13 +101,8 @@ def _check_own_axes(space: Space, facts: WorkloadFacts) -> None:
             raise SpaceError(
                 f"Unknown axis {name!r}: it is not a built-in axis, and neither factory has a "
                 "parameter of that name.",
-                _hint(name, taken),
+                hint(name, [*axes(), *sorted(taken)], listed=axes()),
             )
-
-
-def _hint(name: str, taken: set[str]) -> str:
-    close = get_close_matches(name, [*axes(), *sorted(taken)])
-    return f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(axes())}."
 
 
 def _check_baseline(found: Candidates, facts: WorkloadFacts) -> None:

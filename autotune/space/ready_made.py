@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from autotune.errors import SpaceError, in_words
+from autotune.hints import closest
 from autotune.machine import Machine
 from autotune.space.schema import MachineKind, Space, parse_space
 
@@ -30,7 +30,7 @@ def ready_made() -> dict[str, Space]:
 
 def _hint(name: str) -> str:
     known = [AUTO, *ready_made()]
-    close = get_close_matches(name, known)
+    close = closest(name, known)
     meant = f"Did you mean {' or '.join(close)}? " if close else ""
     return f"{meant}Available: {', '.join(known)}, or the path of a YAML file."
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import SpaceError
+from autotune.hints import hint
 from autotune.space.reserved import why_reserved
 from autotune.strategies import strategies
 from autotune.value import Scalar, Value
@@ -126,6 +126,4 @@ def _yaml_off(name: str, value: Any) -> Any:
 
 
 def _unknown(kind: str, name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}" if close else f"available: {', '.join(known)}"
-    return f"unknown {kind} {name!r}; {hint}"
+    return f"Unknown {kind} {name!r}. {hint(name, known)}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
+from autotune.hints import hint
 from autotune.strategies._base import Setup, Strategy, Training
 
 __all__ = ["Setup", "Strategy", "Training", "strategies", "strategy", "title"]
@@ -30,9 +30,7 @@ def strategy(name: str) -> Strategy:
     known = strategies()
     if name in known:
         return known[name]
-    close = get_close_matches(name, known)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"Available: {', '.join(known)}."
-    raise ConfigurationError(f"Unknown strategy {name!r}.", hint)
+    raise ConfigurationError(f"Unknown strategy {name!r}.", hint(name, known))
 
 
 def title(configuration: Configuration) -> str:

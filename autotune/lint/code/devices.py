@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
+
+from autotune.hints import closest
 
 TYPES = ("CPU", "GPU", "TPU", "TPU_SYSTEM", "XLA_CPU", "XLA_GPU")
 _PLACES = {"job", "replica", "task"}
@@ -40,7 +41,7 @@ def read_device(name: str) -> Device | None:
 def meant_device(name: str) -> str:
     """Return the device name that a refused one may have been meant as, or nothing."""
     found = re.search(r"([a-z]+)\D*(\d*)\D*$", name.lower().replace("device", ""))
-    close = get_close_matches(found[1], _WORDS, n=1) if found else []
+    close = closest(found[1], _WORDS) if found else []
     if not found or not close:
         return ""
     return f"{_WORDS[close[0]]}:{found[2] or 0}"

@@ -5,7 +5,6 @@ Runs in a process of its own, with nothing but the standard library.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autotune.hints import closest
 from autotune.run.child.complaint import failed, not_found
 from autotune.run.failure import describe
 
@@ -139,7 +139,7 @@ def _suggestion(module: ModuleType, name: str) -> str:
         for each, value in vars(module).items()
         if callable(value) and getattr(value, "__module__", None) == module.__name__
     ]
-    close = difflib.get_close_matches(name, own) or own[:8]
+    close = closest(name, own) or own[:8]
     return f"It has {', '.join(close)}." if close else "It defines no functions."
 
 

@@ -69,7 +69,7 @@ def test_new_engine_finds_what_a_package_adds(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("locl", r"No entry point 'locl' in group autotune\.engines.*Did you mean 'local'\?"),
+        ("locl", r"No entry point 'locl' in group autotune\.engines.*Did you mean local\?"),
         ("nosuch://x", r"No entry point 'nosuch'.*Known: local"),
         ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
         ("autotune.run.resolve:GROUP", "is not callable"),

@@ -42,7 +42,7 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"strategies": ["mirored"]}, "did you mean 'mirrored'"),
+        ({"strategies": ["mirored"]}, "Did you mean mirrored?"),
         ({"strategies": []}, "at least 1 item"),
         ({}, "strategies"),
         ({"strategies": ["one_device"], "axes": {"prefetch": []}}, "'prefetch' has no values"),
