@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ OUTPUT = ("text", "diff")
 """What something printed: nothing to run."""
 _COMMENT = re.compile(r"<!-- (?P<kind>[a-z ]+): (?P<reason>\S.*) -->\s*$")
 _WHOLE = re.compile(r"^<!-- all parsed only: (?P<reason>\S.*) -->$", re.MULTILINE)
-_TENSORFLOW = re.compile(r"^import (keras|tensorflow)", re.MULTILINE)
+_TENSORFLOW = {"keras", "tensorflow"}
 
 Evaluate = Callable[[Example], None]
 
@@ -66,4 +67,6 @@ def programs(path: Path) -> list[str]:
 
 def needs_tensorflow(path: Path) -> bool:
     """Return whether the Python of a page imports TensorFlow, so that it runs for itself."""
-    return any(_TENSORFLOW.search(each) for each in programs(path))
+    nodes = [node for each in programs(path) for node in ast.walk(ast.parse(each))]
+    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    return bool(_TENSORFLOW & plain)

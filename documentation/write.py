@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autotune.lint.show.page import page as doctor_page
 from documentation import axes, commands, strategies
+from documentation.doctor import page as doctor_page
 from documentation.pages import write
 
 

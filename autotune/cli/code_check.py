@@ -13,7 +13,7 @@ from autotune.cli.consoles import put, say, show
 from autotune.errors import CodeError, UsageError
 
 if TYPE_CHECKING:
-    from autotune.lint.finding import Report
+    from autotune.lint.report import Report
 
 FOUND = 1
 """Exit code when something was found."""
@@ -32,7 +32,7 @@ class CodeCheck:
     def run(self) -> None:
         """Check, print, and leave with the exit code that tells the outcome."""
         from autotune.lint.check import check_paths
-        from autotune.lint.choice import choose
+        from autotune.lint.rules import choose
         from autotune.options import names
 
         if self.as_json and self.as_sarif:
@@ -72,7 +72,7 @@ def explain(name: str) -> None:
     Raises:
         UsageError: There is none of that name.
     """
-    from autotune.lint.choice import find
+    from autotune.lint.rules import find
     from autotune.lint.show import explained
 
     show(explained(find(name)))

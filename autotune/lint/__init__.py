@@ -4,3 +4,9 @@ A file becomes a `Module` (`code`), which each rule (`rules`, one file each) ask
 know. Where a name cannot be followed to what it stands for, a rule stays quiet: a finding that is
 wrong costs more trust than one that is missing.
 """
+
+from autotune.lint.code import Kind, Module
+from autotune.lint.report import Severity
+from autotune.lint.rule import HERE, Hit, Rule
+
+__all__ = ["HERE", "Hit", "Kind", "Module", "Rule", "Severity"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from autotune.lint.code import Module
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 
 Hit = tuple[ast.AST, str]
 """Where it is, and a sentence that says what is wrong there."""

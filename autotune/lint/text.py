@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from autotune.errors import CodeError
-from autotune.lint.finding import Place
+from autotune.lint.report import Place
 
 NOTEBOOK = ".ipynb"
 Result = TypeVar("Result")

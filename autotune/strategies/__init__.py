@@ -1,4 +1,4 @@
-"""The strategies, one per file, found by looking through this folder."""
+"""The strategies: one per file of this folder, and those of entry points of other packages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from pkgutil import iter_modules
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.hints import hint
+from autotune.plugins import load_plugins
 from autotune.strategies._base import Setup, Strategy, Training
 
 __all__ = ["Setup", "Strategy", "Training", "strategies", "strategy", "title"]
 
 
+GROUP = "autotune.strategies"
+"""Of the entry points; each names an instance of `Strategy`."""
+
+
 @cache
 def strategies() -> dict[str, Strategy]:
-    """Return every strategy by its name, in alphabetical order."""
-    names = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
-    return {name: import_module(f"{__name__}.{name}").STRATEGY for name in sorted(names)}
+    """Return every strategy by its name, in alphabetical order.
+
+    Raises:
+        UsageError: That of an entry point cannot be used.
+    """
+    files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
+    own = {name: import_module(f"{__name__}.{name}").STRATEGY for name in files}
+    return dict(sorted({**load_plugins(GROUP, Strategy), **own}.items()))
 
 
 def strategy(name: str) -> Strategy:

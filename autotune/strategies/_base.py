@@ -1,4 +1,4 @@
-"""What a strategy is. Adding one is adding a file to this folder."""
+"""What a strategy is. Adding one is adding a file to this folder, or an entry point."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ class Setup(Value):
 class Strategy(ABC):
     """Everything that is special to one `tf.distribute` strategy.
 
-    A module of this folder holds one as `STRATEGY`. Instances hold no state.
+    A module of this folder holds one as `STRATEGY`; another package declares one as an entry point
+    of the group `autotune.strategies`. Instances hold no state.
     """
 
     name: ClassVar[str]
-    """As in spaces and configurations; equal to the file's name."""
+    """As in spaces and configurations; equal to the name of the file or of the entry point."""
     title: ClassVar[str]
     """As people say it: `MirroredStrategy`."""
     doc: ClassVar[str]

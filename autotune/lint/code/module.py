@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from autotune.lint.code.classes import Classes
-from autotune.lint.code.functions import Functions
-from autotune.lint.code.graphs import Graphs
+from autotune.lint.code.functions import Functions, Graphs
 from autotune.lint.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
-from autotune.lint.code.names import Names
+from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Scopes
 from autotune.lint.code.tree import Function, Tree
 from autotune.lint.code.values import Values

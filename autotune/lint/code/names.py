@@ -1,4 +1,4 @@
-"""What names stand for, written in one way however they were imported."""
+"""What names stand for, written in one way however they were imported, and the module's classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 
 from autotune.lint.code.scopes import Binding, How, Scopes
+from autotune.lint.code.tree import FUNCTIONS, Tree
 
 _TENSORFLOW = re.compile(r"^tensorflow(\.compat\.v2)?(?=\.|$)")
 _KERAS = re.compile(r"^tf\.keras(?=\.|$)")
@@ -57,3 +58,89 @@ class Names:
 def same(dotted: str) -> str:
     """Return the one way to write a name."""
     return _KERAS.sub("keras", _TENSORFLOW.sub("tf", dotted))
+
+
+Method = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Classes:
+    """Follows `self.name` and `thing.name` to what a class of the module defines."""
+
+    def __init__(self, tree: Tree, scopes: Scopes) -> None:
+        self._tree = tree
+        self._scopes = scopes
+
+    def of(self, node: ast.expr) -> ast.ClassDef | None:
+        """Return the class of the module that an expression is an object of."""
+        if isinstance(node, ast.Call):
+            return self._class_named(node.func)
+        if not isinstance(node, ast.Name):
+            return None
+        bindings = self._scopes.bindings(node.id, node)
+        if len(bindings) != 1:
+            return None
+        binding = bindings[0]
+        if binding.how is How.PARAMETER:
+            return self._class_of_self(binding.node)
+        if binding.how is How.VALUE and not binding.path and isinstance(binding.value, ast.Call):
+            return self._class_named(binding.value.func)
+        return None
+
+    def method(self, owner: ast.ClassDef, name: str) -> Method | None:
+        """Return the method of that name, as far as the class itself defines it."""
+        found = [
+            each
+            for each in owner.body
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name == name
+        ]
+        return found[-1] if found else None
+
+    def values(self, owner: ast.ClassDef, name: str) -> list[ast.expr | None]:
+        """Return what is assigned to a member; None for what cannot be told."""
+        found: list[ast.expr | None] = [
+            self._assigned(each)
+            for each in self._tree.attributes[name]
+            if not isinstance(each.ctx, ast.Load) and self.of(each.value) is owner
+        ]
+        inside = self._scopes.of(owner).names.get(name, [])
+        return found + [each.value if not each.path else None for each in inside]
+
+    def _class_named(self, node: ast.expr) -> ast.ClassDef | None:
+        if not isinstance(node, ast.Name):
+            return None
+        bindings = self._scopes.bindings(node.id, node)
+        found = bindings[0].node if len(bindings) == 1 else None
+        return found if isinstance(found, ast.ClassDef) else None
+
+    def _class_of_self(self, parameter: ast.AST) -> ast.ClassDef | None:
+        signature = self._tree.parent(parameter)
+        function = self._tree.parent(signature) if signature else None
+        if not isinstance(signature, ast.arguments) or not isinstance(function, FUNCTIONS):
+            return None
+        owner = self._tree.parent(function)
+        first = (*signature.posonlyargs, *signature.args)[:1]
+        static = any(
+            isinstance(each, ast.Name) and each.id == "staticmethod"
+            for each in getattr(function, "decorator_list", ())
+        )
+        if isinstance(owner, ast.ClassDef) and parameter in first and not static:
+            return owner
+        return None
+
+    def _assigned(self, target: ast.Attribute) -> ast.expr | None:
+        parent = self._tree.parent(target)
+        if isinstance(parent, ast.Assign | ast.AnnAssign):
+            return parent.value
+        if not isinstance(parent, ast.Tuple):
+            return None
+        statement = self._tree.parent(parent)
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple):
+            return _opposite(target, parent.elts, statement.value.elts)
+        return None
+
+
+def _opposite(target: ast.expr, targets: list[ast.expr], values: list[ast.expr]) -> ast.expr | None:
+    """Return the value that is assigned to one of several targets."""
+    if len(targets) != len(values) or any(isinstance(e, ast.Starred) for e in targets + values):
+        return None
+    return values[targets.index(target)]

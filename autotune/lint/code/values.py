@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from autotune.lint.code.classes import Classes
 from autotune.lint.code.functions import Functions
 from autotune.lint.code.kinds import ITERATED, Kind, is_named_strategy, made_by
-from autotune.lint.code.names import Names
+from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Binding, How, Scopes
 from autotune.lint.code.tree import FUNCTIONS, Function, Tree
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")

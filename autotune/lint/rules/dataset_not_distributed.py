@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.module import Run
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}

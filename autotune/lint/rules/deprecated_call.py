@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune.lint.code import Kind
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Rule
 from autotune.lint.rules._old_calls import Old
 

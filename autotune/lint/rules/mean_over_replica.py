@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.scopes import Binding, How
 from autotune.lint.code.tree import Function
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}

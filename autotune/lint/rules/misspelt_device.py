@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from autotune.lint.code import Module
-from autotune.lint.code.devices import meant_device, read_device
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
+from autotune.lint.rules._devices import meant_device, read_device
 
 _TAKE_ONE = {"tf.device", "tf.distribute.OneDeviceStrategy"}
 _TAKE_SEVERAL = {"tf.distribute.MirroredStrategy"}

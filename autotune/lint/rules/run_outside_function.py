@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autotune.lint.code.module import Module
 from autotune.lint.code.steps import is_repeated
 from autotune.lint.code.tree import Function, Loop
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autotune.lint.code import Module
 from autotune.lint.code.kinds import MULTI_WORKER
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _OFF = "tf.data.experimental.AutoShardPolicy.OFF"

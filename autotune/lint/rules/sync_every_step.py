@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.steps import StepValues, step_loops
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}

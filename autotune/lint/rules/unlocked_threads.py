@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.tree import Function
-from autotune.lint.finding import Severity
+from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
 _CHANGES = {"assign", "assign_add", "assign_sub"}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from autotune.lint.code.devices import read_device
 from autotune.lint.code.kinds import Kind
+from autotune.lint.rules._devices import read_device
 from autotune.lint.rules._old_calls import Old
 from autotune.lint.rules.deprecated_call import DEPRECATED
 from autotune.lint.rules.removed_call import REMOVED

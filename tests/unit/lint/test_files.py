@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.lint.check import check_paths
-from autotune.lint.finding import Report
-from autotune.lint.paths import files_of
+from autotune.lint.check import check_paths, files_of
+from autotune.lint.report import Report
 from autotune.lint.rules import rules
 
 

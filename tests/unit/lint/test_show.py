@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from autotune.lint.check import check_paths
-from autotune.lint.finding import Report
+from autotune.lint.report import Report
 from autotune.lint.rules import rules
 from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
-from autotune.lint.show.page import page
+from documentation.doctor import page
 
 ROOT = Path(__file__).parents[3]
 
@@ -130,5 +130,5 @@ def test_sarif_points_to_the_rule_and_the_place(report: Report) -> None:
 
 
 def test_the_page_is_written_from_the_rules() -> None:
-    """`python -m autotune.lint.show.page > docs/doctor.md` after a change of a rule."""
+    """`make docs` after a change of a rule."""
     assert (ROOT / "docs" / "doctor.md").read_text("utf-8") == page()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.lint.check import check_text
-from autotune.lint.finding import Report
+from autotune.lint.report import Report
 from autotune.lint.rules import rules
 from autotune.lint.text import Text
 

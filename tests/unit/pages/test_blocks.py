@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,11 @@ from documentation.pages import ROOT
 from .calls import service
 from .console import PROMPT, Console, commands
 
+GROUPS = {
+    f"autotune.{each}"
+    for each in ("axes", "engines", "objectives", "rules", "strategies", "workloads")
+}
+"""Of the entry points that packages may declare."""
 EACH_PAGE = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
@@ -122,7 +128,7 @@ def test_a_command_that_is_wrong_is_found(command: str, console: Console) -> Non
 
 @EACH_PAGE
 def test_data_is_valid(path: Path, tmp_path: Path) -> None:
-    """Spaces, saved configurations and settings fit their schemas."""
+    """Spaces, saved configurations and settings fit their schemas; entry points have a group."""
 
     def yaml_block(example: Example) -> None:
         data = yaml.safe_load(example.parsed)
@@ -134,6 +140,11 @@ def test_data_is_valid(path: Path, tmp_path: Path) -> None:
             parse_space(data, where=path.name)
 
     def toml_block(example: Example) -> None:
+        project = tomllib.loads(example.parsed).get("project")
+        if project is not None:
+            assert {*project} == {"entry-points"}
+            assert {*project["entry-points"]} <= {*GROUPS}
+            return
         file = tmp_path / "service.toml"
         file.write_text(example.parsed)
         load_settings(file)

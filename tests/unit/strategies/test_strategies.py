@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autotune.config import AxisRole, Configuration, ShardPolicy, axes_of
@@ -231,3 +233,23 @@ def test_a_strategy_writes_its_part_of_the_program(
     assert line in setup.lines
     assert any(line.startswith("return ") for line in setup.lines[-4:])
     assert setup.note.endswith(".")
+
+
+def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an entry point, which cannot take the name of a built-in one."""
+    (tmp_path / "added.py").write_text(
+        "from autotune.strategies.one_device import STRATEGY\n"
+        "added = type('Added', (type(STRATEGY),), {'name': 'added'})()\n"
+    )
+    info = tmp_path / "added-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1.0\n")
+    points = "[autotune.strategies]\nadded = added:added\ntpu = added:added\n"
+    (info / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    strategies.cache_clear()
+    try:
+        assert strategy("added").name == "added"
+        assert strategy("tpu").name == "tpu"
+    finally:
+        strategies.cache_clear()

@@ -1,8 +1,7 @@
-"""The page of the documentation, written from the rules: `python -m autotune.lint.show.page`."""
+"""The page of the rules that `autotune doctor` has for code."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from textwrap import fill
 
@@ -73,7 +72,3 @@ def _section(rule: Rule) -> Iterator[str]:
     for head, examples in (("Found:", rule.bad), ("Not found:", rule.good)):
         for example in examples:
             yield from ("", head, "", "```python", example.strip(), "```")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
