@@ -17,8 +17,10 @@ class Role(Value):
     kind: str = "worker"
     """The task type of `tf.train.ClusterSpec`: worker, chief, ps."""
     index: int = 0
+    host: int = 0
+    """Position of its host in `Machine.hosts`."""
     gpus: tuple[int, ...] | None = None
-    """Indices of the GPUs that this process may see; None leaves it to TensorFlow."""
+    """Indices of its host's GPUs that this process may see; None leaves it to TensorFlow."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What the machine offers to a training."""
+"""What the hosts of a machine offer to a training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import socket
 from pathlib import Path
 
 import psutil
+from pydantic import Field
 
 from autotune.value import Value
 
 
-class Machine(Value):
-    """Devices, cores and memory that one training on this host may use."""
+class Host(Value):
+    """Devices, cores and memory of one host that a training may use."""
 
     cpus: int
-    """Cores that this process may run on."""
+    """Cores that autotune may run on."""
     memory: int
     """Bytes of main memory."""
     processor: str
@@ -25,34 +26,81 @@ class Machine(Value):
     """Names of the GPUs that TensorFlow sees, in its order."""
     tpus: int = 0
     """TPU cores that TensorFlow sees."""
+    name: str = ""
+    """Name or address by which the other hosts reach it; empty for the only one."""
+
+
+class Machine(Value):
+    """The hosts that one training may use, and their software, which is the same on all."""
+
+    hosts: tuple[Host, ...] = Field(min_length=1)
+    """The processes of a training name them by their position here."""
     python: str = ""
     tensorflow: str = ""
     keras: str = ""
 
     @property
+    def cpus(self) -> int:
+        """Cores of all hosts."""
+        return sum(host.cpus for host in self.hosts)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of main memory of all hosts."""
+        return sum(host.memory for host in self.hosts)
+
+    @property
+    def processor(self) -> str:
+        """Names of the hosts' processors, each once."""
+        return ", ".join(dict.fromkeys(host.processor for host in self.hosts))
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """Names of all GPUs, host by host."""
+        return tuple(gpu for host in self.hosts for gpu in host.gpus)
+
+    @property
+    def tpus(self) -> int:
+        """TPU cores of all hosts."""
+        return sum(host.tpus for host in self.hosts)
+
+    @property
+    def least(self) -> Host:
+        """What every host has at least, which bounds a process that may run on any of them."""
+        return Host(
+            cpus=min(host.cpus for host in self.hosts),
+            memory=min(host.memory for host in self.hosts),
+            processor=self.processor,
+            gpus=min((host.gpus for host in self.hosts), key=len),
+            tpus=min(host.tpus for host in self.hosts),
+        )
+
+    @property
     def fingerprint(self) -> str:
         """Equal for machines on which measurements may be compared. Twelve hex digits."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
+        described = self.model_dump_json(exclude={"hosts": {"__all__": {"name"}}})
+        return hashlib.sha256(described.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
         """Return it in a few words."""
         devices = [f"{self.cpus} CPU core{'s' * (self.cpus != 1)}", *self.gpus]
         if self.tpus:
             devices.append(f"{self.tpus} TPU core{'s' * (self.tpus != 1)}")
-        return f"{', '.join(devices)}, {self.memory / 2**30:.0f} GiB"
+        text = f"{', '.join(devices)}, {self.memory / 2**30:.0f} GiB"
+        return text if len(self.hosts) == 1 else f"{len(self.hosts)} hosts: {text}"
 
 
 def this_host(*, gpus: tuple[str, ...], tpus: int, tensorflow: str, keras: str) -> Machine:
     """Return this host with the devices that TensorFlow reported from a process of its own."""
-    return Machine(
+    host = Host(
         cpus=len(os.sched_getaffinity(0)),
         memory=psutil.virtual_memory().total,
         processor=_processor(),
         gpus=gpus,
         tpus=tpus,
-        python=platform.python_version(),
-        tensorflow=tensorflow,
-        keras=keras,
+    )
+    return Machine(
+        hosts=(host,), python=platform.python_version(), tensorflow=tensorflow, keras=keras
     )
 
 

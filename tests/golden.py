@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script import cluster_files, render
 from autotune.workload import Factory, Workload, WorkloadFacts
 from autotune.workload.source import Source
 
-CPUS = Machine(cpus=2, memory=2**34, processor="x")
+CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = CPUS.model_copy(update={"tensorflow": "2.21.0"})
-GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
-TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
+GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
+TPU = Machine(hosts=(Host(cpus=96, memory=2**38, processor="x", tpus=8),))
 
 
 def imported(name: str, module: str = "toy", **arguments: bool | float | str) -> Factory:

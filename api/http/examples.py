@@ -53,11 +53,16 @@ REQUESTS: dict[str, Any] = {
 
 _ALONE, _PAIR = ALONE.model_dump(mode="json"), PAIR.model_dump(mode="json")
 _MACHINE = {
-    "cpus": 8,
-    "memory": 34359738368,
-    "processor": "an ordinary processor",
-    "gpus": [],
-    "tpus": 0,
+    "hosts": [
+        {
+            "cpus": 8,
+            "memory": 34359738368,
+            "processor": "an ordinary processor",
+            "gpus": [],
+            "tpus": 0,
+            "name": "",
+        }
+    ],
     "python": "3.11.2",
     "tensorflow": "2.21.0",
     "keras": "3.15.1",

@@ -103,14 +103,15 @@ def _cache(configuration: Configuration, machine: Machine, facts: WorkloadFacts)
     if facts.examples is None:
         return "the number of examples is unknown, so a cache may never fill"
     size = facts.examples * facts.example_bytes * configuration.workers
-    if size > CACHE_SHARE * machine.memory:
+    if size > CACHE_SHARE * machine.least.memory:
         return f"the examples take {size / 2**30:.1f} GiB, too much to cache in memory"
     return None
 
 
 def _hardware(configuration: Configuration, machine: Machine) -> str | None:
-    if configuration.threads_per_process > machine.cpus:
-        return f"more threads per process than cores ({machine.cpus})"
+    cores = machine.least.cpus
+    if configuration.threads_per_process > cores:
+        return f"more threads per process than cores ({cores})"
     if configuration.precision == "mixed_float16" and not machine.gpus:
         return "float16 is fast only on GPUs, and TensorFlow sees none"
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 
 SPLIT_CPU = (
     'cpu = tf.config.list_physical_devices("CPU")[0]',
@@ -21,18 +23,24 @@ def named(kind: str) -> str:
 def too_few(configuration: Configuration, machine: Machine) -> str | None:
     """Return why one process here lacks devices for the replicas, or None if it has enough."""
     wanted = configuration.replicas_per_worker
-    if machine.gpus and wanted > len(machine.gpus):
-        return f"TensorFlow sees {gpus(machine)}, too few for {wanted} replicas."
-    if not machine.gpus and wanted > machine.cpus:
-        return f"This machine has {cores(machine)}, too few for {wanted} replicas on logical CPUs."
+    host = machine.least
+    if host.gpus and wanted > len(host.gpus):
+        return f"TensorFlow sees {gpus(host)}, too few for {wanted} replicas."
+    if not host.gpus and wanted > host.cpus:
+        return f"This machine has {cores(host)}, too few for {wanted} replicas on logical CPUs."
     return None
 
 
-def cores(machine: Machine) -> str:
+def workers_per_host(workers: int, machine: Machine) -> int:
+    """Return how many workers share a host: they fill one after the other."""
+    return math.ceil(workers / len(machine.hosts))
+
+
+def cores(machine: Machine | Host) -> str:
     """Return how many cores a machine has, in words."""
     return f"{machine.cpus} CPU core{'' if machine.cpus == 1 else 's'}"
 
 
-def gpus(machine: Machine) -> str:
+def gpus(machine: Machine | Host) -> str:
     """Return how many GPUs TensorFlow sees, in words."""
     return f"{len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"

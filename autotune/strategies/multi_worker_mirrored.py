@@ -8,7 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
-from autotune.strategies._devices import cores, gpus
+from autotune.strategies._devices import cores, gpus, workers_per_host
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -71,10 +71,14 @@ class MultiWorkerMirrored(Strategy):
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return one process per worker, with the GPUs divided between them."""
         each = configuration.replicas_per_worker
+        share = workers_per_host(configuration.workers, machine)
         return tuple(
             Role(
                 index=index,
-                gpus=tuple(range(index * each, (index + 1) * each)) if machine.gpus else None,
+                host=index // share,
+                gpus=tuple(range(index % share * each, (index % share + 1) * each))
+                if machine.gpus
+                else None,
             )
             for index in range(configuration.workers)
         )
@@ -82,7 +86,8 @@ class MultiWorkerMirrored(Strategy):
 
 def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
     wanted = configuration.replicas
-    if wanted <= len(machine.gpus):
+    share = workers_per_host(configuration.workers, machine) * configuration.replicas_per_worker
+    if share <= len(machine.least.gpus):
         return None
     return f"TensorFlow sees {gpus(machine)}, too few for {wanted} replicas in total."
 
@@ -90,7 +95,7 @@ def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
 def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None:
     if configuration.replicas_per_worker > 1:
         return "On CPUs MultiWorkerMirroredStrategy has exactly one replica per worker."
-    if configuration.workers > machine.cpus:
+    if workers_per_host(configuration.workers, machine) > machine.least.cpus:
         return f"This machine has {cores(machine)}, too few for {configuration.workers} workers."
     if configuration.xla:
         return "XLA cannot compile collectives between CPU workers."

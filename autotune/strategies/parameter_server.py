@@ -8,7 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
-from autotune.strategies._devices import cores, gpus
+from autotune.strategies._devices import cores, gpus, workers_per_host
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -76,21 +76,30 @@ class ParameterServer(Strategy):
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return the chief, whose steps are timed, then workers with a GPU each, then servers."""
         none: tuple[int, ...] | None = () if machine.gpus else None
+        share = workers_per_host(configuration.workers, machine)
         return (
             Role(kind="chief", gpus=none),
             *(
-                Role(index=index, gpus=(index,) if machine.gpus else None)
+                Role(
+                    index=index,
+                    host=index // share,
+                    gpus=(index % share,) if machine.gpus else None,
+                )
                 for index in range(configuration.workers)
             ),
-            *(Role(kind="ps", index=index, gpus=none) for index in range(configuration.servers)),
+            *(
+                Role(kind="ps", index=index, host=index % len(machine.hosts), gpus=none)
+                for index in range(configuration.servers)
+            ),
         )
 
 
 def _too_many(configuration: Configuration, machine: Machine) -> str | None:
     workers, servers = configuration.workers, configuration.servers
-    if machine.gpus and workers > len(machine.gpus):
+    share = workers_per_host(workers, machine)
+    if machine.gpus and share > len(machine.least.gpus):
         return f"TensorFlow sees {gpus(machine)}, too few for {workers} workers."
-    if workers > machine.cpus:
+    if share > machine.least.cpus:
         return f"This machine has {cores(machine)}, too few for {workers} workers."
     if servers > machine.cpus:
         return f"This machine has {cores(machine)}, too few for {servers} parameter servers."

@@ -6,7 +6,16 @@ from autotune.testing.fake import (
     FAKE_MACHINE,
     Ending,
     FakeEngine,
+    fake_machine,
     table,
 )
 
-__all__ = ["FAKE_AUTOMATIC", "FAKE_FACTS", "FAKE_MACHINE", "Ending", "FakeEngine", "table"]
+__all__ = [
+    "FAKE_AUTOMATIC",
+    "FAKE_FACTS",
+    "FAKE_MACHINE",
+    "Ending",
+    "FakeEngine",
+    "fake_machine",
+    "table",
+]

@@ -7,10 +7,11 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.owner import Owner
 from autotune.reason import Message, Reason
 from autotune.run.engine import (
@@ -187,14 +188,18 @@ def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
     return lambda configuration: rates.get(configuration, missing)
 
 
-FAKE_MACHINE = Machine(
-    cpus=2,
-    memory=8 * 2**30,
-    processor="fake",
-    python="3.11.0",
-    tensorflow="2.21.0",
-    keras="3.15.0",
-)
+def fake_machine(*, hosts: int = 1, **host: Any) -> Machine:
+    """Return a machine of equal hosts.
+
+    Args:
+        hosts: How many.
+        host: Fields of each that are not those of `FAKE_MACHINE`.
+    """
+    each = Host(**{"cpus": 2, "memory": 8 * 2**30, "processor": "fake", **host})
+    return Machine(hosts=(each,) * hosts, python="3.11.0", tensorflow="2.21.0", keras="3.15.0")
+
+
+FAKE_MACHINE = fake_machine()
 FAKE_AUTOMATIC = Automatic(
     choices=(
         Choice(

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from autotune.config import Configuration, ShardPolicy
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.reason import Killed
 from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
@@ -21,7 +21,7 @@ from autotune.workload import Factory, Workload, WorkloadFacts
 pytestmark = pytest.mark.real
 
 HERE = Path(__file__).parent
-MACHINE = Machine(cpus=2, memory=2**34, processor="x")
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = ("chief 0", "worker 0", "worker 1", "server 0")
 MakeRequest = Callable[..., TrialRequest]
 

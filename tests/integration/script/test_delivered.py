@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script import render
 from autotune.workload import (
     Factory,
@@ -23,7 +23,7 @@ from autotune.workload import (
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-MACHINE = Machine(cpus=2, memory=2**34, processor="x")
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 FACTS = WorkloadFacts(examples=64)
 FILE = """\
 import keras

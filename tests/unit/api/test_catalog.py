@@ -19,7 +19,7 @@ from autotune.api.workloads import Registry
 from autotune.errors import EngineError
 from autotune.machine import Machine
 from autotune.run.engine import Tell
-from autotune.testing import FAKE_MACHINE, FakeEngine
+from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine
 
 Engines = Callable[[Callable[[], FakeEngine]], None]
 NAME = "engines_of_a_test"
@@ -98,7 +98,7 @@ def test_a_machine_that_is_declared_is_not_looked_at(
     made: list[FakeEngine], registry: Registry
 ) -> None:
     """Jobs may be measured on another host than the API's."""
-    other = FAKE_MACHINE.model_copy(update={"cpus": 64})
+    other = fake_machine(cpus=64)
     here = catalog(registry, machine=other)
     here.look()
     assert here.machine().cpus == 64

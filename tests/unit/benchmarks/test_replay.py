@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.result import Verdict
 from autotune.run.engine import Outcome
 from autotune.window import Window
@@ -47,7 +47,7 @@ def table_of(*runs: Run) -> Table:
         name="made_up",
         what="nothing",
         made="2026-01-01",
-        machine=Machine(cpus=2, memory=2**30, processor="none"),
+        machine=Machine(hosts=(Host(cpus=2, memory=2**30, processor="none"),)),
         facts=WorkloadFacts(),
         runs=runs,
     )

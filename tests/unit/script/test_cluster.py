@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script.cluster import JOBSET, SLURM, cluster_files
 
-CPUS = Machine(cpus=2, memory=2**34, processor="x", tensorflow="2.21.0")
-GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
+CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),), tensorflow="2.21.0")
+GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
 SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
 

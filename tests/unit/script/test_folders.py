@@ -10,7 +10,7 @@ from types import FunctionType
 import pytest
 
 from autotune.config import Configuration
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script import render
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -30,7 +30,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def finder(program: Path) -> Find:
     """Return the program's own function, as if the program were that file."""
     workload = Workload(model=FACTORY, dataset=FACTORY)
-    machine = Machine(cpus=2, memory=2**34, processor="x")
+    machine = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
     text = render(Configuration(), workload, WorkloadFacts(examples=8), machine).train
     start = text.index("def folder_of")
     names: dict[str, object] = {"Path": Path, "__file__": str(program)}

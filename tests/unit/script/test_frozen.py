@@ -9,12 +9,12 @@ import pytest
 from autotune.automatic import Automatic, Choice
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.owner import Owner
 from autotune.script import freeze, render
 from autotune.workload import Factory, Workload, WorkloadFacts
 
-MACHINE = Machine(cpus=8, memory=2**34, processor="x")
+MACHINE = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 FACTORY = Factory(name="f", module="mine")
 FACTS = WorkloadFacts(examples=64, dataset_takes=("num_parallel_calls",))
 

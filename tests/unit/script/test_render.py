@@ -9,13 +9,13 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script import Program, render
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 from autotune.workload.source import Source
 
-MACHINE = Machine(cpus=8, memory=2**34, processor="x")
+MACHINE = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 ONE = Configuration()
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.script import Program, cluster_files, render
 from autotune.script.structure import check_structure
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 from autotune.workload.source import Source
 
-CPUS = Machine(cpus=8, memory=2**34, processor="x")
+CPUS = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 ATTACK = '""";import os;os.system(*["id>PWN"]);"""'
 CONFIGURATIONS = {
     "one_device": Configuration(),
@@ -55,7 +55,7 @@ def rendered(name: str, value: Scalar, folder: str = "here") -> Program:
         dataset=Factory(name="<lambda>", source=source, arguments=arguments),
         callbacks=Factory(name="watch", module="mine", root=folder, arguments=arguments),
     )
-    machine = CPUS.model_copy(update={"tpus": 8})
+    machine = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x", tpus=8),))
     configuration = CONFIGURATIONS[name].but(arguments=(("title", value),))
     return render(configuration, workload, FACTS, machine)
 

@@ -11,7 +11,7 @@ from autotune import Outcome, Result, Verdict
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.testing import FAKE_MACHINE, Ending, FakeEngine
+from autotune.testing import Ending, FakeEngine, fake_machine
 
 from .conftest import SPACE, Tuner, speed
 
@@ -77,6 +77,6 @@ def test_a_full_memory_brings_up_parameter_servers(
         full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
-    machine = FAKE_MACHINE.model_copy(update={"gpus": gpus})
+    machine = fake_machine(gpus=gpus)
     result = tuner(truth, engine=FakeEngine(truth, machine=machine), options={"budget": 600.0})
     assert any(words in reason for reason in result.reasons)

@@ -12,7 +12,7 @@ from autotune.options import SearchOptions
 from autotune.space import candidates, ready_made
 from autotune.space.ready_made import kind_of
 from autotune.strategies import strategy
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 
 MACHINES: dict[str, dict[str, Any]] = {
     "cpu-2": {},
@@ -32,7 +32,7 @@ FACTS = FAKE_FACTS.model_copy(
 
 
 def machine(name: str) -> Machine:
-    return FAKE_MACHINE.model_copy(update=MACHINES[name])
+    return fake_machine(**MACHINES[name])
 
 
 def pairs() -> list[tuple[str, str]]:

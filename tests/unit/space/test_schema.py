@@ -10,7 +10,7 @@ import pytest
 from autotune.errors import SpaceError
 from autotune.space import load_space, ready_made, space_for
 from autotune.space.schema import parse_space
-from autotune.testing import FAKE_MACHINE
+from autotune.testing import fake_machine
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,7 +36,7 @@ def test_ready_made_spaces_are_valid_and_named_by_their_file(path: Path) -> None
 )
 def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
     """`auto` is the space of the fastest devices that there are."""
-    assert space_for(FAKE_MACHINE.model_copy(update=machine)).name == expected
+    assert space_for(fake_machine(**machine)).name == expected
 
 
 @pytest.mark.parametrize(

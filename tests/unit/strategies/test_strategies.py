@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autotune.config import AxisRole, Configuration, ShardPolicy, axes_of
 from autotune.errors import ConfigurationError
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.strategies import Strategy, strategies, strategy
 from autotune.workload import WorkloadFacts
 
-CPUS = Machine(cpus=2, memory=2**34, processor="x")
-GPUS = Machine(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D"))
-TPU = Machine(cpus=96, memory=2**38, processor="x", tpus=8)
+CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
+GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
+TPU = Machine(hosts=(Host(cpus=96, memory=2**38, processor="x", tpus=8),))
 FACTS = WorkloadFacts()
 
 ONE = Configuration()
@@ -253,3 +254,35 @@ def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert strategy("tpu").name == "tpu"
     finally:
         strategies.cache_clear()
+
+
+def placed(strategy_name: str, machine: Machine, **fields: Any) -> list[tuple[str, int, object]]:
+    """Return name, host and GPUs of each process."""
+    roles = strategy(strategy_name).roles(Configuration(strategy=strategy_name, **fields), machine)
+    return [(role.name, role.host, role.gpus) for role in roles]
+
+
+def test_workers_fill_one_host_after_the_other() -> None:
+    """Each worker's GPUs are counted on its own host."""
+    two = Machine(hosts=GPUS.hosts * 2)
+    assert placed("multi_worker_mirrored", two, workers=3, replicas_per_worker=2) == [
+        ("worker 0", 0, (0, 1)),
+        ("worker 1", 0, (2, 3)),
+        ("worker 2", 1, (0, 1)),
+    ]
+    assert placed("parameter_server", Machine(hosts=CPUS.hosts * 2), workers=2, servers=2) == [
+        ("chief 0", 0, None),
+        ("worker 0", 0, None),
+        ("worker 1", 1, None),
+        ("server 0", 0, None),
+        ("server 1", 1, None),
+    ]
+
+
+def test_one_process_has_the_devices_of_one_host() -> None:
+    """Two hosts of two cores are no host of four."""
+    two = Machine(hosts=CPUS.hosts * 2)
+    many = Configuration(strategy="mirrored", replicas_per_worker=4)
+    gang = Configuration(strategy="multi_worker_mirrored", workers=4)
+    assert "2 CPU cores, too few" in str(strategy("mirrored").why_illegal(many, two, FACTS))
+    assert strategy("multi_worker_mirrored").why_illegal(gang, two, FACTS) is None

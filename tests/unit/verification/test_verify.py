@@ -28,7 +28,7 @@ from autotune.run.engine import TrialRequest
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space.schema import parse_space
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, table
+from autotune.testing import FAKE_FACTS, Ending, FakeEngine, fake_machine, table
 from autotune.workload import Workload, factory_from_callable
 
 from .conftest import ALONE, PAIR, Check, Save
@@ -190,7 +190,7 @@ def test_a_factory_that_is_not_there_is_a_wrong_call(save: Save) -> None:
 def test_another_machine_and_other_software_are_named(save: Save) -> None:
     """One note for each, with what it was and what it is; none where all is as it was."""
     speeds = table({ALONE: 1000.0, PAIR: 1500.0})
-    other = FAKE_MACHINE.model_copy(update={"cpus": 4, "keras": "9.9"})
+    other = fake_machine(cpus=4).model_copy(update={"keras": "9.9"})
     engine = FakeEngine(speeds, machine=other)
     notes = verify(save(Verdict.DISTRIBUTE), engine=engine).notes
     assert notes == (

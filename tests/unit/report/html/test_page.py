@@ -14,6 +14,7 @@ from autotune.reason import Message
 from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.run.engine import Outcome
+from autotune.testing import fake_machine
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload
 
@@ -138,7 +139,7 @@ def test_nothing_that_others_wrote_is_markup(
         study=HOSTILE,
         trials=(*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
         workload=Workload(model=hostile, dataset=hostile, callbacks=hostile),
-        machine=result.machine.model_copy(update={"processor": HOSTILE}),
+        machine=fake_machine(processor=HOSTILE),
         facts=result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
         certificate=Certificate(checks=(undecided(HOSTILE, HOSTILE),)),
     )

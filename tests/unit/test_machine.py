@@ -1,0 +1,35 @@
+"""What a machine of one host, or of several, says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from autotune.machine import Host, Machine
+from autotune.testing import FAKE_MACHINE, fake_machine
+
+SMALL = Host(cpus=2, memory=2**33, processor="x", gpus=("A",), name="one")
+LARGE = Host(cpus=8, memory=2**35, processor="y", gpus=("B", "C"), tpus=4, name="two")
+
+
+def test_totals_are_those_of_all_hosts() -> None:
+    """And `least` is what a process finds on whichever host it is."""
+    machine = Machine(hosts=(SMALL, LARGE))
+    assert (machine.cpus, machine.memory, machine.tpus) == (10, 2**33 + 2**35, 4)
+    assert (machine.gpus, machine.processor) == (("A", "B", "C"), "x, y")
+    assert (machine.least.cpus, machine.least.memory, machine.least.gpus) == (2, 2**33, ("A",))
+    assert str(machine) == "2 hosts: 10 CPU cores, A, B, C, 4 TPU cores, 40 GiB"
+
+
+def test_equal_hosts_of_other_names_are_comparable() -> None:
+    """Measurements are kept under the fingerprint; another host or software is another one."""
+    one = fake_machine(name="a")
+    assert one.fingerprint == fake_machine(name="b").fingerprint == FAKE_MACHINE.fingerprint
+    others = [fake_machine(hosts=2), fake_machine(cpus=3), one.model_copy(update={"keras": "4"})]
+    assert len({one.fingerprint, *(each.fingerprint for each in others)}) == 4
+
+
+def test_a_machine_has_a_host() -> None:
+    """None would offer nothing."""
+    with pytest.raises(ValidationError):
+        Machine(hosts=())
