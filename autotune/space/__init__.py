@@ -3,7 +3,7 @@
 from autotune.space.candidates import Candidates, Limit, candidates
 from autotune.space.ready_made import AUTO, load_space, ready_made, space_for
 from autotune.space.reserved import check_arguments
-from autotune.space.schema import Space
+from autotune.space.schema import Space, parse_space
 
 __all__ = [
     "AUTO",
@@ -13,6 +13,7 @@ __all__ = [
     "candidates",
     "check_arguments",
     "load_space",
+    "parse_space",
     "ready_made",
     "space_for",
 ]
