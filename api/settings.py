@@ -22,10 +22,8 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
-from pydantic_settings import (
     SettingsError as SourceError,
+    TomlConfigSettingsSource,
 )
 
 from autotune.api.errors import SettingsError

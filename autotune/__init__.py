@@ -6,106 +6,94 @@
     print(result.summary)
     result.save("out/")
 
-Names are imported when they are first used, so that `import autotune` stays quick.
+What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
+`autotune.reason`, what an `Engine` is handed in `autotune.run.engine`.
 """
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+# The one list of public names. Each is imported when it is first used, so that `import autotune`
+# stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
-    from autotune.config import Configuration
+    from autotune.automatic import Automatic as Automatic
+    from autotune.certificate import Certificate as Certificate
+    from autotune.config import Configuration as Configuration
+    from autotune.diagnose.break_even import BreakEven as BreakEven
+    from autotune.diagnose.breakdown import Breakdown as Breakdown
+    from autotune.diagnose.diagnosis import Diagnosis as Diagnosis
     from autotune.errors import (
-        AutotuneError,
-        CodeError,
-        ConfigurationError,
-        DatasetTooSmall,
-        EngineError,
-        FactoryFailed,
-        FactoryNotFound,
-        Interrupted,
-        MissingPackage,
-        NothingMeasured,
-        OutputError,
-        SpaceError,
-        StudyMismatch,
-        UsageError,
-        WorkloadError,
+        AutotuneError as AutotuneError,
+        CodeError as CodeError,
+        ConfigurationError as ConfigurationError,
+        DatasetTooSmall as DatasetTooSmall,
+        EngineError as EngineError,
+        FactoryFailed as FactoryFailed,
+        FactoryNotFound as FactoryNotFound,
+        Interrupted as Interrupted,
+        MissingPackage as MissingPackage,
+        NothingMeasured as NothingMeasured,
+        OutputError as OutputError,
+        SpaceError as SpaceError,
+        StudyMismatch as StudyMismatch,
+        UsageError as UsageError,
+        WorkloadError as WorkloadError,
     )
-    from autotune.machine import Machine
-    from autotune.measure import Interval
-    from autotune.result import Result, Verdict, load_configuration
-    from autotune.run.engine import Outcome
-    from autotune.space import Space
-    from autotune.trial import Trial
-    from autotune.tuning import autotune
-    from autotune.verification.answer import Answer
-    from autotune.verification.verification import Verification
-    from autotune.verification.verify import verify
+    from autotune.events import (
+        Event as Event,
+        Notice as Notice,
+        Observer as Observer,
+        Planned as Planned,
+        Preparing as Preparing,
+        TrialEnded as TrialEnded,
+        TrialStarted as TrialStarted,
+    )
+    from autotune.leaderboard import Entry as Entry
+    from autotune.machine import Machine as Machine
+    from autotune.measure import Interval as Interval
+    from autotune.objective import Objective as Objective
+    from autotune.options import SearchOptions as SearchOptions
+    from autotune.plan import Plan as Plan
+    from autotune.reason import Reason as Reason
+    from autotune.result import (
+        Alternative as Alternative,
+        Result as Result,
+        SavedConfiguration as SavedConfiguration,
+        Verdict as Verdict,
+        load_configuration as load_configuration,
+    )
+    from autotune.run.engine import Engine as Engine, Outcome as Outcome
+    from autotune.run.load import Load as Load
+    from autotune.run.observation import Observation as Observation
+    from autotune.space import Limit as Limit, Space as Space
+    from autotune.trial import Stage as Stage, Trial as Trial
+    from autotune.tuning import Tuner as Tuner, autotune as autotune
+    from autotune.verification.answer import Answer as Answer
+    from autotune.verification.verification import Verification as Verification
+    from autotune.verification.verify import verify as verify
+    from autotune.window import Window as Window
+    from autotune.workload import (
+        Factory as Factory,
+        Workload as Workload,
+        WorkloadFacts as WorkloadFacts,
+    )
+    from autotune.workload.source import Source as Source
 
-_HOMES = {
-    "autotune.config": ("Configuration",),
-    "autotune.errors": (
-        "AutotuneError",
-        "CodeError",
-        "ConfigurationError",
-        "DatasetTooSmall",
-        "EngineError",
-        "FactoryFailed",
-        "FactoryNotFound",
-        "Interrupted",
-        "MissingPackage",
-        "NothingMeasured",
-        "OutputError",
-        "SpaceError",
-        "StudyMismatch",
-        "UsageError",
-        "WorkloadError",
-    ),
-    "autotune.machine": ("Machine",),
-    "autotune.measure": ("Interval",),
-    "autotune.result": ("Result", "Verdict", "load_configuration"),
-    "autotune.run.engine": ("Outcome",),
-    "autotune.space": ("Space",),
-    "autotune.trial": ("Trial",),
-    "autotune.tuning": ("autotune",),
-    "autotune.verification.answer": ("Answer",),
-    "autotune.verification.verification": ("Verification",),
-    "autotune.verification.verify": ("verify",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "Answer",
-    "AutotuneError",
-    "CodeError",
-    "Configuration",
-    "ConfigurationError",
-    "DatasetTooSmall",
-    "EngineError",
-    "FactoryFailed",
-    "FactoryNotFound",
-    "Interrupted",
-    "Interval",
-    "Machine",
-    "MissingPackage",
-    "NothingMeasured",
-    "Outcome",
-    "OutputError",
-    "Result",
-    "Space",
-    "SpaceError",
-    "StudyMismatch",
-    "Trial",
-    "UsageError",
-    "Verdict",
-    "Verification",
-    "WorkloadError",
-    "autotune",
-    "load_configuration",
-    "verify",
-]
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, read off the list above."""
+    source = ast.parse(Path(__file__).read_text("utf-8"))
+    (block,) = (each for each in source.body if isinstance(each, ast.If))
+    imports = [each for each in block.body if isinstance(each, ast.ImportFrom)]
+    return {name.name: each.module or "" for each in imports for name in each.names}
+
+
+_HOME = _homes()
+__all__ = sorted(_HOME, key=lambda name: (name.islower(), name))  # noqa: PLE0605 - see above
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,10 @@
-"""The Python call."""
+"""The Python call, and the object whose resources several calls share."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autotune.board import board_for
-from autotune.errors import UsageError
-from autotune.events import Notice, Observer, nobody
-from autotune.options import SearchOptions
+from autotune.events import Event, Notice, Observer, nobody
+from autotune.options import SearchOptions, usage_error
+from autotune.plan import Plan
+from autotune.run import resolve
 from autotune.run.engine import Engine
-from autotune.run.resolve import reserved_engine
 from autotune.search.checks import check
 from autotune.search.request import TuningRequest
 from autotune.space import Space
@@ -26,36 +27,24 @@ from autotune.workload import Factory, Workload, factory_from_callable, factory_
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from autotune.result import Result
+    from autotune.result import Result, SavedConfiguration
+    from autotune.verification.verification import Verification
 
 FactoryLike = Callable[..., Any] | str
+SpaceLike = str | Space | Mapping[str, Any]
 
 
 def autotune(  # noqa: PLR0913 - the one call of the library; all but the factories are optional
     model_fn: FactoryLike,
     dataset_fn: FactoryLike,
     *,
-    space: str | Space | Mapping[str, Any] = "auto",
-    budget: str | float | None = "3min",
-    max_trials: int | None = None,
-    global_batch: int | None = None,
-    max_global_batch: int | None = None,
-    strategies: Sequence[str] | None = None,
-    workers: Sequence[int] | None = None,
-    allow_asynchronous: bool = False,
+    space: SpaceLike = "auto",
+    budget: str | float | None = None,
+    out: str | Path | None = None,
+    options: SearchOptions | None = None,
     model_args: Mapping[str, Scalar] | None = None,
     dataset_args: Mapping[str, Scalar] | None = None,
     callbacks_fn: FactoryLike | None = None,
-    margin: float = 0.03,
-    diagnose: bool = True,
-    seed: int = 0,
-    out: str | Path | None = None,
-    study: str | None = None,
-    storage: str | BaseStorage | None = None,
-    resume: bool = False,
-    progress: bool | None = None,
-    tensorboard: str | Path | None = None,
-    observer: Observer | None = None,
     engine: Engine | str | None = None,
 ) -> Result:
     """Find out whether and how to distribute a Keras training on this machine.
@@ -69,6 +58,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         print(result.summary)
         result.save("autotune-out")
 
+    A `Tuner` does the same with a storage, TensorBoard logs or an observer, and resumes studies.
+
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
             or its name as `package.module:function` or `path/to/file.py:function`.
@@ -77,90 +68,222 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             `input_context`, `batch_size` and `num_parallel_calls`, if declared, are passed in.
         space: Search space: `"auto"`, the name of a built-in space, the path of a YAML file, a
             `Space`, or a mapping with the same keys.
-        budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds. None requires
-            `max_trials`.
-        max_trials: Maximum number of trials before the finals.
-        global_batch: Fixed global batch size: examples per step over all replicas.
-        max_global_batch: Maximum global batch size.
-        strategies: Names of the strategies to try; None tries all in the space.
-        workers: Worker counts to try; None tries those in the space.
-        allow_asynchronous: Whether to include asynchronous strategies, which change convergence.
+        budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds; replaces the budget
+            of the options.
+        out: Output folder. None writes no files; call `Result.save` for them.
+        options: Everything else that a search can be told; None uses the defaults.
         model_args: Keyword arguments for `model_fn`.
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
-        margin: Minimum relative gain for which distribution is recommended.
-        diagnose: Whether to reserve 15% of the budget, at most 25 s, to profile where the
-            step time goes.
-        seed: Random seed of the search; training inside the trials has its own.
-        out: Output folder. None writes no files; call `Result.save` for them.
-        study: Name of the Optuna study.
-        storage: SQLAlchemy URL of an Optuna storage, or the storage itself; None uses `study.db`
-            in `out`.
-        resume: Whether to continue an interrupted study.
-        progress: Whether to show progress; None shows it in notebooks and terminals, unless there
-            is an observer.
-        tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
-        observer: Called with each event of the search, such as the start and end of a trial.
-        engine: Runs the trials, after waiting for other searches there: an engine, its name, or its
-            URL. None uses this machine.
+        engine: Runs the trials: an engine, its name, or its URL; None uses this machine, after
+            waiting for other searches on it, and reuses past measurements.
 
     Returns:
-        The recommendation: configuration, verdict, speed-up with its 95% interval, reasons,
-        training program and all trials.
+        The result: configuration, verdict, speed-up with its 95% interval, reasons, training
+        program and all trials.
 
     Raises:
         UsageError: An argument, a factory or the space is invalid; no trial was run.
-        MissingPackage: `tensorboard` is set but not installed; no trial was run.
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """
-    try:
-        request = TuningRequest(
-            workload=Workload(
-                model=_factory(model_fn, model_args),
-                dataset=_factory(dataset_fn, dataset_args),
-                callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
-            ),
-            space=parse_space(dict(space), where="space") if isinstance(space, Mapping) else space,
-            options=SearchOptions(
-                budget=budget,
-                max_trials=max_trials,
-                margin=margin,
-                diagnose=diagnose,
-                seed=seed,
-                global_batch=global_batch,
-                max_global_batch=max_global_batch,
-                strategies=None if strategies is None else tuple(strategies),
-                workers=None if workers is None else tuple(workers),
-                allow_asynchronous=allow_asynchronous,
-            ),
+    return Tuner(engine=engine).tune(
+        model_fn,
+        dataset_fn,
+        space=space,
+        budget=budget,
+        out=out,
+        options=options,
+        model_args=model_args,
+        dataset_args=dataset_args,
+        callbacks_fn=callbacks_fn,
+    )
+
+
+class Tuner:
+    """Plans, runs and checks searches with the same engine, storage and observers.
+
+    Args:
+        engine: Runs the trials: an engine, its name, or its URL; None uses this machine. An engine
+            that is passed as an object stays open.
+        storage: SQLAlchemy URL of an Optuna storage, or the storage itself; None uses `study.db`
+            in the output folder.
+        observer: Called with each event of a search, such as the start and end of a trial.
+        progress: Whether to show progress; None shows it in notebooks and terminals, unless there
+            is an observer.
+        tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Engine | str | None = None,
+        storage: str | BaseStorage | None = None,
+        observer: Observer | None = None,
+        progress: bool | None = None,
+        tensorboard: str | Path | None = None,
+    ) -> None:
+        self._engine = engine
+        self._storage = storage
+        self._observer = observer or nobody
+        self._progress = False if observer and progress is None else progress
+        self._tensorboard = tensorboard
+
+    def tune(  # noqa: PLR0913 - as above
+        self,
+        model_fn: FactoryLike,
+        dataset_fn: FactoryLike,
+        *,
+        space: SpaceLike = "auto",
+        budget: str | float | None = None,
+        out: str | Path | None = None,
+        options: SearchOptions | None = None,
+        model_args: Mapping[str, Scalar] | None = None,
+        dataset_args: Mapping[str, Scalar] | None = None,
+        callbacks_fn: FactoryLike | None = None,
+        study: str | None = None,
+        resume: bool = False,
+    ) -> Result:
+        """Search, as `autotune` does.
+
+        Args:
+            model_fn: As in `autotune`; the same for all arguments but the last two.
+            dataset_fn: Returns the dataset.
+            space: Search space.
+            budget: Time limit; replaces the budget of the options.
+            out: Output folder.
+            options: Everything else that a search can be told.
+            model_args: Keyword arguments for `model_fn`.
+            dataset_args: Keyword arguments for `dataset_fn`.
+            callbacks_fn: Returns the Keras callbacks.
+            study: Name of the Optuna study; None derives it from the model.
+            resume: Whether to continue an interrupted study.
+
+        Raises:
+            UsageError: An argument, a factory or the space is invalid; no trial was run.
+            MissingPackage: `tensorboard` is set but not installed; no trial was run.
+            NothingMeasured: No configuration could be measured.
+            Interrupted: Stopped before anything was measured.
+        """
+        workload = _workload(model_fn, dataset_fn, model_args, dataset_args, callbacks_fn)
+        request = _request(
+            workload,
+            space,
+            _options(options, budget),
             out=Path(out) if out is not None else _temporary(),
             study=study,
-            storage=storage,
+            storage=self._storage,
             resume=resume,
             files=out is not None,
         )
-    except ValidationError as exc:
-        raise _usage_error(exc) from exc
-    check(request)
-    board = board_for(tensorboard)
-    # Here and below, so that `import autotune` stays quick.
-    from autotune.report.follow import all_of, follow  # noqa: PLC0415
-
-    wanted = False if observer and progress is None else progress
-    with follow(progress=wanted) as view, board as writer:
-        tell = all_of(observer or nobody, view, writer)
-        name = request.workload.name
-        with reserved_engine(engine, name, lambda text: tell(Notice(text=text))) as running:
+        check(request)
+        with ExitStack() as stack:
+            tell = self._followed(stack, stack.enter_context(board_for(self._tensorboard)))
+            say = lambda text: tell(Notice(text=text))  # noqa: E731 - shorter than a function
+            engine = stack.enter_context(resolve.reserved_engine(self._engine, workload.name, say))
+            # Optuna is imported while the engine's own process imports TensorFlow.
             from autotune.search.tune import tune  # noqa: PLC0415
 
-            return tune(request, running, tell)
+            return tune(request, engine, tell)
+
+    def plan(  # noqa: PLR0913 - as above
+        self,
+        model_fn: FactoryLike,
+        dataset_fn: FactoryLike,
+        *,
+        space: SpaceLike = "auto",
+        budget: str | float | None = None,
+        options: SearchOptions | None = None,
+        model_args: Mapping[str, Scalar] | None = None,
+        dataset_args: Mapping[str, Scalar] | None = None,
+    ) -> Plan:
+        """Return what a search would try and what is excluded, and why; run no trials.
+
+        The factories are called once. The arguments are those of `tune`.
+
+        Raises:
+            UsageError: An argument, a factory or the space is invalid.
+        """
+        workload = _workload(model_fn, dataset_fn, model_args, dataset_args, None)
+        request = _request(workload, space, _options(options, budget), out=Path())
+        with ExitStack() as stack:
+            engine = self._engine
+            if engine is None or isinstance(engine, str):
+                engine = stack.enter_context(resolve.new_engine(engine or resolve.LOCAL))
+            from autotune.search.tune import dry_run  # noqa: PLC0415 - as above
+
+            return dry_run(request, engine, self._followed(stack))
+
+    def verify(
+        self,
+        saved: SavedConfiguration | str | Path,
+        *,
+        seconds: str | float = 50.0,
+        seed: int = 0,
+    ) -> Verification:
+        """Check whether a saved recommendation still holds, as `autotune.verify` does.
+
+        Args:
+            saved: `Result.saved()`, or the path of a saved `config.yaml`.
+            seconds: Time limit.
+            seed: Random seed of the order within each pair.
+
+        Raises:
+            ConfigurationError: The file cannot be read.
+            FactoryNotFound: A factory cannot be imported.
+        """
+        from autotune.verification.verify import verify  # noqa: PLC0415 - as above
+
+        return verify(
+            saved, seconds=seconds, seed=seed, observer=self._observer, engine=self._engine
+        )
+
+    def _followed(self, stack: ExitStack, writer: Observer = nobody) -> Observer:
+        """Return who is told of a search; whatever is shown ends with the stack.
+
+        The view appears with the first event, because importing it would delay the engine.
+        """
+        views: list[Observer] = []
+
+        def tell(event: Event) -> None:
+            if not views:
+                from autotune.report.follow import follow  # noqa: PLC0415 - as above
+
+                views.append(stack.enter_context(follow(progress=self._progress)))
+            for each in (self._observer, *views, writer):
+                each(event)
+
+        return tell
 
 
-def _usage_error(exc: ValidationError) -> UsageError:
-    first = exc.errors()[0]
-    place = " ".join(map(str, first["loc"]))
-    return UsageError(f"{place}: {first['msg']}, not {first['input']!r}.")
+def _workload(
+    model_fn: FactoryLike,
+    dataset_fn: FactoryLike,
+    model_args: Mapping[str, Scalar] | None,
+    dataset_args: Mapping[str, Scalar] | None,
+    callbacks_fn: FactoryLike | None,
+) -> Workload:
+    return Workload(
+        model=_factory(model_fn, model_args),
+        dataset=_factory(dataset_fn, dataset_args),
+        callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
+    )
+
+
+def _request(
+    workload: Workload, space: SpaceLike, options: SearchOptions, **more: Any
+) -> TuningRequest:
+    if isinstance(space, Mapping):
+        space = parse_space(dict(space), where="space")
+    try:
+        return TuningRequest(workload=workload, space=space, options=options, **more)
+    except ValidationError as exc:
+        raise usage_error(exc) from exc
+
+
+def _options(options: SearchOptions | None, budget: str | float | None) -> SearchOptions:
+    options = options or SearchOptions()
+    return options if budget is None else SearchOptions(**{**dict(options), "budget": budget})
 
 
 def _factory(given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:

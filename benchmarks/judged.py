@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autotune import Result, Verdict, autotune
+from autotune import Result, SearchOptions, Verdict, autotune
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRATEGIES = ("one_device", "multi_worker_mirrored")
@@ -112,9 +112,7 @@ def _search(program: Program, asked: Namespace) -> Result:
                 "shard_policy": ["source", "file", "data"],
             },
         },
-        strategies=STRATEGIES,
-        workers=[2],
-        budget=asked.budget,
+        options=SearchOptions(budget=asked.budget, strategies=STRATEGIES, workers=(2,)),
     )
 
 

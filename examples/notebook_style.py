@@ -39,6 +39,6 @@ def dataset_fn() -> tf.data.Dataset:
 # Trials run in processes of their own, which may import this file again: without the guard, each
 # of them would start a search.
 if __name__ == "__main__":
-    result = autotune(model_fn, dataset_fn, space="quick", budget="1min", seed=0)
+    result = autotune(model_fn, dataset_fn, space="quick", budget="1min")
     print(result.verdict, result.speedup)
     result.save("autotune-out")

@@ -18,8 +18,7 @@ from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Send
-from starlette.types import Scope as Connection
+from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
 from autotune.api.errors import KeyMissing, ServiceError
 from autotune.api.http.problems import response_to

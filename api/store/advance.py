@@ -11,8 +11,7 @@ from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, event
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
-from autotune.api.store.tables import events as rows
-from autotune.api.store.tables import jobs
+from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import Grip
 
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Result as Rows,
     Row,
     Select,
     bindparam,
@@ -19,7 +20,6 @@ from sqlalchemy import (
     insert,
     select,
 )
-from sqlalchemy import Result as Rows
 
 from autotune.api.asked import Asked, checked
 from autotune.api.errors import (

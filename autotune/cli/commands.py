@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from autotune.cli.described import DescribedCommand
-from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES
-from autotune.cli.doctor import doctor
+from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.guard import guarded
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine
@@ -19,8 +18,7 @@ from autotune.cli.script import script
 from autotune.cli.serve import app as serve_app
 from autotune.cli.spaces import spaces
 from autotune.cli.tune import tune
-from autotune.cli.verify import EXIT_CODES as VERIFY_CODES
-from autotune.cli.verify import verify
+from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 findings (doctor), refuted (verify) or internal error, 2 usage "

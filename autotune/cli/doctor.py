@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.code_check import CodeCheck, show_rules
-from autotune.cli.code_check import explain as explain_rule
+from autotune.cli.code_check import CodeCheck, explain as explain_rule, show_rules
 from autotune.cli.consoles import notices, put, say, show
 from autotune.cli.values import pairs
 from autotune.errors import UsageError

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
-from sqlmodel import Session as Database
-from sqlmodel import col, create_engine, delete, func, select
+from sqlmodel import Session as Database, col, create_engine, delete, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from autotune.config import Configuration

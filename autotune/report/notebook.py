@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from html import escape
 from importlib import import_module
-from threading import Event as Flag
-from threading import Thread
+from threading import Event as Flag, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self
 

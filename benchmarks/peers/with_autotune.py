@@ -6,8 +6,7 @@ import sys
 
 from job import Job
 
-from autotune import autotune
-from autotune.events import Event, TrialEnded
+from autotune import Event, SearchOptions, TrialEnded, Tuner
 
 
 def main() -> None:
@@ -21,14 +20,13 @@ def main() -> None:
             job.trial(trial.configuration, rate, number=trial.number)
 
     file = f"examples/{job.name}.py"
-    result = autotune(
+    result = Tuner(observer=observer).tune(
         f"{file}:model_fn",
         f"{file}:dataset_fn",
         space=job.space,
         budget=job.left,
-        seed=job.seed,
+        options=SearchOptions(seed=job.seed),
         out=job.folder / "search",
-        observer=observer,
     )
     job.recommend(result.config, note=result.verdict)
 

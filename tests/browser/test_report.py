@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from autotune import Outcome, autotune
+from autotune import Outcome, SearchOptions, autotune
 from autotune.config import Configuration
 from autotune.diagnose.break_even import BreakEven
 from autotune.measure import Interval
@@ -47,8 +47,7 @@ def result() -> Result:
         f"{DIGITS}:model_fn",
         f"{DIGITS}:dataset_fn",
         space="cpu",
-        budget=None,
-        max_trials=24,
+        options=SearchOptions(budget=None, max_trials=24),
         engine=FakeEngine(speed, held=slow_input, between=0.02),
     )
     assert found.diagnosis

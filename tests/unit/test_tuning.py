@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import optuna
 import pytest
 from optuna.storages import InMemoryStorage
 
-from autotune import autotune
+from autotune import Answer, Plan, SearchOptions, Tuner, autotune
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
 from autotune.past.place import CACHE
@@ -17,7 +18,10 @@ from autotune.run.engine import Tell
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
-SHORT = {"budget": None, "max_trials": 2, "space": {"strategies": ["one_device"], "axes": {}}}
+SHORT = {
+    "options": SearchOptions(budget=None, max_trials=2),
+    "space": {"strategies": ["one_device"], "axes": {}},
+}
 
 
 class Own(FakeEngine):
@@ -53,7 +57,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Own]:
 def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -> None:
     """The observer is told of the wait, and the engine is closed."""
     events: list[object] = []
-    autotune(*CALL, **SHORT, observer=events.append)
+    Tuner(observer=events.append).tune(*CALL, **SHORT)
     assert [each.reservations for each in own] == [["mine:model_fn"]]
     assert events[0] == Notice(text="waiting")
     assert own[0].closed
@@ -80,7 +84,7 @@ def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
 def test_an_optuna_storage_keeps_the_study() -> None:
     """As `optuna.create_study` takes one; no database is written."""
     storage = InMemoryStorage()
-    result = autotune(*CALL, **SHORT, storage=storage, out="out")
+    result = Tuner(storage=storage).tune(*CALL, **SHORT, out="out")
     kept = optuna.load_study(study_name=result.study, storage=storage).trials
     assert [each.user_attrs["outcome"] for each in kept] == [str(t.outcome) for t in result.trials]
     assert not Path("out/study.db").exists()
@@ -89,5 +93,45 @@ def test_an_optuna_storage_keeps_the_study() -> None:
 def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
     """The error says what it may be."""
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
-        autotune(*CALL, **SHORT, storage=Path("study.db"))  # type: ignore[arg-type]
+        Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)  # type: ignore[arg-type]
     assert own == []
+
+
+def test_the_call_has_few_keywords() -> None:
+    """All else is an option of the search, or a resource of a `Tuner`."""
+    kinds = [each.kind for each in inspect.signature(autotune).parameters.values()]
+    assert kinds.count(inspect.Parameter.KEYWORD_ONLY) <= 9
+
+
+def test_the_budget_of_the_call_replaces_that_of_the_options() -> None:
+    """Everything else of the options stays."""
+    options = SearchOptions(budget="5min", max_trials=2, seed=4)
+    result = autotune(*CALL, space=SHORT["space"], budget="20s", options=options)
+    assert result.options == SearchOptions(budget=20.0, max_trials=2, seed=4)
+
+
+def test_a_tuner_plans_a_search_without_running_it(own: list[Own], tmp_path: Path) -> None:
+    """The plan is the one that the search has; nothing waits, nothing is written."""
+    plan = Tuner().plan(*CALL, **SHORT)
+    assert isinstance(plan, Plan)
+    assert plan.configurations
+    assert (own[0].reservations, own[0].requests, own[0].closed) == ([], [], True)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_a_tuner_resumes_a_study() -> None:
+    """Its storage holds the trials of the first search."""
+    tuner = Tuner(storage=InMemoryStorage())
+    first = tuner.tune(*CALL, **SHORT, study="mine")
+    second = tuner.tune(*CALL, **SHORT, study="mine", resume=True)
+    assert second.trials[: len(first.trials)] == first.trials
+
+
+def test_a_tuner_verifies_what_it_saved() -> None:
+    """With its own engine and observer."""
+    events: list[object] = []
+    tuner = Tuner(engine=FakeEngine(lambda _: 100.0), observer=events.append)
+    saved = tuner.tune(*CALL, **SHORT).saved()
+    events.clear()
+    assert tuner.verify(saved).answer is Answer.HOLDS
+    assert events

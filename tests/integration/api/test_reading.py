@@ -13,8 +13,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Post
-from autotune.api.values import Outcome as Ending
+from autotune.api.values import Job, Outcome as Ending, Post
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.run.engine import Outcome

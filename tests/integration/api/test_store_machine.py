@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from hypothesis.stateful import run_state_machine_as_test as run_machine
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test as run_machine,
+)
 from sqlalchemy import update
 
 from autotune.api.asked import Asked
@@ -20,8 +24,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.tables import jobs, metadata
-from autotune.api.store.tables import leases as held
+from autotune.api.store.tables import jobs, leases as held, metadata
 from autotune.api.values import Grip, Outcome, Post
 from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration

@@ -14,6 +14,7 @@ from autotune.cli import app
 from autotune.cli.report import REPORT
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
+from autotune.options import SearchOptions
 from autotune.reason import Message
 from autotune.report.html.page import page
 from autotune.result import Result
@@ -39,7 +40,8 @@ def result() -> Result:
     """A gang that wins, with a certificate, a diagnosis and a failure."""
     engine = FakeEngine(speed, between=0.02)
     factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
-    found = autotune(*factories, space="cpu", budget=None, max_trials=16, engine=engine)
+    options = SearchOptions(budget=None, max_trials=16)
+    found = autotune(*factories, space="cpu", options=options, engine=engine)
     assert found.certificate
     assert found.diagnosis
     assert found.launch
@@ -56,8 +58,9 @@ def test_what_was_saved_is_read_back_without_loss(result: Result, tmp_path: Path
 
 def test_a_factory_that_was_shipped_by_value_is_left_out(tmp_path: Path) -> None:
     """Nothing in the file is ever unpickled; its text is there."""
+    options = SearchOptions(budget=None, max_trials=4)
     found = autotune(
-        lambda: None, lambda: None, space="cpu", budget=None, max_trials=4, engine=FakeEngine(speed)
+        lambda: None, lambda: None, space="cpu", options=options, engine=FakeEngine(speed)
     )
     assert found.workload.model.pickled
     read = Result.load(found.save(tmp_path))

@@ -6,8 +6,7 @@ import ast
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError

@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from autotune.script.imports import Import, sections
 from autotune.script.text import call, count, listing, literal, paragraph

@@ -1,0 +1,60 @@
+"""What `autotune` offers to its users."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from optuna.storages import BaseStorage
+from pydantic import BaseModel
+
+import autotune
+
+EXPORTED = {name: getattr(autotune, name) for name in autotune.__all__}
+HOMES = {each.__module__ for each in EXPORTED.values() if hasattr(each, "__module__")} | set(
+    autotune._HOME.values()
+)
+"""What belongs to an exported type is public too, in its module."""
+
+
+def types_in(hint: object) -> Iterator[type]:
+    """Yield the types that an annotation is made of."""
+    for part in typing.get_args(hint):
+        yield from types_in(part)
+    found = typing.get_origin(hint) or hint
+    if isinstance(found, type):
+        yield found
+
+
+def hints_of(what: Any) -> Iterator[object]:
+    """Yield the annotations that somebody meets who uses a type or calls a function."""
+    names = {**EXPORTED, "BaseStorage": BaseStorage}
+    if inspect.isfunction(what):
+        yield from typing.get_type_hints(what, {**what.__globals__, **names}).values()
+    elif isinstance(what, type) and issubclass(what, BaseModel):
+        yield from (field.annotation for field in what.model_fields.values())
+    elif isinstance(what, type):
+        public = (n for n in vars(what) if not n.startswith("_") or n == "__init__")
+        for each in filter(inspect.isfunction, (vars(what)[name] for name in public)):
+            yield from hints_of(each)
+    else:
+        yield what
+
+
+@pytest.mark.parametrize("name", autotune.__all__)
+def test_every_type_that_a_user_meets_is_public(name: str) -> None:
+    """It is exported itself, or stands in the module of a type that is."""
+    for hint in hints_of(EXPORTED[name]):
+        for found in types_in(hint):
+            if found.__module__.startswith("autotune") and found not in EXPORTED.values():
+                assert found.__module__ in HOMES, found
+
+
+@pytest.mark.parametrize("name", autotune.__all__)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    """The reference is made from the docstrings."""
+    if isinstance(EXPORTED[name], type) or inspect.isfunction(EXPORTED[name]):
+        assert inspect.getdoc(EXPORTED[name])
