@@ -10,6 +10,8 @@ from autotune import events
 from autotune.api.states import State
 from autotune.value import Value
 
+LONGEST_NOTICE = 2000
+
 
 class Queued(Value):
     """The job waits for a worker."""
@@ -53,3 +55,16 @@ Event = Annotated[
     Queued | Claimed | events.Event | Released | Cancelling | Ended, Field(discriminator="kind")
 ]
 event = TypeAdapter[Event](Event)
+
+
+def brief(what: Event) -> Event:
+    """Return an event without what the trials of the job hold already."""
+    match what:
+        case events.Planned():
+            return what.model_copy(update={"kept": ()})
+        case events.TrialEnded(trial=trial):
+            shown = trial.model_copy(update={"windows": (), "detail": ""})
+            return what.model_copy(update={"trial": shown})
+        case events.Notice(text=text):
+            return what.model_copy(update={"text": text[:LONGEST_NOTICE]})
+    return what

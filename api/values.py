@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer, computed_field
 
 from autotune.api.events import Event
 from autotune.api.states import State
 from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
-from autotune.space import Space
+from autotune.space import AUTO, Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
 
@@ -20,45 +21,72 @@ LOCAL_OWNER = "local"
 """Owner of the jobs of a service without keys."""
 
 
-class Tuning(Value):
-    """A request for a job, checked and complete; kept with the job."""
+class Tuning(SearchOptions):
+    """What a job does: a request, checked and complete; kept with the job."""
 
-    workload: Name
-    params: tuple[tuple[str, Scalar], ...] = ()
-    """Parameters of the workload, as its own model validated them."""
-    space: str | Space = "auto"
+    workload: str
+    """The name of a registered workload."""
+    params: dict[str, Scalar] = Field(default_factory=dict)
+    """All parameters of the workload, completed by their defaults."""
+    space: str | Space = AUTO
     """The name of a ready-made space, never a path, or a whole space."""
-    options: SearchOptions = SearchOptions()
+
+    @property
+    def options(self) -> SearchOptions:
+        """The options of the search."""
+        return SearchOptions(**{name: getattr(self, name) for name in SearchOptions.model_fields})
 
     @property
     def seconds(self) -> float:
         """The budget; no job is taken in without one."""
-        return self.options.budget or 0.0
+        return self.budget or 0.0
 
 
-class Job(Value):
+def moment(seconds: float) -> datetime:
+    """Return a time of the database as a date."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def address(job_id: str) -> str:
+    """Return the address of a job."""
+    return f"/v1/tunings/{job_id}"
+
+
+Time = Annotated[float, PlainSerializer(moment, return_type=datetime, when_used="json")]
+"""Seconds since 1970 by the database's clock; a date in JSON."""
+
+
+class Job(Tuning):
     """A job as it stands."""
 
     id: str
-    owner: str
-    workload: str
-    request: Tuning
-    budget_seconds: float
+    owner: str = Field(exclude=True)
     state: State
     attempt: int
-    devices: str | None
+    """How often a worker has taken it."""
+    devices: str | None = Field(exclude=True)
     events: int
+    """The number of the last event."""
     trials: int
+    """How many trials have ended."""
     one_device: float | None
     """Most examples per second that one device has reached so far."""
     distributed: float | None
     """Most examples per second that a distributed configuration has reached so far."""
-    created_at: float
-    started_at: float | None
-    ended_at: float | None
+    created_at: Time
+    started_at: Time | None
+    ended_at: Time | None
     verdict: Verdict | None
     summary: str | None
+    """The verdict in a sentence."""
     reason: str | None
+    """Why it failed."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return address(self.id)
 
 
 class JobEvent(Value):
@@ -66,7 +94,7 @@ class JobEvent(Value):
 
     number: int
     """Counts from one without gaps; a stream is resumed after it."""
-    at: float
+    at: Time
     body: Event
 
 
@@ -97,9 +125,9 @@ class Story(Value):
 class Page(Value):
     """Some jobs, newest first."""
 
-    jobs: tuple[Job, ...]
-    next_before: str | None
-    """The id of the last of these, after which the next page begins; None at the end."""
+    tunings: tuple[Job, ...]
+    next: str | None
+    """What to give as `before` for the next page; null at the end."""
 
 
 class Grip(Value):

@@ -23,12 +23,12 @@ from starlette.routing import Match
 from autotune.api.errors import ServiceError
 from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, bearer, served
-from autotune.api.http.answers import EventAnswer
 from autotune.api.http.middleware import BodyLimit, Envelope
 from autotune.api.http.page import assets, cookies, entering, refusals, routes
 from autotune.api.http.problems import Problem, handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
+from autotune.api.values import JobEvent
 from autotune.version import VERSION
 
 DESCRIPTION = (
@@ -112,7 +112,7 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     document = usual()
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     if "Problem" not in schemas:
-        for each in (Problem, EventAnswer):
+        for each in (Problem, JobEvent):
             schema = each.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas |= {**schema.pop("$defs", {}), each.__name__: schema}
         _put_examples(document)

@@ -5,24 +5,113 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autotune.api.http.answers import address
-from autotune.api.http.example_findings import (
+from autotune.api.http.answers import TrialAnswer
+from autotune.api.states import State
+from autotune.api.values import LOCAL_OWNER, Job
+from autotune.certificate import Certificate, passed, undecided
+from autotune.config import Configuration
+from autotune.diagnose.break_even import BreakEven
+from autotune.diagnose.breakdown import Breakdown, Part, Share
+from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.sentences import where_it_goes, where_it_pays
+from autotune.leaderboard import ITSELF, Entry
+from autotune.machine import Machine
+from autotune.measure import Interval
+from autotune.reason import Measured
+from autotune.result import Alternative, Verdict
+from autotune.run.engine import Outcome
+from autotune.script import cluster
+from autotune.trial import Stage
+from autotune.version import VERSION
+
+ALONE = Configuration(per_replica_batch=128)
+PAIR = Configuration(
+    strategy="mirrored",
+    replicas_per_worker=2,
+    per_replica_batch=128,
+    reduction="one_device",
+    steps_per_execution=8,
+)
+GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+ALONE_RATE, PAIR_RATE = 6374.0, 9051.0
+"""Examples per second."""
+NAME = "MirroredStrategy with 2 replicas"
+
+
+def _interval(low: float, value: float, high: float) -> Interval:
+    return Interval(low=low, value=value, high=high)
+
+
+def _breakdown(
+    configuration: Configuration, rate: float, shares: dict[Part, Interval]
+) -> Breakdown:
+    return Breakdown(
+        configuration=configuration,
+        milliseconds=round(1000 * configuration.global_batch / rate, 1),
+        shares=tuple(Share(part=part, share=share) for part, share in shares.items()),
+        fixed=_interval(0.05, 0.11, 0.17),
+    )
+
+
+GAIN = _interval(1.31, 1.42, 1.54)
+CERTIFICATE = Certificate(
+    checks=(
+        passed("disjoint examples", "Its 2 replicas read 2,048 examples without overlap."),
+        passed("equal batch sizes", "Every replica got 128 examples in each of 8 steps."),
+        passed("equal replicas", "All 2 replicas hold the same weights after 8 steps."),
+        undecided(
+            "same result as one device",
+            "Cannot tell within 8 steps whether it trains like one device: rounding or random "
+            "numbers may account for 40% of the change in weights.",
+        ),
+    ),
+    seconds=6.3,
+)
+STEP_ALONE = _breakdown(
     ALONE,
     ALONE_RATE,
-    CERTIFICATE,
-    COMPARED,
-    DIAGNOSIS,
-    GAIN,
-    GANG,
-    NAME,
+    {
+        Part.COMPUTE: _interval(0.76, 0.81, 0.86),
+        Part.INPUT: _interval(0.10, 0.15, 0.20),
+        Part.CALL: _interval(0.0, 0.04, 0.09),
+    },
+)
+STEP_PAIR = _breakdown(
     PAIR,
     PAIR_RATE,
-    REASONS,
-    UNCHANGED,
+    {
+        Part.COMPUTE: _interval(0.64, 0.70, 0.76),
+        Part.SHARING: _interval(0.10, 0.16, 0.22),
+        Part.EXCHANGE: _interval(0.08, 0.11, 0.14),
+        Part.INPUT: _interval(0.0, 0.03, 0.08),
+    },
 )
-from autotune.machine import Machine
-from autotune.script import cluster
-from autotune.version import VERSION
+BREAK_EVEN = BreakEven(configuration=PAIR, batch=_interval(33, 41, 52), farthest=1024)
+DIAGNOSIS = Diagnosis(one_device=STEP_ALONE, distributed=STEP_PAIR, break_even=BREAK_EVEN)
+UNCHANGED = Alternative(
+    configuration=Configuration(steps_per_execution=8),
+    examples_per_second=_interval(4190, 4480, 4790),
+    share=0.495,
+)
+COMPARED = tuple(
+    Entry(
+        configuration=configuration,
+        examples_per_second=_interval(0.95 * rate, rate, 1.05 * rate),
+        speedup=gain,
+        outcome=Outcome.MEASURED,
+        runs=6,
+        final=True,
+    )
+    for configuration, rate, gain in ((PAIR, PAIR_RATE, GAIN), (ALONE, ALONE_RATE, ITSELF))
+)
+REASONS = (
+    CERTIFICATE.line,
+    *CERTIFICATE.undecided,
+    where_it_goes(STEP_ALONE, "one device") or "",
+    where_it_goes(STEP_PAIR, NAME) or "",
+    *where_it_pays(BREAK_EVEN, NAME),
+    "The global batch is 256 instead of 32, which trains differently.",
+)
 
 JOB = "3f1c9a0b5d7e2468ace13579"
 SMALLEST = {"workload": "digits"}
@@ -71,77 +160,60 @@ _PAIR_RATE = {"low": 8630.0, "value": PAIR_RATE, "high": 9493.0}
 _GAIN = GAIN.model_dump(mode="json")
 _SUMMARY = f"Distribute: {NAME} is 1.42 times (1.31 to 1.54) as fast as the best single device."
 
-TUNING: dict[str, Any] = {
-    "id": JOB,
-    "url": address(JOB),
-    "state": "queued",
-    "workload": "digits",
-    "params": {"filters": 64},
-    "space": "quick",
-    "budget": 300.0,
-    "max_trials": 40,
-    "margin": 0.05,
-    "diagnose": True,
-    "seed": 1,
-    "objective": "throughput",
-    "global_batch": None,
-    "max_global_batch": 256,
-    "strategies": ["one_device", "mirrored"],
-    "workers": None,
-    "allow_asynchronous": False,
-    "progress": {
-        "attempt": 0,
-        "trials": 0,
-        "events": 1,
-        "one_device": None,
-        "distributed": None,
-    },
-    "verdict": None,
-    "summary": None,
-    "reason": None,
-    "created_at": "2026-03-02T09:30:00Z",
-    "started_at": None,
-    "ended_at": None,
-}
-DONE: dict[str, Any] = {
-    **TUNING,
-    "state": "done",
-    "progress": {
-        "attempt": 1,
-        "trials": 31,
-        "events": 70,
-        "one_device": ALONE_RATE,
-        "distributed": PAIR_RATE,
-    },
-    "verdict": "distribute",
+_JOB = Job(
+    **COMPLETE,
+    id=JOB,
+    owner=LOCAL_OWNER,
+    state=State.QUEUED,
+    attempt=0,
+    devices=None,
+    events=1,
+    trials=0,
+    one_device=None,
+    distributed=None,
+    created_at=1772443800.0,
+    started_at=None,
+    ended_at=None,
+    verdict=None,
+    summary=None,
+    reason=None,
+)
+_RESULT = {
+    "state": State.DONE,
+    "attempt": 1,
+    "events": 70,
+    "trials": 31,
+    "one_device": ALONE_RATE,
+    "distributed": PAIR_RATE,
+    "started_at": _JOB.created_at + 1,
+    "ended_at": _JOB.created_at + 302,
+    "verdict": Verdict.DISTRIBUTE,
     "summary": _SUMMARY,
-    "started_at": "2026-03-02T09:30:01Z",
-    "ended_at": "2026-03-02T09:35:02Z",
 }
-CANCELLED: dict[str, Any] = {**TUNING, "state": "cancelled", "ended_at": "2026-03-02T09:30:09Z"}
+_ENDED = {"state": State.CANCELLED, "ended_at": _JOB.created_at + 9}
+TUNING, DONE, CANCELLED = (
+    _JOB.model_copy(update=each).model_dump(mode="json") for each in ({}, _RESULT, _ENDED)
+)
 TUNINGS: dict[str, Any] = {"tunings": [DONE], "next": None}
-TRIAL: dict[str, Any] = {
-    "number": 0,
-    "stage": "one device",
-    "round": None,
-    "outcome": "measured",
-    "reason": {"kind": "measured"},
-    "sentence": "throughput measured",
-    "configuration": _ALONE,
-    "global_batch": 128,
-    "examples_per_second": ALONE_RATE,
-    "error": 0.011,
-    "start_seconds": 1.9,
-    "first_step_seconds": 0.8,
-    "lost_updates": None,
-    "wall_seconds": 4.1,
-    "peak_memory": 612368384,
-}
-TRIALS: dict[str, Any] = {"trials": [TRIAL], "next": None}
+_TRIAL = TrialAnswer(
+    number=0,
+    stage=Stage.BASELINE,
+    configuration=ALONE,
+    outcome=Outcome.MEASURED,
+    reason=Measured(),
+    examples_per_second=ALONE_RATE,
+    error=0.011,
+    start_seconds=1.9,
+    first_step_seconds=0.8,
+    wall_seconds=4.1,
+    peak_memory=612368384,
+)
+TRIALS: dict[str, Any] = {"trials": [_TRIAL.model_dump(mode="json")], "next": None}
 EVENTS = (
-    'event: queued\ndata: {"number":1,"at":"2026-03-02T09:30:00Z","kind":"queued"}\nid: 1\n\n'
-    'event: ended\ndata: {"number":2,"at":"2026-03-02T09:35:02Z","kind":"ended","state":"done",'
-    f'"summary":"{_SUMMARY}","reason":null}}\nid: 2\n\n'
+    'event: queued\ndata: {"number":1,"at":"2026-03-02T09:30:00Z","body":{"kind":"queued"}}\n'
+    "id: 1\n\n"
+    'event: ended\ndata: {"number":2,"at":"2026-03-02T09:35:02Z","body":{"kind":"ended",'
+    f'"state":"done","summary":"{_SUMMARY}","reason":null}}}}\nid: 2\n\n'
 )
 RECOMMENDATION: dict[str, Any] = {
     "autotune": VERSION,
@@ -234,7 +306,7 @@ def event_stream(description: str) -> dict[str, Any]:
     data = {
         **text,
         "contentMediaType": "application/json",
-        "contentSchema": {"$ref": "#/components/schemas/EventAnswer"},
+        "contentSchema": {"$ref": "#/components/schemas/JobEvent"},
     }
     event = {
         "type": "object",

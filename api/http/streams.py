@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 
 from autotune.api.errors import DatabaseUnavailable, KeyRefused, ServiceError, TooManyStreams
 from autotune.api.events import Ended, Queued, Released
-from autotune.api.http.answers import EventAnswer
 from autotune.api.http.metrics import Metrics
 from autotune.api.log import say
 from autotune.api.settings import Web
@@ -228,8 +227,7 @@ class Streams:
                 del self._feeds[job_id]
 
 
-def _encoded(event: JobEvent) -> bytes:
-    answer = EventAnswer.of(event)
+def _encoded(told: JobEvent) -> bytes:
     return format_sse_event(
-        event=answer.kind, id=str(event.number), data_str=answer.model_dump_json()
+        event=told.body.kind, id=str(told.number), data_str=told.model_dump_json()
     )

@@ -12,24 +12,21 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.asked import Asked
 from autotune.api.errors import no_such_job
 from autotune.api.http import examples
 from autotune.api.http.access import Reader, Writer
 from autotune.api.http.answers import (
     RecommendationAnswer,
     TrialsAnswer,
-    TuningAnswer,
-    TuningsAnswer,
-    address,
 )
 from autotune.api.http.examples import event_stream, json_answer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
+from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
-from autotune.api.values import Job
+from autotune.api.values import Job, Page
 from autotune.value import Value
 
 router = APIRouter(tags=["tunings"])
@@ -164,7 +161,7 @@ def _response(make: Callable[[], Value]) -> Response:
     dependencies=[Depends(json_only)],
 )
 def submit(
-    asked: Annotated[Asked, Body(openapi_examples=examples.REQUESTS)],
+    request: Annotated[JobRequest, Body(openapi_examples=examples.REQUESTS)],
     key: Writer,
     jobs: TheJobs,
     response: Response,
@@ -175,17 +172,17 @@ def submit(
             description="Repeating a request with its key within a week creates no second job.",
         ),
     ] = None,
-) -> TuningAnswer:
+) -> Job:
     """Queue a job. Jobs run one at a time on the devices."""
-    job = jobs.submit(asked, key.id, idempotency_key)
-    response.headers["Location"] = address(job.id)
-    return TuningAnswer.of(job)
+    job = jobs.submit(request, key.id, idempotency_key)
+    response.headers["Location"] = job.url
+    return job
 
 
 @router.get(
     "/v1/tunings",
     summary="List jobs",
-    response_model=TuningsAnswer,
+    response_model=Page,
     responses={
         200: json_answer(examples.TUNINGS, "Jobs, newest first."),
         **documented(*FOR_ONE),
@@ -194,18 +191,18 @@ def submit(
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
     """List your jobs, newest first; with the scope admin, all jobs."""
     page = partial(jobs.page, key.owner, states=query.state, before=query.before, limit=query.limit)
-    return await swiftly(lambda: TuningsAnswer.of(page()))
+    return await swiftly(page)
 
 
 @router.get(
     "/v1/tunings/{job_id}",
     summary="Get a job",
-    response_model=TuningAnswer,
+    response_model=Job,
     responses={200: json_answer(examples.DONE, "The job."), **documented(*FOR_ONE)},
 )
 async def one(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get a job's state, progress and verdict."""
-    return await swiftly(lambda: TuningAnswer.of(jobs.get(job_id, key.owner)))
+    return await swiftly(partial(jobs.get, job_id, key.owner))
 
 
 @router.get(
@@ -267,6 +264,6 @@ async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
         **documented(*FOR_ONE, "cross-origin", "illegal-transition", "body-too-large"),
     },
 )
-def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> TuningAnswer:
+def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Job:
     """Cancel a job; cancelling it again has no effect."""
-    return TuningAnswer.of(jobs.cancel(job_id, key.owner))
+    return jobs.cancel(job_id, key.owner)

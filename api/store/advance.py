@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
-from autotune.api.events import Event, event
+from autotune.api.events import Event, brief, event
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
@@ -90,5 +90,5 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
 def add_events(connection: Connection, job_id: str, after: int, events: Sequence[Event]) -> None:
     """Add events to a job whose row the transaction holds."""
     for number, each in enumerate(events, after + 1):
-        body = event.dump_json(each).decode()
+        body = event.dump_json(brief(each)).decode()
         connection.execute(insert(rows).values(job_id=job_id, number=number, body=body, at=Now()))

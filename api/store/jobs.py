@@ -21,7 +21,6 @@ from sqlalchemy import (
     select,
 )
 
-from autotune.api.asked import Asked, checked
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
@@ -31,7 +30,7 @@ from autotune.api.errors import (
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued, event
 from autotune.api.migrations import is_current, migrate
-from autotune.api.runnable import check_runnable
+from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import FINAL, UNFINISHED, State
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
@@ -51,7 +50,8 @@ MOST_TOLD = 400
 """Of the trials, and of the events, in the story of a job."""
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
-_COLUMNS = [jobs.c[name] for name in Job.model_fields]
+_OWN = tuple(name for name in Job.model_fields if name not in Tuning.model_fields)
+_COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request]
 
 
 class _OfOneJob:
@@ -126,11 +126,11 @@ class Jobs:
         self._quotas = quotas
         self._machine = machine
 
-    def submit(self, asked: Asked, owner: str, idempotency_key: str | None = None) -> Job:
+    def submit(self, request: JobRequest, owner: str, idempotency_key: str | None = None) -> Job:
         """Take in a job; when this returns, it survives a crash of anything.
 
         Args:
-            asked: What was asked for.
+            request: What was asked for.
             owner: Whose it will be.
             idempotency_key: With the same one the same request makes no second job.
 
@@ -139,12 +139,9 @@ class Jobs:
             QuotaExceeded: The owner has as much as it may.
             IdempotencyMismatch: The idempotency key came with another request before.
         """
-        tuning = checked(asked, self._registry, self._quotas)
-        machine = self._machine()
-        if machine is not None:
-            check_runnable(asked.space, asked.options, machine)
+        tuning = checked(request, self._registry, self._quotas, self._machine())
         repeatable = idempotency_key and Repeatable(
-            key=idempotency_key, fingerprint=asked.fingerprint
+            key=idempotency_key, fingerprint=request.fingerprint
         )
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
@@ -178,7 +175,7 @@ class Jobs:
         Args:
             owner: Whose.
             states: Only those in one of these; empty for all.
-            before: The `next_before` of the page before; None for the first.
+            before: The `next` of the page before; None for the first.
             limit: At most so many, and at most `MOST_JOBS`.
 
         Raises:
@@ -192,7 +189,7 @@ class Jobs:
                 given["position"] = _POSITION.one(connection, before, owner).seq
             found = [_job(row) for row in connection.execute(query, given)]
         more = len(found) > most
-        return Page(jobs=tuple(found[:most]), next_before=found[most - 1].id if more else None)
+        return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
 
     def trials(self, job_id: str, owner: str | None) -> tuple[JobTrial, ...]:
         """Return the trials of a job by number.
@@ -429,12 +426,11 @@ def _page(states: frozenset[State], *, owned: bool, paged: bool) -> Select[Any]:
 
 
 def _job(row: Row[Any]) -> Job:
-    fields = dict(zip(Job.model_fields, row, strict=True))
-    return Job.model_validate({**fields, "request": _request(fields["request"])})
+    return Job.model_validate({**vars(_tuning(row.request)), **dict(zip(_OWN, row, strict=False))})
 
 
 @lru_cache(maxsize=256)
-def _request(text: str) -> Tuning:
+def _tuning(text: str) -> Tuning:
     """Return a job's request, which never changes and is read whenever somebody looks."""
     return Tuning.model_validate_json(text)
 

@@ -24,7 +24,7 @@ def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
     Raises:
         InvalidTuning: The workload is not registered any more, or its parameters have changed.
     """
-    request = claimed.job.request
+    request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
     workload.check_space(request.space, params)

@@ -9,8 +9,6 @@ from autotune.api.store.attempts import Report
 from autotune.api.work import messages
 from autotune.api.work.messages import Message
 
-LONGEST_NOTICE = 2000
-
 
 def report(number: int, what: Message) -> Report:
     """Return what a message adds.
@@ -35,17 +33,4 @@ def _content(what: Message) -> dict[str, Any]:
         case messages.Found() | messages.GaveUp() | messages.Stuck():
             return {}  # Recorded with the end of the job, once nothing of it is left.
     trial = what.trial if isinstance(what, events.TrialEnded) else None
-    return {"trial": trial, "events": (_brief(what),)}
-
-
-def _brief(event: events.Event) -> events.Event:
-    """Return an event without what the trials of the job hold already."""
-    match event:
-        case events.Planned():
-            return event.model_copy(update={"kept": ()})
-        case events.TrialEnded(trial=trial):
-            shown = trial.model_copy(update={"windows": ()})
-            return event.model_copy(update={"trial": shown})
-        case events.Notice(text=text):
-            return event.model_copy(update={"text": text[:LONGEST_NOTICE]})
-    return event
+    return {"trial": trial, "events": (what,)}

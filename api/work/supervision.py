@@ -169,7 +169,7 @@ class Supervision:
         """
         cause = None
         while cause is None:
-            # Asked before listening: what it said before it went is then heard in this turn.
+            # JobRequest before listening: what it said before it went is then heard in this turn.
             ended = self._tuner.ended is not None
             self._hear(self._tuner.listen(_LISTEN_SECONDS))
             state = self._lease.keep()

@@ -154,7 +154,7 @@ class Worker:
                 claimed.grip,
                 lease,
                 tuner,
-                seconds=what.options.budget or claimed.job.budget_seconds,
+                seconds=what.options.budget or claimed.job.seconds,
                 patience=self._settings.patience,
                 stopping=self._stop.is_set,
             )

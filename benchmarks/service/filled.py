@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert, select
 
-from autotune.api.asked import Asked
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.database import Database
@@ -30,7 +30,7 @@ def fill(database: Database, settings: Settings, count: int) -> Sequence[str]:
 
 def _run(database: Database, settings: Settings) -> str:
     service = Jobs(database, settings.registry(), Quotas())
-    asked = Asked(workload="digits", space="cpu", budget="1h", max_trials=TRIALS)
+    asked = JobRequest(workload="digits", space="cpu", budget="1h", max_trials=TRIALS)
     job = service.submit(asked, "nobody")
     Worker(database, settings).run_one()
     done = service.get(job.id, None)

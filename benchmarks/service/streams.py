@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from urllib.parse import urlsplit
 
-from autotune.api.asked import Asked
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -70,7 +70,7 @@ def measure(site: Site, database: Database) -> Iterator[Row]:
 def _claimed(site: Site, database: Database) -> list[Grip]:
     service = Jobs(database, site.settings.registry(), Quotas(queued=JOBS, device_seconds=1e9))
     for _ in range(JOBS):
-        service.submit(Asked(workload="digits", space="quick"), "nobody")
+        service.submit(JobRequest(workload="digits", space="quick"), "nobody")
     posts = [Post(worker="bench", devices=f"streams-{n}", host="none") for n in range(JOBS)]
     found = [attempts.claim(database, each, LEASE) for each in posts]
     return [each.grip for each in found if each]

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from autotune.api.asked import Asked, check_budget
 from autotune.api.catalog import Catalog
 from autotune.api.errors import (
     InvalidBudget,
@@ -22,6 +21,7 @@ from autotune.api.errors import (
 )
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
 from autotune.api.http.page.typed import Typed, number
+from autotune.api.requests import JobRequest, check_budget
 from autotune.report.words import roughly
 from autotune.space import AUTO
 from autotune.strategies import strategies
@@ -92,7 +92,7 @@ def parameter_field(workload: str, name: str) -> str:
     return f"params.{workload}.{name}"
 
 
-def asked_from(typed: Typed, catalog: Catalog) -> Asked:
+def asked_from(typed: Typed, catalog: Catalog) -> JobRequest:
     """Return the request that a form stands for.
 
     Raises:
@@ -104,7 +104,7 @@ def asked_from(typed: Typed, catalog: Catalog) -> Asked:
     wrong = registered.mistakes(request["params"]) if registered else {}
     told = {parameter_field(workload, name): text for name, text in wrong.items()}
     try:
-        asked = Asked.model_validate(request)
+        asked = JobRequest.model_validate(request)
     except ValidationError as exc:
         raise FormError({**_of_schema(exc, workload), **told}) from exc
     told |= _of_budget(asked.budget, catalog)
@@ -125,7 +125,7 @@ def of_service(error: ServiceError) -> FormError:
     return FormError({_FIELD_OF.get(error.kind, WHOLE_FORM): str(error)}, status)
 
 
-def repeatable(typed: Typed, asked: Asked) -> str | None:
+def repeatable(typed: Typed, asked: JobRequest) -> str | None:
     """Return the key by which the same form with the same content makes no second job."""
     once = typed.one("once")
     return f"{once}.{asked.fingerprint}" if re.fullmatch(r"[\w-]{16,64}", once) else None

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 from autotune.api.events import Event
-from autotune.api.http.answers import address
 from autotune.api.http.page.chart import Chart, chart
 from autotune.api.http.page.listing import params_text, space_name
 from autotune.api.http.page.moments import Moment, moment_of
@@ -108,7 +107,7 @@ def job_view(story: Story) -> JobView:
         news=_news(story),
         reason=job.reason or "",
         final=job.state in FINAL,
-        stream=f"{address(job.id)}/events",
+        stream=f"{job.url}/events",
         kinds=KINDS,
         events=job.events,
         time=_time(story),
@@ -138,10 +137,10 @@ def _left_out(count: int) -> str:
 def _time(story: Story) -> Time:
     job = story.job
     return Time(
-        seconds=round(min(story.spent, job.budget_seconds), 1),
-        budget=job.budget_seconds,
+        seconds=round(min(story.spent, job.seconds), 1),
+        budget=job.seconds,
         text=clock(story.spent),
-        whole=clock(job.budget_seconds),
+        whole=clock(job.seconds),
         ticking=job.state is State.RUNNING and story.spent > 0,
     )
 
@@ -166,15 +165,14 @@ def _charts(story: Story, baseline: float | None) -> tuple[Chart, ...]:
 
 
 def _facts(job: Job) -> list[Fact]:
-    options = job.request.options
     known = {
         "Parameters": params_text(job),
         "Space": space_name(job),
-        "Budget": roughly(job.budget_seconds),
-        "Most trials": "" if options.max_trials is None else f"{options.max_trials:,}",
-        "Constraints": _constraints(options),
-        "Margin": f"{options.margin:.0%}",
-        "Seed": str(options.seed),
+        "Budget": roughly(job.seconds),
+        "Most trials": "" if job.max_trials is None else f"{job.max_trials:,}",
+        "Constraints": _constraints(job),
+        "Margin": f"{job.margin:.0%}",
+        "Seed": str(job.seed),
         "Devices": job.devices or "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
     }

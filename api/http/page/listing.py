@@ -67,29 +67,29 @@ class ListView:
 def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
     """Return the view of some jobs."""
     return ListView(
-        lines=tuple(map(_line, page.jobs)),
+        lines=tuple(map(_line, page.tunings)),
         filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
         filtered=bool(query.state),
         newest=_address(query.state) if query.before else None,
-        older=_address(query.state, page.next_before) if page.next_before else None,
-        unfinished=any(job.state not in FINAL for job in page.jobs),
+        older=_address(query.state, page.next) if page.next else None,
+        unfinished=any(job.state not in FINAL for job in page.tunings),
         form=form,
     )
 
 
 def params_text(job: Job) -> str:
     """Return the parameters of a job's workload in a line."""
-    return ", ".join(f"{name}={value}" for name, value in job.request.params)
+    return ", ".join(f"{name}={value}" for name, value in job.params.items())
 
 
 def space_name(job: Job) -> str:
     """Return the name of the space of a job."""
-    space = job.request.space
+    space = job.space
     return space if isinstance(space, str) else space.name
 
 
 def _line(job: Job) -> Line:
-    budget = f"budget {roughly(job.budget_seconds)}"
+    budget = f"budget {roughly(job.seconds)}"
     settings = (params_text(job), f"space {space_name(job)}", budget)
     return Line(
         address=job_page(job.id),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autotune.api.http.answers import moment
+from autotune.api.values import moment
 
 
 @dataclass(frozen=True)

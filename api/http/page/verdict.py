@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from autotune.api.http.answers import address
 from autotune.api.http.files import Part
 from autotune.api.http.page.findings import Findings, findings
+from autotune.api.values import address
 from autotune.config import describe
 from autotune.report.html.figure import Figure
 from autotune.report.html.highlight import marked

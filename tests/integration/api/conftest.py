@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from autotune.api.asked import Asked
 from autotune.api.migrations import migrate
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
@@ -143,9 +143,9 @@ def jobs(database: Database, settings: Settings) -> Jobs:
 
 
 @pytest.fixture
-def asked() -> Asked:
+def asked() -> JobRequest:
     """A request that makes a few trials."""
-    return Asked(workload="digits", space="quick", budget=60, max_trials=3)
+    return JobRequest(workload="digits", space="quick", budget=60, max_trials=3)
 
 
 Start = Callable[..., subprocess.Popen[bytes]]

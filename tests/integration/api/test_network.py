@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from autotune.api import isolation
-from autotune.api.asked import Asked
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
+from autotune.api.requests import JobRequest
 from autotune.api.settings import LOCAL, Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
@@ -100,7 +100,7 @@ def url(sqlite: Path, tmp_path: Path) -> str:
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
     """A job of one trial that waits."""
-    return jobs.submit(Asked(workload="digits", space="quick", max_trials=1), "me")
+    return jobs.submit(JobRequest(workload="digits", space="quick", max_trials=1), "me")
 
 
 @needs_networks
@@ -177,7 +177,7 @@ def test_a_gang_trains_within_its_own_network(
 ) -> None:
     """Its workers find each other by the loopback."""
     gang = {"strategies": ("multi_worker_mirrored",), "workers": (2,)}
-    asked = Asked(workload="tiny_dense", space="quick", budget=60.0, **gang)
+    asked = JobRequest(workload="tiny_dense", space="quick", budget=60.0, **gang)
     job = jobs.submit(asked, "me")
     changes = {"engine": LOCAL, "isolation": Isolation.REQUIRED}
     assert Worker(database, settings.model_copy(update=changes)).run_one()

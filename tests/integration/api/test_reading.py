@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from autotune.api.asked import Asked
 from autotune.api.errors import NoRecommendation, NotFound
+from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
@@ -21,7 +21,7 @@ from autotune.trial import Stage, Trial
 
 
 @pytest.fixture
-def job(jobs: Jobs, asked: Asked) -> Job:
+def job(jobs: Jobs, asked: JobRequest) -> Job:
     """A job that waits."""
     return jobs.submit(asked, "me")
 
@@ -67,14 +67,14 @@ def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database:
         jobs.trial_records(job.id, "somebody else")
 
 
-def test_a_page_is_that_of_its_states_and_owner(jobs: Jobs, asked: Asked, job: Job) -> None:
+def test_a_page_is_that_of_its_states_and_owner(jobs: Jobs, asked: JobRequest, job: Job) -> None:
     """However often, and with whatever other bounds, it is asked for."""
     newer, others = jobs.submit(asked, "me"), jobs.submit(asked, "somebody else")
     jobs.cancel(newer.id, "me")
     for _ in range(2):
-        assert [each.id for each in jobs.page("me").jobs] == [newer.id, job.id]
+        assert [each.id for each in jobs.page("me").tunings] == [newer.id, job.id]
         found = jobs.page("me", states=[State.QUEUED, State.RUNNING], before=newer.id)
-        assert [each.id for each in found.jobs] == [job.id]
+        assert [each.id for each in found.tunings] == [job.id]
         waiting = jobs.page(None, states=[State.QUEUED])
-        assert [each.id for each in waiting.jobs] == [others.id, job.id]
-        assert jobs.page(None, limit=1).next_before == others.id
+        assert [each.id for each in waiting.tunings] == [others.id, job.id]
+        assert jobs.page(None, limit=1).next == others.id

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from autotune.api.asked import Asked
+from autotune.api.requests import JobRequest
 from autotune.api.settings import LOCAL
 from autotune.api.states import FINAL, State
 from autotune.api.store import tables
@@ -41,7 +41,7 @@ def test_a_real_job_survives_its_worker_and_ends_with_its_cancellation(
     jobs: Jobs, database: Database, start_worker: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     """The second worker goes on from the trials of the first, and nothing of either is left."""
-    job = jobs.submit(Asked(workload="tiny_dense", space="quick", budget=120.0), "me")
+    job = jobs.submit(JobRequest(workload="tiny_dense", space="quick", budget=120.0), "me")
     first = start_worker(AUTOTUNE_SERVICE_ENGINE=LOCAL)
     until(lambda: jobs.get(job.id, None).trials >= 1)
     first.kill()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, update
 
-from autotune.api.asked import Asked
 from autotune.api.errors import NotFound
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.store import jobs as store, tables
 from autotune.api.store.database import Database
@@ -30,7 +30,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended(jobs: Jobs, database: Database, days: float) -> Job:
     """Return a job that was cancelled some days ago."""
-    job = jobs.submit(Asked(workload="digits"), "me", f"key {days}")
+    job = jobs.submit(JobRequest(workload="digits"), "me", f"key {days}")
     jobs.cancel(job.id, "me")
     age(database, job, days)
     return job
@@ -58,7 +58,7 @@ def tidy(database: Database, settings: Settings, days: int | None) -> None:
 
 
 def test_an_old_job_goes_with_all_its_rows_and_files(
-    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
     """A job that ran leaves nothing, neither in the database nor on the disk."""
     job = jobs.submit(asked, "me", "key")
@@ -77,9 +77,9 @@ def test_an_old_job_goes_with_all_its_rows_and_files(
 def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings: Settings) -> None:
     """Only jobs that ended before the time are removed."""
     old, young = ended(jobs, database, 8), ended(jobs, database, 6)
-    waiting = jobs.submit(Asked(workload="digits"), "me")
+    waiting = jobs.submit(JobRequest(workload="digits"), "me")
     tidy(database, settings, 7)
-    assert {each.id for each in jobs.page(None).jobs} == {young.id, waiting.id}
+    assert {each.id for each in jobs.page(None).tunings} == {young.id, waiting.id}
     assert not any(rows(database, old))
     assert rows(database, young)[0] == 3
 
@@ -102,7 +102,7 @@ def test_many_are_removed_in_several_transactions(
     for days in range(8, 13):
         ended(jobs, database, days)
     tidy(database, settings, 7)
-    assert jobs.page(None).jobs == ()
+    assert jobs.page(None).tunings == ()
 
 
 def test_files_that_no_job_has_any_more_go(

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import update
 
-from autotune.api.asked import Asked
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
+from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import Report
@@ -54,7 +54,7 @@ def trial(number: int = 0) -> Trial:
     )
 
 
-def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A claim makes the job run, as its first attempt."""
     first = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
@@ -65,7 +65,7 @@ def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: 
     assert told == [Queued(), Claimed(attempt=1, kept=0)]
 
 
-def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """Another worker of the same devices gets nothing, one of others gets the next job."""
     jobs.submit(asked, "me")
     second = jobs.submit(asked, "me")
@@ -80,7 +80,7 @@ def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:
     assert claim(database) is None
 
 
-def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """Whoever claims at the same moment, each job goes to one of them."""
     ids = {jobs.submit(asked, "me").id for _ in range(4)}
     with ThreadPoolExecutor(8) as pool:
@@ -93,17 +93,19 @@ def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: Aske
 
 
 def test_one_request_makes_one_job_at_the_same_moment(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """An idempotency key works between processes, too."""
     del database
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: jobs.submit(asked, "me", "k").id, range(8)))
     assert len(set(found)) == 1
-    assert len(jobs.page("me").jobs) == 1
+    assert len(jobs.page("me").tunings) == 1
 
 
-def test_a_lost_job_goes_to_the_next_worker(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_a_lost_job_goes_to_the_next_worker(
+    database: Database, jobs: Jobs, asked: JobRequest
+) -> None:
     """After its lease a job is taken over with what was recorded, before younger ones."""
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
@@ -117,7 +119,7 @@ def test_a_lost_job_goes_to_the_next_worker(database: Database, jobs: Jobs, aske
 
 
 def test_a_job_stays_with_the_devices_it_was_measured_on(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """What one machine measured says nothing on another, so that one gets the next job."""
     jobs.submit(asked, "me")
@@ -140,7 +142,7 @@ WRITES = {
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("taken", [False, True], ids=["lapsed", "taken over"])
 def test_a_worker_that_wakes_after_its_lease_is_refused(
-    database: Database, jobs: Jobs, asked: Asked, write: str, *, taken: bool
+    database: Database, jobs: Jobs, asked: JobRequest, write: str, *, taken: bool
 ) -> None:
     """Whether somebody else has the job by then or not, nothing of it is written."""
     job = jobs.submit(asked, "me")
@@ -156,7 +158,7 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
 
 
 def test_a_clock_that_was_put_back_does_not_lock_the_devices(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """A lease that ends far in the future was given by another clock, and ends as one of today."""
     jobs.submit(asked, "me")
@@ -168,7 +170,7 @@ def test_a_clock_that_was_put_back_does_not_lock_the_devices(
 
 
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """Its worker renews the lease in time, as if nothing had happened."""
     jobs.submit(asked, "me")
@@ -181,7 +183,7 @@ def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     assert take(database, worker="w2").grip.attempt == 2
 
 
-def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A job that is renewed goes to nobody else, and its state is told."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
@@ -192,7 +194,7 @@ def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: Asked) 
     assert claim(database, worker="w2") is None
 
 
-def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A worker that did not hear the database's answer may try again."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
@@ -204,7 +206,7 @@ def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: Asked
     assert jobs.get(job.id, "me").trials == 1
 
 
-def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """The best figure so far is kept for one device and for distributed configurations."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
@@ -215,7 +217,7 @@ def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: Asked)
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
 
 
-def test_a_job_ends_once(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_a_job_ends_once(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """After its end its worker may not write, and the devices are free."""
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
@@ -231,7 +233,7 @@ def test_a_job_ends_once(database: Database, jobs: Jobs, asked: Asked) -> None:
 
 
 def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """The job ends as cancelled, and keeps what was found."""
     job = jobs.submit(asked, "me")
@@ -243,7 +245,7 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
 
 
 def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """Any worker may end it, whatever devices it has."""
     job = jobs.submit(asked, "me")
@@ -255,7 +257,7 @@ def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
     assert attempts.finish(database, claimed.grip, DONE) is State.CANCELLED
 
 
-def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """It waits for the next attempt, and the reason is told."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
@@ -266,7 +268,7 @@ def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: Asked
     assert (claimed.grip.attempt, claimed.deaths) == (2, 1)
 
 
-def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """However often workers are restarted, the job does not fail by it."""
     jobs.submit(asked, "me")
     attempts.let_go(database, take(database).grip, attempts.RELEASED, "Restarted.")
@@ -274,7 +276,7 @@ def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: A
 
 
 def test_letting_go_of_a_cancelled_job_ends_it(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """A crash on the way to its end is its end."""
     job = jobs.submit(asked, "me")
@@ -284,7 +286,7 @@ def test_letting_go_of_a_cancelled_job_ends_it(
     assert jobs.get(job.id, "me").ended_at is not None
 
 
-def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """The configuration that ran at a death counts, by death and by loss, not what ran before."""
     jobs.submit(asked, "me")
     good, bad = Configuration(), Configuration(per_replica_batch=64)
@@ -300,7 +302,7 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
 
 
 def test_the_time_of_earlier_attempts_is_known(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """What an attempt spent on the search counts until it was last heard of."""
     jobs.submit(asked, "me")
@@ -313,7 +315,7 @@ def test_the_time_of_earlier_attempts_is_known(
 
 
 def test_what_may_be_left_of_attempts_is_known(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """An attempt that is over counts on its own host until it was swept; one that runs does not."""
     jobs.submit(asked, "me")
@@ -329,7 +331,7 @@ def test_what_may_be_left_of_attempts_is_known(
     assert attempts.remains(database, "h") == ()
 
 
-def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A finished job counts with its time, a released one leaves no trace of itself."""
     job = jobs.submit(asked, "me")
     grip: Grip = take(database).grip
@@ -352,7 +354,7 @@ def used_by(database: Database, grip: Grip, said: Report) -> float:
 
 
 def test_an_attempt_that_was_stuck_is_no_death(
-    database: Database, jobs: Jobs, asked: Asked
+    database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
     """It takes nothing off the budget either, as nothing came of it."""
     jobs.submit(asked, "me")
@@ -360,7 +362,9 @@ def test_an_attempt_that_was_stuck_is_no_death(
     assert used_by(database, take(database).grip, said) == 0
 
 
-def test_time_that_was_measured_in_is_used(database: Database, jobs: Jobs, asked: Asked) -> None:
+def test_time_that_was_measured_in_is_used(
+    database: Database, jobs: Jobs, asked: JobRequest
+) -> None:
     """The trials of an attempt that was stuck later are kept, so they are paid for."""
     jobs.submit(asked, "me")
     said = Report(number=1, began=True, trial=trial())

@@ -15,9 +15,9 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import update
 
-from autotune.api.asked import Asked
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Ended
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts
@@ -68,7 +68,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def submit(self) -> None:
         """Add a job."""
-        job = self.service.submit(Asked(workload="digits", budget=60), "me")
+        job = self.service.submit(JobRequest(workload="digits", budget=60), "me")
         self.jobs[job.id] = Model()
 
     @rule(devices=DEVICES)
@@ -170,7 +170,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def jobs_are_as_expected(self) -> None:
         """Compare every job."""
-        found = {each.id: each for each in self.service.page("me", limit=100).jobs}
+        found = {each.id: each for each in self.service.page("me", limit=100).tunings}
         assert {name: (job.state, job.attempt, job.trials) for name, job in found.items()} == {
             name: (model.state, model.attempt, len(model.trials))
             for name, model in self.jobs.items()

@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 from sqlalchemy import func, insert, select
 
-from autotune.api.asked import Asked
 from autotune.api.events import Released
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, tables
@@ -33,7 +33,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def job(jobs: Jobs, asked: Asked) -> Job:
+def job(jobs: Jobs, asked: JobRequest) -> Job:
     """A job that waits."""
     return jobs.submit(asked, "me")
 

@@ -13,9 +13,9 @@ import psutil
 import pytest
 from sqlalchemy import select
 
-from autotune.api.asked import Asked
 from autotune.api.events import Ended
 from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import tables
@@ -78,7 +78,7 @@ def check_done(jobs: Jobs, job: Job) -> Job:
 
 
 def test_a_job_is_run_to_its_recommendation(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
     """A worker takes a job, records its trials and its result, and stops when it is told to."""
     job = jobs.submit(asked, "me")
@@ -94,7 +94,7 @@ def test_a_job_is_run_to_its_recommendation(
 @pytest.mark.parametrize("point", FailPoint)
 def test_a_crash_anywhere_loses_nothing(
     jobs: Jobs,
-    asked: Asked,
+    asked: JobRequest,
     database: Database,
     settings: Settings,
     start_worker: Start,
@@ -116,7 +116,7 @@ def test_a_crash_anywhere_loses_nothing(
 @pytest.mark.parametrize("engine", ["sleepers", "stubborn"])
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_cancelled_job_is_gone_within_ten_seconds(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start, engine: str
+    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start, engine: str
 ) -> None:
     """After a second nothing new starts, after ten nothing is left, whatever they ignore."""
     job = jobs.submit(asked, "me")
@@ -133,7 +133,7 @@ def test_a_cancelled_job_is_gone_within_ten_seconds(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_cancelled_job_keeps_what_was_found(
-    jobs: Jobs, asked: Asked, start_worker: Start
+    jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
     """A search that can still answer does so on its way out."""
     job = jobs.submit(asked.model_copy(update={"max_trials": 50}), "me")
@@ -147,7 +147,7 @@ def test_a_cancelled_job_keeps_what_was_found(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_search_that_overruns_its_budget_is_ended(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
     """The budget is kept to within seconds, even by a search that does not look at the clock."""
     job = jobs.submit(asked.model_copy(update={"budget": 1.0}), "me")
@@ -163,7 +163,7 @@ def test_a_search_that_overruns_its_budget_is_ended(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_no_process_outlives_a_killed_worker(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
     """The kernel ends the search with its worker, and the search's processes with it."""
     jobs.submit(asked, "me")
@@ -175,7 +175,7 @@ def test_no_process_outlives_a_killed_worker(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_stopped_worker_that_wakes_is_refused(
-    jobs: Jobs, asked: Asked, database: Database, settings: Settings, start_worker: Start
+    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings, start_worker: Start
 ) -> None:
     """While it is stopped another takes the job over, ends what it left, and finishes alone."""
     job = jobs.submit(asked, "me")
@@ -194,7 +194,7 @@ def test_a_stopped_worker_that_wakes_is_refused(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_worker_that_is_told_to_stop_puts_its_job_back(
-    jobs: Jobs, asked: Asked, database: Database, start_worker: Start
+    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
     """SIGTERM ends the processes and keeps the job for the next worker."""
     job = jobs.submit(asked, "me")
@@ -208,7 +208,7 @@ def test_a_worker_that_is_told_to_stop_puts_its_job_back(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_what_kills_its_worker_twice_is_set_aside(
-    jobs: Jobs, asked: Asked, start_worker: Start
+    jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
     """The search goes on without the configuration during which it died."""
     job = jobs.submit(asked.model_copy(update={"max_trials": 8}), "me")
@@ -225,7 +225,7 @@ def test_what_kills_its_worker_twice_is_set_aside(
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_job_survives_a_crash_of_the_database(
     jobs: Jobs,
-    asked: Asked,
+    asked: JobRequest,
     database: Database,
     start_worker: Start,
     request: pytest.FixtureRequest,
@@ -242,7 +242,7 @@ def test_a_job_survives_a_crash_of_the_database(
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_job_that_always_dies_fails(
-    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
     """It is not tried for ever."""
     job = jobs.submit(asked, "me")
@@ -255,7 +255,7 @@ def test_a_job_that_always_dies_fails(
 
 
 def test_a_workload_that_is_not_registered_any_more_fails(
-    jobs: Jobs, asked: Asked, database: Database, settings: Settings
+    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
     """The job ends with the reason, and nothing is started."""
     job = jobs.submit(asked, "me")

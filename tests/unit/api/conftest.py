@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.asked import Asked
 from autotune.api.migrations import migrate
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
@@ -63,6 +63,6 @@ def jobs(database: Database, registry: Registry, quotas: Quotas) -> Jobs:
 
 
 @pytest.fixture
-def asked() -> Asked:
+def asked() -> JobRequest:
     """The shortest request."""
-    return Asked(workload="digits")
+    return JobRequest(workload="digits")

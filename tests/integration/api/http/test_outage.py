@@ -112,7 +112,7 @@ def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: Se
 
 
 def _trials(client: httpx.Client, job: str) -> int:
-    found: int = client.get(f"/v1/tunings/{job}").json()["progress"]["trials"]
+    found: int = client.get(f"/v1/tunings/{job}").json()["trials"]
     return found
 
 

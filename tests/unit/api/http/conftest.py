@@ -10,10 +10,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.asked import Asked
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
-from autotune.api.http.example_findings import GANG
+from autotune.api.http.examples import GANG
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -195,6 +195,6 @@ def done(conclude: Conclude, recommendation: Result) -> Job:
 
 
 @pytest.fixture
-def asked() -> Asked:
+def asked() -> JobRequest:
     """The shortest request."""
-    return Asked(workload="digits", space="quick")
+    return JobRequest(workload="digits", space="quick")

@@ -89,7 +89,7 @@ def shape(value: Any) -> Any:
     if isinstance(value, list):
         return [shape(value[0])] if value else []
     if isinstance(value, dict) and not {"axes", "properties"} & set(value):
-        nested = {"progress", "program", "tunings", "trials", "workloads", "spaces", "machine"}
+        nested = {"program", "tunings", "trials", "workloads", "spaces", "machine"}
         nested |= {"compared", "configuration", "speedup"}
         return {k: shape(v) if k in nested else None for k, v in value.items()}
     return None
@@ -109,7 +109,7 @@ def test_the_example_of_a_recommendation_is_whole_and_agrees_with_itself() -> No
     assert found.global_batch <= bounds["max_global_batch"]
     assert {found.configuration.strategy} <= set(bounds["strategies"])
     assert found.summary == examples.DONE["summary"]
-    assert found.trials == examples.DONE["progress"]["trials"]
+    assert found.trials == examples.DONE["trials"]
     for each in (found.diagnosis.one_device, found.diagnosis.distributed):
         assert each
         assert abs(sum(share.share.value for share in each.shares) - 1) < 0.001

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.api.asked import Asked
 from autotune.api.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import HEARTBEAT, RARER, Again, Streams
 from autotune.api.log import logger
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
@@ -23,7 +23,7 @@ Look = Callable[..., tuple[JobEvent, ...]]
 
 
 @pytest.fixture
-def waiting(jobs: Jobs, asked: Asked) -> Job:
+def waiting(jobs: Jobs, asked: JobRequest) -> Job:
     """A job that waits."""
     return jobs.submit(asked, "me")
 
@@ -46,7 +46,7 @@ async def collect(
         return [each async for each in stream if each != HEARTBEAT]
 
 
-def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: Asked, streams: Streams) -> None:
+def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams: Streams) -> None:
     """Each sees every event of its job once, and one loop for each job looks for all of them."""
     ids = [jobs.submit(asked, "me").id for _ in range(4)]
 

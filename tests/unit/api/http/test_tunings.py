@@ -28,7 +28,7 @@ def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
     assert made.status_code == 202, made.text
     assert made.headers["location"] == made.json()["url"]
     assert client.get(made.headers["location"]).json() == made.json()
-    assert jobs.get(made.json()["id"], None).request.params == (("filters", 1),)
+    assert jobs.get(made.json()["id"], None).params == {"filters": 1}
 
 
 def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:

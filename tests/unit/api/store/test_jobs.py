@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from autotune.api.asked import Asked
 from autotune.api.errors import (
     IdempotencyMismatch,
     IllegalTransition,
@@ -17,6 +16,7 @@ from autotune.api.errors import (
     SpaceNotRunnable,
 )
 from autotune.api.events import Cancelling, Ended, Queued
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import jobs as store
@@ -26,37 +26,37 @@ from autotune.api.workloads import Registry
 from autotune.testing import FAKE_MACHINE
 
 
-def test_a_job_waits_after_it_was_submitted(jobs: Jobs, asked: Asked) -> None:
+def test_a_job_waits_after_it_was_submitted(jobs: Jobs, asked: JobRequest) -> None:
     """A new job is queued, has an event, and keeps its request."""
     job = jobs.submit(asked, "me")
     assert (job.state, job.attempt, job.events) == (State.QUEUED, 0, 1)
-    assert job.request.options.budget == 180
+    assert job.budget == 180
     assert [each.body for each in jobs.events(job.id, "me")] == [Queued()]
 
 
 def test_a_wrong_request_leaves_no_job(jobs: Jobs) -> None:
     """What is refused is not kept."""
     with pytest.raises(InvalidTuning):
-        jobs.submit(Asked(workload="other"), "me")
-    assert jobs.page(None).jobs == ()
+        jobs.submit(JobRequest(workload="other"), "me")
+    assert jobs.page(None).tunings == ()
 
 
-def test_an_idempotency_key_makes_one_job(jobs: Jobs, asked: Asked) -> None:
+def test_an_idempotency_key_makes_one_job(jobs: Jobs, asked: JobRequest) -> None:
     """The same request with the same key is answered with the same job."""
     first = jobs.submit(asked, "me", "k")
     assert jobs.submit(asked, "me", "k").id == first.id
     assert jobs.submit(asked, "you", "k").id != first.id
 
 
-def test_an_idempotency_key_belongs_to_one_request(jobs: Jobs, asked: Asked) -> None:
+def test_an_idempotency_key_belongs_to_one_request(jobs: Jobs, asked: JobRequest) -> None:
     """Another request with the same key is refused."""
     jobs.submit(asked, "me", "k")
     with pytest.raises(IdempotencyMismatch):
-        jobs.submit(Asked(workload="digits", seed=5), "me", "k")
+        jobs.submit(JobRequest(workload="digits", seed=5), "me", "k")
 
 
 def test_an_idempotency_key_is_forgotten_some_day(
-    jobs: Jobs, asked: Asked, database: Database
+    jobs: Jobs, asked: JobRequest, database: Database
 ) -> None:
     """An old key makes a new job."""
     first = jobs.submit(asked, "me", "k")
@@ -66,7 +66,7 @@ def test_an_idempotency_key_is_forgotten_some_day(
     assert jobs.submit(asked, "me", "k").id != first.id
 
 
-def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: Asked) -> None:
+def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: JobRequest) -> None:
     """A request that came while the quota was full may come again."""
     filling = [jobs.submit(asked, "me") for _ in range(2)]
     with pytest.raises(QuotaExceeded):
@@ -75,7 +75,7 @@ def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: As
     assert jobs.submit(asked, "me", "k").state is State.QUEUED
 
 
-def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: Asked) -> None:
+def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: JobRequest) -> None:
     """The quota of one key is no other's."""
     for _ in range(2):
         jobs.submit(asked, "me")
@@ -84,7 +84,9 @@ def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: Asked) -> None:
     assert jobs.submit(asked, "you").owner == "you"
 
 
-def test_device_seconds_are_limited(database: Database, registry: Registry, asked: Asked) -> None:
+def test_device_seconds_are_limited(
+    database: Database, registry: Registry, asked: JobRequest
+) -> None:
     """What jobs may use counts before they use it."""
     jobs = Jobs(database, registry, Quotas(device_seconds=200))
     jobs.submit(asked, "me")
@@ -92,35 +94,37 @@ def test_device_seconds_are_limited(database: Database, registry: Registry, aske
         jobs.submit(asked, "me")
 
 
-def test_jobs_of_others_are_not_found(jobs: Jobs, asked: Asked) -> None:
+def test_jobs_of_others_are_not_found(jobs: Jobs, asked: JobRequest) -> None:
     """Everything about somebody else's job looks as if there were none."""
     job = jobs.submit(asked, "me")
     for call in (jobs.get, jobs.trials, jobs.events, jobs.cancel, jobs.recommendation):
         with pytest.raises(NotFound):
             call(job.id, "you")
-    assert jobs.page("you").jobs == ()
+    assert jobs.page("you").tunings == ()
     assert jobs.get(job.id, None) == job
 
 
-def test_pages_hold_every_job_once(database: Database, registry: Registry, asked: Asked) -> None:
+def test_pages_hold_every_job_once(
+    database: Database, registry: Registry, asked: JobRequest
+) -> None:
     """The newest come first, and each page says where the next one begins."""
     jobs = Jobs(database, registry, Quotas(queued=10, device_seconds=1e9))
     ids = [jobs.submit(asked, "me").id for _ in range(5)]
     first = jobs.page("me", limit=3)
-    second = jobs.page("me", limit=3, before=first.next_before)
-    assert [each.id for each in (*first.jobs, *second.jobs)] == ids[::-1]
-    assert second.next_before is None
+    second = jobs.page("me", limit=3, before=first.next)
+    assert [each.id for each in (*first.tunings, *second.tunings)] == ids[::-1]
+    assert second.next is None
 
 
-def test_pages_are_filtered_by_state(jobs: Jobs, asked: Asked) -> None:
+def test_pages_are_filtered_by_state(jobs: Jobs, asked: JobRequest) -> None:
     """Only jobs in one of the states are listed."""
     ended, waiting = jobs.submit(asked, "me"), jobs.submit(asked, "me")
     jobs.cancel(ended.id, "me")
-    assert [each.id for each in jobs.page("me", states=[State.QUEUED]).jobs] == [waiting.id]
+    assert [each.id for each in jobs.page("me", states=[State.QUEUED]).tunings] == [waiting.id]
     assert jobs.counts()[State.CANCELLED] == 1
 
 
-def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: Asked) -> None:
+def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) -> None:
     """Cancelling twice is no error, and the end is told once."""
     job = jobs.submit(asked, "me")
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
@@ -129,7 +133,7 @@ def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: Asked) -> None
     assert told == [Cancelling(), Ended(state=State.CANCELLED)]
 
 
-def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: Asked) -> None:
+def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: JobRequest) -> None:
     """Both before and after the end the text says what is the matter."""
     job = jobs.submit(asked, "me")
     with pytest.raises(NoRecommendation, match="queued"):
@@ -139,7 +143,9 @@ def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: Asked) -> Non
         jobs.recommendation(job.id, "me")
 
 
-def test_a_failed_job_cannot_be_cancelled(jobs: Jobs, asked: Asked, database: Database) -> None:
+def test_a_failed_job_cannot_be_cancelled(
+    jobs: Jobs, asked: JobRequest, database: Database
+) -> None:
     """What has ended otherwise stays as it is."""
     job = jobs.submit(asked, "me")
     with database.writing() as connection:
@@ -148,34 +154,34 @@ def test_a_failed_job_cannot_be_cancelled(jobs: Jobs, asked: Asked, database: Da
         jobs.cancel(job.id, "me")
 
 
-def test_a_page_does_not_tell_how_many_jobs_there_are(jobs: Jobs, asked: Asked) -> None:
+def test_a_page_does_not_tell_how_many_jobs_there_are(jobs: Jobs, asked: JobRequest) -> None:
     """The next one begins after a job, which the caller knows already."""
     jobs.submit(asked, "you")
     mine = [jobs.submit(asked, "me").id for _ in range(2)]
-    assert jobs.page("me", limit=1).next_before == mine[1]
-    assert [each.id for each in jobs.page("me", before=mine[1]).jobs] == mine[:1]
+    assert jobs.page("me", limit=1).next == mine[1]
+    assert [each.id for each in jobs.page("me", before=mine[1]).tunings] == mine[:1]
 
 
-def test_a_page_begins_after_a_job_of_ones_own(jobs: Jobs, asked: Asked) -> None:
+def test_a_page_begins_after_a_job_of_ones_own(jobs: Jobs, asked: JobRequest) -> None:
     """A job of somebody else's looks like none, even though its place is known."""
     theirs = jobs.submit(asked, "you").id
     jobs.submit(asked, "me")
     for unknown in (theirs, "0" * 24):
         with pytest.raises(NotFound):
             jobs.page("me", before=unknown)
-    assert jobs.page(None, before=theirs).jobs == ()
+    assert jobs.page(None, before=theirs).tunings == ()
 
 
-def test_a_page_is_filtered_by_state_wherever_it_begins(jobs: Jobs, asked: Asked) -> None:
+def test_a_page_is_filtered_by_state_wherever_it_begins(jobs: Jobs, asked: JobRequest) -> None:
     """The job that it begins after may be in any state."""
     older, newer = jobs.submit(asked, "me"), jobs.submit(asked, "me")
     jobs.cancel(newer.id, "me")
     found = jobs.page("me", states=[State.QUEUED], before=newer.id)
-    assert [each.id for each in found.jobs] == [older.id]
+    assert [each.id for each in found.tunings] == [older.id]
 
 
 def test_a_job_that_ends_meanwhile_is_told_as_it_was(
-    jobs: Jobs, asked: Asked, database: Database, monkeypatch: pytest.MonkeyPatch
+    jobs: Jobs, asked: JobRequest, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """State and recommendation are of one moment, so that no finished job seems to have none."""
     job = jobs.submit(asked, "me")
@@ -196,7 +202,7 @@ def test_a_space_is_checked_where_the_machine_is_known(
     database: Database, registry: Registry, quotas: Quotas
 ) -> None:
     """Nobody waits for it: while it is not known, the job's worker finds out."""
-    tpus = Asked(workload="digits", space="tpu")
+    tpus = JobRequest(workload="digits", space="tpu")
     with pytest.raises(SpaceNotRunnable):
         Jobs(database, registry, quotas, lambda: FAKE_MACHINE).submit(tpus, "me")
     assert Jobs(database, registry, quotas, lambda: None).submit(tpus, "me").owner == "me"

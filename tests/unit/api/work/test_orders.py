@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.asked import Asked
+from autotune.api.requests import JobRequest
 from autotune.api.settings import load_settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
@@ -18,7 +18,7 @@ from autotune.config import Configuration
 
 
 @pytest.fixture
-def claimed(jobs: Jobs, asked: Asked, database: Database) -> Claim:
+def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> Claim:
     """A job that has just been claimed."""
     jobs.submit(asked, "me")
     found = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30)

@@ -17,7 +17,7 @@ SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "
 
 def started(jobs: Jobs) -> tuple[Job, ...]:
     """Return all jobs."""
-    return jobs.page(None).jobs
+    return jobs.page(None).tunings
 
 
 def test_a_job_is_started(browser: TestClient, jobs: Jobs) -> None:
@@ -25,8 +25,8 @@ def test_a_job_is_started(browser: TestClient, jobs: Jobs) -> None:
     answer = browser.post("/", data=SENT, follow_redirects=False)
     (job,) = started(jobs)
     assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
-    assert job.request.params == (("filters", 64),)
-    assert (job.request.space, job.request.options.budget) == ("quick", 90)
+    assert job.params == {"filters": 64}
+    assert (job.space, job.budget) == ("quick", 90)
 
 
 def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
@@ -42,7 +42,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
     }
     browser.post("/", data={**SENT, **more})
     (job,) = started(jobs)
-    assert job.request.options == SearchOptions(
+    assert job.options == SearchOptions(
         budget="90s",
         max_trials=40,
         margin=0.05,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.example_findings import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
+from autotune.api.http.examples import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
 from autotune.api.http.page.job import _left_out
 from autotune.api.states import State
 from autotune.api.store import attempts

@@ -7,7 +7,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.asked import Asked
+from autotune.api.requests import JobRequest
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -25,7 +25,7 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: o
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
     """Every job is on exactly one of them."""
     for seed in range(25):
-        jobs.submit(Asked(workload="digits", seed=seed), made.key.id)
+        jobs.submit(JobRequest(workload="digits", seed=seed), made.key.id)
     first = browser.get("/").text
     older = re.search('href="([^"]+)" rel="next"', first)
     assert older

@@ -1,0 +1,185 @@
+"""A request for a job as it comes in, and its checks before the job waits for a worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictInt
+
+from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
+from autotune.api.settings import Quotas
+from autotune.api.values import Name, Tuning
+from autotune.api.workloads import Registry
+from autotune.config import AxisRole, axes_of
+from autotune.errors import SpaceError
+from autotune.machine import Machine
+from autotune.objective import objectives
+from autotune.options import SearchOptions
+from autotune.report.spaces import any_workload
+from autotune.space import AUTO, Space, ready_made
+from autotune.space.part import Situation, part_of
+from autotune.strategies import strategies
+
+MOST_AXES = 32
+MOST_PARAMETERS = 64
+ONE_DEVICE = "one_device"
+MOST_STRUCTURES = 4096
+"""Ways of distributing in one space; looking at more takes too long for an answer."""
+
+Text = Annotated[str, Field(strict=True, max_length=200)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
+"""Strict: otherwise a one would become true."""
+
+
+class JobRequest(Tuning):
+    """A request for a job: what to tune, over which space, and with which options."""
+
+    workload: Name
+    """The name of a registered workload."""
+    params: Annotated[dict[Name, Given], Field(max_length=MOST_PARAMETERS)] = Field(
+        default_factory=dict
+    )
+    """Parameters of the workload."""
+    space: Name | Space = AUTO
+    """`auto`, the name of a ready-made space, or a whole space."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for the same request, in whatever order its members come."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checked(
+    request: JobRequest, registry: Registry, quotas: Quotas, machine: Machine | None = None
+) -> Tuning:
+    """Return what a worker can run as it stands, with all parameters of the workload.
+
+    Args:
+        request: What was asked for.
+        registry: The workloads that may be asked for.
+        quotas: Bound the budget.
+        machine: What it must be able to run on; None where that is not known.
+
+    Raises:
+        InvalidTuning: Something in it is wrong; the text says what.
+    """
+    workload = registry.find(request.workload)
+    params = workload.validate(request.params)
+    _check_space(request.space)
+    workload.check_space(request.space, params)
+    check_budget(request.budget, quotas)
+    _check_names(request)
+    if machine is not None:
+        check_runnable(request.space, request, machine)
+    return Tuning(**{**dict(request), "params": dict(params)})
+
+
+def check_budget(seconds: float | None, quotas: Quotas) -> None:
+    """Make sure that a budget is within the quotas.
+
+    Raises:
+        InvalidBudget: It is not.
+    """
+    if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
+        told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
+        raise InvalidBudget(
+            f"{told} is not allowed.",
+            f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
+        )
+
+
+def check_runnable(space: str | Space, options: SearchOptions, machine: Machine) -> None:
+    """Make sure that the machine can run what a space is for.
+
+    What depends on the workload is left out, and so is a batch that is held fixed: one device is
+    always measured, and to learn that nothing else can run may be what is wanted. Of a space that
+    names ways to distribute, the machine must be able to run at least one.
+
+    Raises:
+        InvalidSpace: It is too large, or lacks a strategy that the options name.
+        SpaceNotRunnable: Nothing of it can.
+    """
+    if space == AUTO:  # It fits the machine.
+        return
+    found = space if isinstance(space, Space) else ready_made()[space]
+    bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
+    where = Situation(machine=machine, facts=any_workload(found), constraints=bounds)
+    _check_size(found, options)
+    rules: list[str] = []
+    names = _strategies(found, options)
+    for name in [each for each in names if each != ONE_DEVICE] or [ONE_DEVICE]:
+        broken = _rules(found, name, where)
+        if None in broken:
+            return
+        rules += [each for each in broken if each]
+    raise SpaceNotRunnable(
+        f"This space cannot run on this machine: {rules[0] if rules else 'it is empty'}.",
+        "Use another space.",
+    )
+
+
+def _check_space(space: str | Space) -> None:
+    # Elsewhere a text may be the path of a file; from a request it must not be.
+    if isinstance(space, str) and space not in (AUTO, *ready_made()):
+        raise InvalidSpace(
+            "Unknown search space.",
+            f"Use one of {', '.join([AUTO, *ready_made()])}, or send a space definition.",
+        )
+    if isinstance(space, Space) and (len(space.axes) > MOST_AXES or _odd(space)):
+        raise InvalidSpace(
+            f"The space has more than {MOST_AXES} axes, or values that are too long.",
+            "Send a smaller one.",
+        )
+
+
+def _odd(space: Space) -> bool:
+    values = [each for domain in space.axes.values() for each in domain]
+    texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
+    numbers = [each for each in values if isinstance(each, float)]
+    return (
+        any(len(text) > 100 for text in texts)
+        or len(space.description) > 2000
+        or not all(map(math.isfinite, numbers))
+    )
+
+
+def _check_names(options: SearchOptions) -> None:
+    if set(options.strategies or ()) - set(strategies()):
+        raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
+    if options.objective not in objectives():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objectives())}.")
+
+
+def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:
+    asked = options.strategies or space.strategies
+    missing = sorted(set(asked) - {*space.strategies, ONE_DEVICE})
+    if missing:
+        raise InvalidSpace(
+            f"Space {space.name!r} has no strategy {missing[0]!r}.",
+            f"It has {', '.join(space.strategies)}.",
+        )
+    return asked
+
+
+def _check_size(space: Space, options: SearchOptions) -> None:
+    names = [name for name in axes_of(AxisRole.PLACEMENT) if name != "strategy"]
+    domains = {name: space.values(name) for name in names}
+    domains["workers"] = options.workers or domains["workers"]
+    if math.prod(map(len, domains.values())) > MOST_STRUCTURES:
+        raise InvalidSpace(
+            f"The space has more than {MOST_STRUCTURES:,} ways to distribute.",
+            f"Shorten {', '.join(names)}.",
+        )
+
+
+def _rules(space: Space, name: str, where: Situation) -> list[str | None]:
+    """Return for each way of distributing the rule that it breaks, None if it can run."""
+    try:
+        return list(part_of(space, name, where).structures.values())
+    except SpaceError as exc:
+        raise InvalidSpace(exc.cause, exc.next_step) from exc
