@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.script.filling import fill_in
 from autotune.script.structure import check_plain
+from autotune.script.text import fill_in
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"

@@ -1,10 +1,13 @@
-"""Pieces of program text, laid out as ruff's formatter would."""
+"""Pieces of program text, laid out as ruff's formatter would, and the templates that hold them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from textwrap import fill
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autotune.value import Scalar
 
@@ -68,3 +71,28 @@ def listing(names: Sequence[str]) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def fill_in(template: str, context: Mapping[str, object]) -> str:
+    """Return the text of a template with its values.
+
+    Args:
+        template: Its file's name.
+        context: The values; one that is missing is an error.
+    """
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("autotune.script"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - the result is a program, not a web page
+    )
+    environment.filters["literal"] = literal
+    environment.filters["paragraph"] = paragraph
+    return environment

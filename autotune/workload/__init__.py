@@ -2,12 +2,12 @@
 
 from autotune.workload.factory import (
     Factory,
+    Workload,
+    WorkloadFacts,
     factory_from_callable,
     factory_from_text,
     is_dotted_name,
 )
-from autotune.workload.facts import WorkloadFacts
-from autotune.workload.workload import Workload
 
 __all__ = [
     "Factory",

@@ -1,7 +1,8 @@
-"""How a factory is named, so that any process can call it.
+"""The user's factories: how they are named, what they were given, and what is known of them.
 
-By import, it is a module and a name in it, with the folder that must be on the path. By value, it
-is a pickled function, for what cannot be imported: a lambda, a local function, a notebook cell.
+By import, a factory is a module and a name in it, with the folder that must be on the path. By
+value, it is a pickled function, for what cannot be imported: a lambda, a local function, a cell of
+a notebook.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pydantic import ConfigDict
 
 from autotune.errors import FactoryNotFound
 from autotune.value import Scalar, Value
-from autotune.workload.source import Source, source_of
+from autotune.workload.source import Source, root_of, source_of
 
 
 class Factory(Value):
@@ -55,7 +56,7 @@ class Factory(Value):
         """
         own = ((self.module, self.root),) if self.root is not None else ()
         body, needed = (self.source.text, self.source.roots) if self.source else ("", ())
-        files = " ".join(_digest(module, root) for module, root in (*own, *needed))
+        files = " ".join(_file_digest(module, root) for module, root in (*own, *needed))
         return f"{self.short_name} {self.arguments!r} {body} {files}"
 
 
@@ -69,16 +70,13 @@ def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) 
         FactoryNotFound: The text is malformed, or there is no such file or module.
     """
     where, _, name = text.rpartition(":")
-    if not where or not name:
+    is_file = where.endswith(".py")
+    if not is_dotted_name(name) or not (is_file or is_dotted_name(where)):
         raise FactoryNotFound(
             f"{text!r} is not the name of a factory.",
             "Use package.module:function or path/to/file.py:function.",
         )
-    if not is_dotted_name(name):
-        raise FactoryNotFound(
-            f"{name!r} is not the name of a function.", "Check what stands after the colon."
-        )
-    module, root = _file(where) if where.endswith(".py") else _module(where)
+    module, root = _file(where) if is_file else _module(where)
     return Factory(name=name, module=module, root=root, arguments=_pairs(arguments))
 
 
@@ -89,7 +87,7 @@ def factory_from_callable(
     name = getattr(function, "__qualname__", repr(function))
     module = getattr(function, "__module__", None) or ""
     if module not in ("", "__main__") and _resolves(function, module, name):
-        return Factory(name=name, module=module, root=_root_of(module), arguments=_pairs(arguments))
+        return Factory(name=name, module=module, root=root_of(module), arguments=_pairs(arguments))
     try:
         pickled = cloudpickle.dumps(function)
     except Exception as exc:
@@ -107,7 +105,7 @@ def is_dotted_name(text: str) -> bool:
     return all(part.isidentifier() and not iskeyword(part) for part in text.split("."))
 
 
-def _digest(module: str, root: str) -> str:
+def _file_digest(module: str, root: str) -> str:
     """Return a fingerprint of the file that importing a module would read, if there is one."""
     stem = Path(root, *module.split("."))
     for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
@@ -135,11 +133,6 @@ def _file(where: str) -> tuple[str, str]:
 
 
 def _module(where: str) -> tuple[str, str | None]:
-    if not is_dotted_name(where):
-        raise FactoryNotFound(
-            f"{where!r} is not the name of a module.",
-            "Use package.module:function or path/to/file.py:function.",
-        )
     top = where.partition(".")[0]
     here = Path(top)
     if here.is_dir() or here.with_suffix(".py").is_file():
@@ -164,14 +157,74 @@ def _resolves(function: Callable[..., Any], module: str, name: str) -> bool:
     return found is function
 
 
-def _root_of(module: str) -> str | None:
-    """The folder from which a loaded module was imported, unless it is installed."""
-    file = getattr(sys.modules[module.partition(".")[0]], "__file__", None)
-    if file is None or {"site-packages", "dist-packages"} & set(Path(file).parts):
-        return None
-    path = Path(file)
-    return _relative(path.parent.parent if path.name == "__init__.py" else path.parent)
-
-
 def _relative(folder: Path) -> str:
     return os.path.relpath(folder.resolve())
+
+
+class WorkloadFacts(Value):
+    """Found once, in a process of its own, by calling each factory and reading a few examples."""
+
+    model_takes: tuple[str, ...] = ()
+    """Parameters that the model factory declares."""
+    dataset_takes: tuple[str, ...] = ()
+    """Parameters that the dataset factory declares."""
+    examples: int | None = None
+    """Examples in one epoch; None where counting took too long or the dataset never ends."""
+    example_bytes: int = 0
+    """Bytes of one example, all components together."""
+    element: str = ""
+    """The element spec of one example, as text."""
+    weights: int = 0
+    """Numbers that the model holds (all weights)."""
+    gradient_bytes: int = 0
+    """Bytes of one full set of gradients, which an all-reduce has to move."""
+    dense_gradient_bytes: int = 0
+    """Those of them that every step moves in full. An embedding's gradient holds only the rows
+    that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
+    python_input: bool = False
+    """Whether the dataset runs Python code while it is read: a generator, `py_function`,
+    `numpy_function`. Only the process that made it can."""
+    automatic: bool = False
+    """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
+    repeatable: bool = False
+    """Whether two passes gave the same first examples, so that a cache changes nothing."""
+    file_shards: int = 0
+    """The most workers between which the input's files can be divided; 0 where there are none."""
+    optimizer: str = ""
+    loss: str = ""
+
+
+class Workload(Value):
+    """What the user wants to train."""
+
+    model: Factory
+    dataset: Factory
+    callbacks: Factory | None = None
+    """Gives a list of Keras callbacks, called once per process."""
+
+    @property
+    def factories(self) -> dict[str, Factory]:
+        """The factories by their names in the program."""
+        roles = {"model_fn": self.model, "dataset_fn": self.dataset, "callbacks_fn": self.callbacks}
+        return {role: factory for role, factory in roles.items() if factory is not None}
+
+    @property
+    def name(self) -> str:
+        """A short name for people."""
+        return self.model.short_name
+
+    @property
+    def identity(self) -> str:
+        """Equal for the same factories, with the same code and arguments. Twelve hex digits."""
+        callbacks = self.callbacks.identity if self.callbacks else ""
+        return _digest(self.model.identity, self.dataset.identity, callbacks)
+
+    def fingerprint(self, facts: WorkloadFacts) -> str:
+        """Equal for the same factories, model size and examples. Twelve hex digits."""
+        # What follows from the code is in the identity already.
+        follows = {"python_input", "automatic"}
+        return _digest(self.identity, facts.model_dump_json(exclude=follows))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

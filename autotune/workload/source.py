@@ -6,19 +6,20 @@ import ast
 import builtins
 import inspect
 import os
+import symtable
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any
+from textwrap import dedent
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
 from autotune.value import Value
-from autotune.workload._names import Names, names_in
-from autotune.workload._place import File, NotFound, Place, place_of
 
 LONGEST_LITERAL = 500
 """Characters of a plain value that is still written down."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), dict, list, tuple, set)
 
 
 class Source(Value):
@@ -216,43 +217,227 @@ def _renamed(name: str, alias: str | None) -> str:
 def _roots_of(statements: Iterable[str]) -> dict[str, str]:
     """Return the folders that imports need on the path, by the top-level module."""
     modules = {each.split()[1].partition(".")[0] for each in statements}
-    roots = {module: _root_of(module) for module in modules}
+    roots = {module: root_of(module) for module in modules}
     return {module: root for module, root in roots.items() if root is not None}
 
 
-def _root_of(module: str) -> str | None:
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None or module in sys.stdlib_module_names:
+def root_of(module: str) -> str | None:
+    """Return the folder from which a loaded module was imported; None for an installed one."""
+    top = module.partition(".")[0]
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None or top in sys.stdlib_module_names:
         return None
     path = Path(file)
     if {"site-packages", "dist-packages"} & {*path.parts}:
         return None
-    return os.path.relpath(path.parent.parent if path.name == "__init__.py" else path.parent)
+    folder = path.parent.parent if path.name == "__init__.py" else path.parent
+    return os.path.relpath(folder.resolve())
 
 
 def _is_plain(value: Any) -> bool:
     """Whether the text of a value gives the value back."""
-    if not _only_plain_types(value) or len(repr(value)) > LONGEST_LITERAL:
+    if type(value) not in _PLAIN or len(text := repr(value)) > LONGEST_LITERAL:
         return False
     try:
-        return bool(ast.literal_eval(repr(value)) == value)
+        return bool(ast.literal_eval(text) == value)
     except (ValueError, SyntaxError):  # such as infinity
         return False
-
-
-def _only_plain_types(value: Any) -> bool:
-    if type(value) is dict:
-        return _all_plain([*value.keys(), *value.values()])
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value) is not frozenset and _all_plain(value)
-    return type(value) in (bool, int, float, complex, str, bytes, type(None), type(...))
-
-
-def _all_plain(values: Iterable[Any]) -> bool:
-    return all(_only_plain_types(each) for each in values)
 
 
 def _written(value: Any) -> str:
     """Return the text of a plain value, with double quotes where that is simple."""
     text = repr(value)
     return text if '"' in text else text.replace("'", '"')
+
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class NotFound(Exception):
+    """The text of a function or class is out of reach."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, or a cell of a notebook."""
+
+    text: str
+    tree: ast.Module
+
+
+@dataclass(frozen=True)
+class Place:
+    """A function or class in its file."""
+
+    file: File
+    name: str
+    text: str
+    """Its own text, without the indentation."""
+    is_lambda: bool
+
+
+def place_of(thing: Any, beside: File | None = None) -> Place:
+    """Find the text of a function or class.
+
+    Args:
+        thing: The function or class.
+        beside: Where to look for a class that Python cannot place: the main program's, or a
+            notebook's, that has no methods.
+
+    Raises:
+        NotFound: It is neither, or there is no text for it.
+    """
+    anchor = _anchor(thing)
+    file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
+    if file is None:
+        raise NotFound(repr(thing))
+    if isinstance(thing, type):
+        node: _Definition | ast.Lambda = _class(file.tree, thing)
+    else:
+        node = _function(file.tree, anchor.__code__)
+    if isinstance(node, ast.Lambda):
+        segment = ast.get_source_segment(file.text, node) or ""
+        return Place(file=file, name="<lambda>", text=segment, is_lambda=True)
+    return Place(file=file, name=node.name, text=_text_of(file.text, node), is_lambda=False)
+
+
+def _file_of(anchor: Any) -> File | None:
+    try:
+        text = "".join(inspect.findsource(anchor)[0])
+        return File(text, ast.parse(text))
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def _anchor(thing: Any) -> Any:
+    """Return what `inspect` can find: for a class, one of its methods.
+
+    Before Python 3.13 a class of the main program's or a notebook's could not be found itself.
+    """
+    if isinstance(thing, FunctionType):
+        return thing
+    if not isinstance(thing, type):
+        raise NotFound(repr(thing))
+    methods = (inspect.unwrap(each) for each in vars(thing).values() if callable(each))
+    inside = f"{thing.__qualname__}."
+    own = (
+        each
+        for each in methods
+        if isinstance(each, FunctionType) and each.__qualname__.startswith(inside)
+    )
+    return next(own, thing)
+
+
+def _class(tree: ast.Module, thing: type) -> ast.ClassDef:
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name == thing.__name__
+    ]
+    if len(found) != 1:
+        raise NotFound(thing.__qualname__)
+    return found[0]
+
+
+def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
+    found = list(_candidates(tree, code))
+    if len(found) > 1:
+        positions = {*code.co_positions()}
+        found = [
+            node
+            for node in found
+            if isinstance(node, ast.Lambda) and _extent(node.body) in positions
+        ]
+    if len(found) != 1:
+        raise NotFound(code.co_name)
+    return found[0]
+
+
+def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
+    """Yield what has the function's name and begins in its first line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            name, line = "<lambda>", node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            name, line = node.name, _first_line(node)
+        else:
+            continue
+        if (name, line) == (code.co_name, code.co_firstlineno):
+            yield node
+
+
+def _extent(node: ast.expr) -> tuple[int | None, ...]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _first_line(node: _Definition) -> int:
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def _text_of(text: str, node: _Definition) -> str:
+    lines = text.splitlines()[_first_line(node) - 1 : node.end_lineno]
+    own = dedent("\n".join(lines))
+    try:
+        ast.parse(own)
+    except SyntaxError:  # a text in it reaches further to the left
+        return ast.unparse(node)
+    return own
+
+
+class Names(NamedTuple):
+    """Names that a text uses and does not define."""
+
+    needed: frozenset[str]
+    """All but those in annotations."""
+    at_once: frozenset[str]
+    """Those of `needed` that are looked up as soon as the text is executed: in decorators,
+    defaults, base classes and class bodies."""
+    annotations: frozenset[str]
+    """Those that stand only in annotations."""
+
+
+def names_in(text: str) -> Names:
+    """Return the names that a definition or a lambda takes from its surroundings."""
+    tree = ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text)
+    everything = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    bare = ast.unparse(ast.fix_missing_locations(_WithoutAnnotations().visit(tree)))
+    top = symtable.symtable(bare, "<source>", "exec")
+    own = {each.get_name() for each in top.get_symbols() if each.is_assigned()}
+    at_once = frozenset(_used_by(top)) - own
+    needed = at_once | (frozenset(_used_within(top)) - own)
+    bare_names = {each.id for each in ast.walk(ast.parse(bare)) if isinstance(each, ast.Name)}
+    return Names(needed, at_once, frozenset(everything - bare_names - own))
+
+
+def _used_by(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that executing a block looks up, with the class bodies in it."""
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        if child.get_type() == "class":
+            yield from _used_by(child)
+
+
+def _used_within(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that the functions in a block take from outside of it."""
+    for child in table.get_children():
+        for symbol in child.get_symbols():
+            if symbol.is_global() and symbol.is_referenced():
+                yield symbol.get_name()
+        yield from _used_within(child)
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.returns = None
+        self.generic_visit(node)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        value = node.value or ast.Constant(None)
+        return ast.Assign(targets=[node.target], value=self.visit(value), lineno=node.lineno)
