@@ -1,4 +1,4 @@
-"""Tries configurations of one part of the space until no more is to be gained, or time is up."""
+"""Tries configurations until no more is to be gained or time is up, one device first."""
 
 from __future__ import annotations
 
@@ -6,16 +6,30 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 
 from autotune.config import Configuration
+from autotune.errors import NothingMeasured
+from autotune.reason import BudgetEnded, Reason
+from autotune.run.engine import Outcome
+from autotune.search.bounds import Bounds
 from autotune.search.budget import Budget
+from autotune.search.design import groups, one_factor_at_a_time
 from autotune.search.dominance import Dominance
 from autotune.search.history import History
-from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
+from autotune.search.sampler import Sampler
+from autotune.search.surrogate import Expectations
+from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage
 
 CHOICE = 2000
 """Configurations that are weighed against each other at a time; of a larger space that many are
 drawn anew each time."""
+
+NEAREST = 2000
+"""Configurations among which the nearest to a wish is looked for."""
+SLOW = 2.0
+"""The first trials after the default may take so many times as long as it."""
+HOPELESS = 3
+"""So many failures before any success end the search: the cause is the workload, not a setting."""
 
 
 class Explorer:
@@ -24,23 +38,29 @@ class Explorer:
     Args:
         runner: Makes them.
         budget: Bounds them.
-        outlook: What is worth trying.
+        sampler: Proposes what to try.
+        expectations: Of what was measured; tell when a trial is stopped early.
+        bounds: Prove that some cannot win; None where their proofs do not hold.
         reserve: Seconds that the finals will need.
         seed: Of the draws from a large space.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         runner: Runner,
         budget: Budget,
-        outlook: Outlook,
+        sampler: Sampler,
+        expectations: Expectations,
+        bounds: Bounds | None,
         reserve: Callable[[], float],
         *,
         seed: int,
     ) -> None:
         self._runner = runner
         self._budget = budget
-        self._outlook = outlook
+        self._sampler = sampler
+        self._expectations = expectations
+        self._bounds = bounds
         self._reserve = reserve
         self._random = random.Random(seed)  # noqa: S311 - a sample, no secret
 
@@ -69,7 +89,7 @@ class Explorer:
             if configuration in self.history.tried:
                 continue
             # What need not be run takes no time.
-            if self._outlook.why_not(configuration) or self._affordable([configuration], share):
+            if self._why_not(configuration) or self._affordable([configuration], share):
                 self._try(configuration)
         until()
 
@@ -82,12 +102,19 @@ class Explorer:
         """
         left = list(pool)
         while untried := self._affordable(self._untried(left), share):
-            chosen = self._outlook.most_promising(self._some(untried))
+            chosen = self._sampler.propose(self.history, self._some(untried))
             if chosen is None:
                 return
             if not self._try(chosen):
                 # What excludes one excludes many; they are not proposed one after the other.
-                left = [each for each in left if self._outlook.why_not(each) is None]
+                left = [each for each in left if self._why_not(each) is None]
+
+    def _why_not(self, configuration: Configuration) -> Reason | None:
+        """Return why a configuration need not be run, or None if it should."""
+        failed = Dominance(self.history.trials).why_not(configuration)
+        if failed or self._bounds is None:
+            return failed
+        return self._bounds.why_not(configuration)
 
     def _untried(self, pool: Sequence[Configuration]) -> list[Configuration]:
         tried, dominance = self.history.tried, Dominance(self.history.trials)
@@ -99,11 +126,11 @@ class Explorer:
     def _try(self, configuration: Configuration) -> bool:
         """Run a configuration, or keep the reason why it need not be run; return which it was."""
         stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
-        reason = self._outlook.why_not(configuration)
+        reason = self._why_not(configuration)
         if reason:
             self._runner.skip(configuration, stage, reason)
         else:
-            self._runner.run(configuration, stage, reference=self._outlook.reference())
+            self._runner.run(configuration, stage, reference=self._expectations.reference())
         return reason is None
 
     def _affordable(
@@ -113,3 +140,71 @@ class Explorer:
         costs = self.history.costs
         most = self._budget.most(len(self.history), share=share, reserve=self._reserve())
         return [c for c in configurations if costs.seconds(c) <= most]
+
+
+def find_baseline(
+    explorer: Explorer, default: Configuration, pool: Sequence[Configuration], *, share: float
+) -> None:
+    """Try single-device configurations, the default first.
+
+    Args:
+        explorer: Makes the trials.
+        default: What Keras does by itself.
+        pool: All on one device.
+        share: Of what exploring may take in all, how much may be spent here.
+
+    Raises:
+        NothingMeasured: The first few all failed, or the budget ended before one was measured.
+    """
+    earlier = len(explorer.history.trials)
+    explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
+    explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
+    explorer.propose_from(pool, share=share)
+    if explorer.history.baseline is None:
+        raise _nothing(explorer, earlier)
+
+
+def _quick(
+    explorer: Explorer, default: Configuration, pool: Sequence[Configuration]
+) -> list[Configuration]:
+    """Return what takes not much longer than the default: a huge call of slow steps would."""
+    costs = explorer.history.costs
+    most = SLOW * costs.seconds(default)
+    quick = [each for each in pool if costs.seconds(each) <= most] or [default]
+    # Of a large space every so many do as well.
+    return quick[:: 1 + len(quick) // NEAREST]
+
+
+def _works(explorer: Explorer, earlier: int) -> bool:
+    """Return whether anything could be measured.
+
+    Args:
+        explorer: Made the trials.
+        earlier: How many trials are those of earlier sessions.
+    """
+    trials = explorer.history.trials
+    if any(trial.measured for trial in trials):
+        return True
+    ran = [t for t in trials[earlier:] if t.outcome is not Outcome.SKIPPED]
+    if len(ran) >= HOPELESS:
+        raise _nothing(explorer, earlier)
+    return False
+
+
+def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
+    trials = explorer.history.trials
+    failed = [
+        t
+        for t in (*trials[earlier:], *trials[:earlier])
+        if t.stage is Stage.BASELINE and not t.measured and not isinstance(t.reason, BudgetEnded)
+    ]
+    if not failed:
+        return NothingMeasured(
+            "The budget ran out before any configuration was measured.", "Increase the budget."
+        )
+    first = failed[0]
+    return NothingMeasured(
+        f"No single-device configuration could be measured; the first one {first.outcome.verb}: "
+        f"{reason_text(first.reason).rstrip('.')}.",
+        "Fix this and try again.",
+    )

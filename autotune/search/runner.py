@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -48,6 +48,17 @@ class Keeper(Protocol):
     def append(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
         ...
+
+
+@dataclass
+class TrialList:
+    """Keeps trials in memory."""
+
+    trials: list[Trial] = field(default_factory=list)
+
+    def append(self, trial: Trial) -> None:
+        """Take in a trial that has ended."""
+        self.trials.append(trial)
 
 
 class Runner:

@@ -15,13 +15,12 @@ from autotune.measure import Interval
 from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
-from autotune.search.baseline import find_baseline
 from autotune.search.bounds import Bounds
 from autotune.search.budget import Budget
 from autotune.search.certification import Certification
 from autotune.search.design import default_in, openers
 from autotune.search.exchange import LEAST_BYTES, MANY, families
-from autotune.search.explore import Explorer
+from autotune.search.explore import Explorer, find_baseline
 from autotune.search.finals import (
     Finalists,
     Finals,
@@ -30,9 +29,9 @@ from autotune.search.finals import (
     fitting,
 )
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
-from autotune.search.outlook import Outlook
 from autotune.search.runner import Runner
-from autotune.search.surrogate import Surrogate
+from autotune.search.sampler import SAMPLER, MakeSampler
+from autotune.search.surrogate import Expectations
 from autotune.search.twins import Twins
 from autotune.search.verdict import Decision
 from autotune.space import Candidates
@@ -87,16 +86,19 @@ class Search:
         twins: One device at the global batch of each distributed one.
         options: Margin and seed.
         start: What earlier searches let expect.
+        sampler: Makes what proposes the trials.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         runner: Runner,
         budget: Budget,
         candidates: Candidates,
         twins: Twins,
         options: SearchOptions,
+        *,
         start: WarmStart = NOTHING_KNOWN,
+        sampler: MakeSampler = SAMPLER,
     ) -> None:
         self._runner = runner
         self._budget = budget
@@ -109,12 +111,9 @@ class Search:
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
-        self._outlook = Outlook(
-            runner.history,
-            Surrogate(list(every)),
-            self._bounds if self._follows_throughput else None,
-            start.known if self._follows_throughput else {},
-        )
+        known = start.known if self._follows_throughput else {}
+        self._expectations = Expectations(runner.history, list(every), known)
+        self._sampler = sampler(self._expectations, options.seed)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
 
@@ -149,8 +148,15 @@ class Search:
             self._explorer(self._finals_reserve).try_all(self._unknown_twins())
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
-        seed = self._options.seed
-        return Explorer(self._runner, self._budget, self._outlook, reserve, seed=seed)
+        return Explorer(
+            self._runner,
+            self._budget,
+            self._sampler,
+            self._expectations,
+            self._bounds if self._follows_throughput else None,
+            reserve,
+            seed=self._options.seed,
+        )
 
     def _measure_exchanges(self) -> None:
         """Time the exchange of every family that is large enough to repay it, while time lasts."""
@@ -198,7 +204,7 @@ class Search:
             self._budget,
             finalists,
             self._certification,
-            expected=self._outlook.expected(distributed=False),
+            expected=self._expectations.measured(distributed=False),
             margin=self._options.margin,
             seed=self._options.seed,
         )
@@ -245,10 +251,10 @@ class Search:
     def _finalists(self) -> Finalists:
         return choose_finalists(
             self._runner.history,
-            self._outlook.ranked(distributed=False),
+            self._expectations.ranked(distributed=False),
             [
                 each
-                for each in self._outlook.ranked(distributed=True)
+                for each in self._expectations.ranked(distributed=True)
                 if not self._certification.refused(each)
             ],
             self._default,

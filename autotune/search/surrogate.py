@@ -1,6 +1,6 @@
-"""What is expected of configurations that were not run: Gaussian processes on log(rate).
+"""What is expected of configurations that were not run: Gaussian processes on log(score).
 
-Effects on throughput multiply nearly, so log(rate) is modelled as a sum: the level of a strategy,
+Effects on throughput multiply nearly, so log(score) is modelled as a sum: the level of a strategy,
 a term for each axis, one for each axis that depends on the strategy, one for each pair of axes, and
 one for all axes together. What was learned on one device about feeding and stepping thereby carries
 over to distributed configurations, and what does not carry over can be learned too. Values of
@@ -8,37 +8,45 @@ ordered axes are the more alike the closer they are.
 
 How large such effects are differs from workload to workload, so several models stand side by side,
 and each counts as much as it has explained so far: a mixture weighted by marginal likelihood. The
-method is that of Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), algorithm
-2.1; expected improvement is that of Jones et al. (1998).
+method is that of Rasmussen and Williams, Gaussian Processes for Machine Learning (2006),
+algorithm 2.1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, pstdev
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import ndtr, softmax
+from scipy.special import softmax
 
 from autotune.config import Configuration
-from autotune.search.history import Observed
+from autotune.search.history import History, Observed
 from autotune.value import Scalar
 
 LEVEL = 3.0
-"""Prior standard deviation of the level of all log rates, which is unknown."""
+"""Prior standard deviation of the level of all log scores, which is unknown."""
 STRATEGY = 0.4
 """Of what a strategy changes, whatever the other axes are."""
 REACH = 2.0
 """Doublings of a count over which its effect is alike."""
 
+OLD = 0.12
+"""Standard error of log(score) of what an earlier search has measured."""
+CONTRADICTION = 0.3
+"""If configurations differ today by so much from what they were to each other, in log(score), the
+workload is another one than before, whatever its fingerprint says."""
+
 Matrix = NDArray[np.float64]
 
 
 class Effects(NamedTuple):
-    """Prior standard deviations, in log(rate)."""
+    """Prior standard deviations, in log(score)."""
 
     axis: float
     """Of the effect of one axis."""
@@ -125,12 +133,94 @@ class Surrogate:
         )
 
 
-def expected_improvement(belief: Belief, best: Matrix | float) -> Matrix:
-    """Return how much better than `best` each is expected to be, in log(rate)."""
-    z = (belief.mean - best) / belief.sd
-    density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-    gains: Matrix = belief.sd * (z * ndtr(z) + density)
-    return gains
+class Expectations:
+    """What all exploring runs of a search together let expect.
+
+    Args:
+        history: Everything measured so far.
+        pool: All configurations that may be run.
+        known: log(score) of what earlier searches tried, relative to their best single device.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        pool: Sequence[Configuration],
+        known: Mapping[Configuration, float] = MappingProxyType({}),
+    ) -> None:
+        self.history = history
+        self.pool = pool
+        self._surrogate = Surrogate(pool)
+        self._known = {c: gap for c, gap in known.items() if c in self._surrogate}
+        self._measured: dict[bool, dict[Configuration, Observed]] = {}
+        self._trials = 0
+
+    def ranked(self, *, distributed: bool) -> list[Configuration]:
+        """Return the measured configurations, the most promising first.
+
+        By what all runs together let expect, because the best of many noisy figures is luck.
+        """
+        measured = self.measured(distributed=distributed)
+        return sorted(measured, key=lambda each: -measured[each].log_score)
+
+    def measured(self, *, distributed: bool) -> dict[Configuration, Observed]:
+        """Return what is expected of the configurations that were measured."""
+        # Asked many times between two trials, and every answer takes a matrix to be inverted.
+        if self._trials != len(self.history.trials):
+            self._trials = len(self.history.trials)
+            self._measured.clear()
+        if distributed not in self._measured:
+            self._measured[distributed] = self._expect(distributed=distributed)
+        return self._measured[distributed]
+
+    def best(self, *, distributed: bool) -> float:
+        """Return the highest log(score) that is expected of what was measured."""
+        measured = self.measured(distributed=distributed).values()
+        return max((each.log_score for each in measured), default=-math.inf)
+
+    def reference(self) -> tuple[float, ...]:
+        """Return the score of the best single device, as one figure; empty if there is none.
+
+        Not what it has measured: the best of several noisy runs was lucky as well, and what is
+        compared with it would be stopped too often.
+        """
+        best = self.best(distributed=False)
+        return (math.exp(best),) if math.isfinite(best) else ()
+
+    def of(self, configurations: Sequence[Configuration], *, doubt: float = 0.0) -> Belief | None:
+        """Return what is expected of some configurations; None while nothing was tried.
+
+        Args:
+            configurations: All in the pool.
+            doubt: Weight that the models share in equal parts, whatever they have explained.
+        """
+        shown = self._shown()
+        return self._surrogate.believe(shown, configurations, doubt=doubt) if shown else None
+
+    def _expect(self, *, distributed: bool) -> dict[Configuration, Observed]:
+        measured = self.history.ranked(distributed=distributed)
+        mine = [each for each in measured if each in self._surrogate]
+        belief = self.of(mine) if mine else None
+        if belief is None:
+            return {}
+        pairs = zip(belief.mean.tolist(), belief.sd.tolist(), strict=True)
+        return dict(zip(mine, (Observed(*each) for each in pairs), strict=True))
+
+    def _shown(self) -> dict[Configuration, Observed]:
+        today = self.history.observed()
+        shown = {**self._remembered(today), **self.history.with_failures(today)}
+        # A study that is resumed may hold what this version would not try.
+        return {c: each for c, each in shown.items() if c in self._surrogate}
+
+    def _remembered(self, today: Mapping[Configuration, Observed]) -> dict[Configuration, Observed]:
+        """Return what earlier searches say, at today's level.
+
+        The level is that of the configurations that were run both then and today.
+        """
+        levels = [today[c].log_score - gap for c, gap in self._known.items() if c in today]
+        if not levels or pstdev(levels) > CONTRADICTION:
+            return {}
+        return {c: Observed(fmean(levels) + gap, OLD) for c, gap in self._known.items()}
 
 
 class _Alike(NamedTuple):
@@ -144,7 +234,7 @@ class _Alike(NamedTuple):
     """Number of axes, which is what `axes` is for a configuration and itself."""
 
     def covariance(self, effects: Effects) -> Matrix:
-        """Return the prior covariance of the log rates."""
+        """Return the prior covariance of the log scores."""
         by_axis = effects.axis**2 + effects.by_strategy**2 * self.strategy
         total: Matrix = (
             LEVEL**2
@@ -156,7 +246,7 @@ class _Alike(NamedTuple):
         return total
 
     def own(self, effects: Effects) -> float:
-        """Return the prior variance of any log rate."""
+        """Return the prior variance of any log score."""
         count = self.width
         by_axis = effects.axis**2 + effects.by_strategy**2
         pairs = effects.pair**2 * count * (count - 1) / 2

@@ -100,7 +100,12 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             expected=expectation(prepared.start.noise),
         )
         search = Search(
-            runner, budget, prepared.found, prepared.twins, request.options, prepared.start
+            runner,
+            budget,
+            prepared.found,
+            prepared.twins,
+            request.options,
+            start=prepared.start,
         )
         try:
             findings = search.run()

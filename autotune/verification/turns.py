@@ -13,25 +13,9 @@ from autotune.events import Observer
 from autotune.measure import Noise
 from autotune.run.engine import Engine
 from autotune.search.budget import Budget
-from autotune.search.runner import Runner
+from autotune.search.runner import Runner, TrialList
 from autotune.search.subject import Subject
 from autotune.trial import Stage, Trial
-
-
-class TrialList:
-    """Keeps trials for as long as it lives."""
-
-    def __init__(self) -> None:
-        self._trials: list[Trial] = []
-
-    @property
-    def trials(self) -> Sequence[Trial]:
-        """All trials, oldest first."""
-        return tuple(self._trials)
-
-    def append(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
-        self._trials.append(trial)
 
 
 class Turns:

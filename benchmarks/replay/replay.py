@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from autotune.events import nobody
 from autotune.options import SearchOptions
 from autotune.search.budget import Budget
-from autotune.search.runner import Runner
+from autotune.search.runner import Runner, TrialList
+from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.search import Findings, Search
 from autotune.search.subject import Subject
 from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, candidates
-from autotune.trial import Trial
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import World
-
-
-@dataclass
-class TrialList:
-    """Keeps trials in memory."""
-
-    trials: list[Trial] = field(default_factory=list)
-
-    def append(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
-        self.trials.append(trial)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +42,7 @@ class Replayed:
         return self.seconds / self.world.exhaustive_seconds
 
 
-def replay(world: World, seconds: float, seed: int) -> Replayed:
+def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPLER) -> Replayed:
     """Search a world within a budget. What the tuner itself computes is added to the time."""
     subject, found, level = _situation(world.table.name)
     started = time.process_time()
@@ -66,7 +55,7 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
         runner = Runner(
             engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
         )
-        findings = Search(runner, budget, found, level, options).run()
+        findings = Search(runner, budget, found, level, options, sampler=sampler).run()
     tuner = time.process_time() - started
     return Replayed(world=world, findings=findings, seconds=budget.elapsed + tuner)
 

@@ -15,7 +15,7 @@ import random
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from statistics import fmean
 
@@ -23,14 +23,17 @@ import numpy as np
 import optuna
 
 from autotune.config import Configuration
+from autotune.measure import EXPECTED, Noise
+from autotune.reason import Completed
+from autotune.run.engine import Outcome
 from autotune.search.design import default_in
-from autotune.search.history import Observed
-from autotune.search.outlook import DOUBT
-from autotune.search.surrogate import Surrogate, expected_improvement
+from autotune.search.history import History
+from autotune.search.sampler import SAMPLER, MakeSampler
+from autotune.search.surrogate import Expectations
 from autotune.space import candidates
+from autotune.trial import Stage, Trial
 from benchmarks.replay.characters import character
 from benchmarks.replay.rivals.additive import Additive
-from benchmarks.replay.rivals.base import Sampler, Shown
 from benchmarks.replay.rivals.factor_wise import FactorWise
 from benchmarks.replay.rivals.optuna_pool import OptunaSampler
 from benchmarks.replay.rivals.trees import Trees
@@ -41,51 +44,37 @@ TRIALS = (5, 10, 15, 20, 30)
 SEEDS = 12
 
 
-class Process:
-    """The search's own surrogate, with expected improvement."""
-
-    def __init__(self, pool: Sequence[Configuration], noise: float) -> None:
-        self._surrogate = Surrogate(pool)
-        self._noise = noise
-
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
-        """Return the untried configuration with the largest expected improvement."""
-        known = {c: Observed(math.log(rate), self._noise) for c, rate in shown.items() if rate}
-        if not known:
-            return untried[0]
-        best = float(self._surrogate.believe(known, list(known)).mean.max())
-        belief = self._surrogate.believe(known, untried, doubt=DOUBT)
-        gains = expected_improvement(belief, best)
-        return untried[int(np.argmax(gains))]
-
-
 class Chance:
     """Random search."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - a sampler
 
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration:
         """Return any untried configuration."""
-        del shown
+        del history
         return self._random.choice(untried)
 
 
-Maker = Callable[[Sequence[Configuration], int, float], Sampler]
-SAMPLERS: dict[str, Maker] = {
-    "gaussian process (ours)": lambda pool, _, noise: Process(pool, noise),
+SAMPLERS: dict[str, MakeSampler] = {
+    "gaussian process (ours)": SAMPLER,
     "additive ridge": lambda *_: Additive(),
-    "randomized trees": lambda pool, seed, _: Trees(pool, seed),
+    "randomized trees": lambda expectations, seed: Trees(expectations.pool, seed),
     "one factor at a time": lambda *_: FactorWise(),
-    "Optuna TPE": lambda pool, seed, _: OptunaSampler(
-        pool, optuna.samplers.TPESampler(seed=seed, n_startup_trials=4)
+    "Optuna TPE": lambda expectations, seed: OptunaSampler(
+        expectations.pool, optuna.samplers.TPESampler(seed=seed, n_startup_trials=4)
     ),
-    "Optuna CMA-ES": lambda pool, seed, _: OptunaSampler(
-        pool, optuna.samplers.CmaEsSampler(seed=seed)
+    "Optuna CMA-ES": lambda expectations, seed: OptunaSampler(
+        expectations.pool, optuna.samplers.CmaEsSampler(seed=seed)
     ),
-    "Optuna QMC": lambda pool, seed, _: OptunaSampler(pool, optuna.samplers.QMCSampler(seed=seed)),
-    "random": lambda _pool, seed, _: Chance(seed),
+    "Optuna QMC": lambda expectations, seed: OptunaSampler(
+        expectations.pool, optuna.samplers.QMCSampler(seed=seed)
+    ),
+    "random": lambda _, seed: Chance(seed),
 }
+"""Each can be given to `Search` too."""
+EQUAL_SECONDS = 1e6
+"""Every trial takes as long as the others: what counts here is how many are made."""
 
 
 def main(names: Sequence[str]) -> None:
@@ -101,20 +90,33 @@ def main(names: Sequence[str]) -> None:
         print(f"{name:<26}" + "".join(f"{_interval(shares[count]):>22}" for count in TRIALS))
 
 
-def _shares(world: World, make: Maker, seed: int) -> dict[int, float]:
+def _shares(world: World, make: MakeSampler, seed: int) -> dict[int, float]:
     pool, start = _pool(world)
-    sampler = make(pool, seed, world.noise)
+    history = History([], Noise(sd=world.noise, degrees=EXPECTED.degrees))
+    sampler = make(Expectations(history, pool), seed)
     noise = random.Random(seed)  # noqa: S311 - noise
-    shown: dict[Configuration, float | None] = {}
     best, found = 0.0, {}
     for count in range(1, TRIALS[-1] + 1):
-        untried = [c for c in pool if c not in shown]
-        chosen = sampler.propose(shown, untried) if shown else start
+        tried = history.tried
+        untried = [c for c in pool if c not in tried]
+        chosen = sampler.propose(history, untried) or untried[0] if tried else start
         truth = world.rates.get(chosen)
-        shown[chosen] = truth and truth * math.exp(noise.choice(world.scatter))
+        history.add(_trial(count, chosen, truth and truth * math.exp(noise.choice(world.scatter))))
         best = max(best, truth or 0.0)
         found[count] = best / world.best
     return {count: found[count] for count in TRIALS}
+
+
+def _trial(number: int, configuration: Configuration, rate: float | None) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.EXPLORE,
+        configuration=configuration,
+        outcome=Outcome.MEASURED if rate else Outcome.FAILED,
+        reason=Completed(),
+        examples_per_second=rate,
+        wall_seconds=EQUAL_SECONDS,
+    )
 
 
 def _pool(world: World) -> tuple[Sequence[Configuration], Configuration]:

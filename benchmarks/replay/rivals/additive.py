@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotune.config import Configuration
-from benchmarks.replay.rivals.base import Shown
+from autotune.search.history import History
+from benchmarks.replay.rivals.base import shown
 
 RIDGE = 0.05
 """How strongly the terms are drawn towards zero; a value seen once keeps 95 % of its effect."""
@@ -16,9 +17,9 @@ RIDGE = 0.05
 class Additive:
     """Proposes what an additive model expects most of."""
 
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration:
         """Return the untried configuration of which most is expected."""
-        rates = {c: rate for c, rate in shown.items() if rate}
+        rates = {c: rate for c, rate in shown(history).items() if rate}
         if not rates:
             return untried[0]
         levels = sorted({pair for c in rates for pair in c.values().items()}, key=repr)

@@ -1,19 +1,17 @@
-"""What a sampler has to do."""
+"""What the rivals see of a search: one figure for each configuration that was tried."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
-
 from autotune.config import Configuration
+from autotune.run.engine import Outcome
+from autotune.search.history import History
+from autotune.trial import Stage
 
-Shown = Mapping[Configuration, float | None]
-"""Examples per second of what was tried, in order; None for a trial without any."""
 
-
-class Sampler(Protocol):
-    """Proposes what to try next. Made anew for each search."""
-
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
-        """Return one of the untried configurations."""
-        ...
+def shown(history: History) -> dict[Configuration, float | None]:
+    """Return the score of what was tried, in order; None for a trial without any."""
+    return {
+        trial.configuration: history.score(trial)
+        for trial in history.trials
+        if trial.stage is not Stage.FINAL and trial.outcome is not Outcome.SKIPPED
+    }

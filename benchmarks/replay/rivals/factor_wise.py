@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from benchmarks.replay.rivals.base import Shown
+from autotune.search.history import History
+from benchmarks.replay.rivals.base import shown
 
 
 class FactorWise:
     """Proposes a neighbour of the best configuration so far, the nearest first."""
 
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration:
         """Return the untried configuration that differs least from the best."""
-        rates = {c: rate for c, rate in shown.items() if rate}
+        rates = {c: rate for c, rate in shown(history).items() if rate}
         if not rates:
             return untried[0]
         best = max(rates, key=lambda c: rates[c]).values()

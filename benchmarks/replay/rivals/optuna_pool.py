@@ -18,7 +18,8 @@ from optuna.trial import TrialState, create_trial
 
 from autotune.config import Configuration
 from autotune.search.design import nearest
-from benchmarks.replay.rivals.base import Shown
+from autotune.search.history import History
+from benchmarks.replay.rivals.base import shown
 
 WORSE = math.log(2.0)
 """A configuration that failed counts as half as fast as the slowest: a sampler learns nothing
@@ -40,11 +41,12 @@ class OptunaSampler:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._study = optuna.create_study(sampler=sampler, direction="maximize")
 
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration:
         """Return the untried configuration nearest to what the sampler wants."""
-        for configuration, rate in list(shown.items())[self._known :]:
+        told = list(shown(history).items())
+        for configuration, rate in told[self._known :]:
             self._learn(configuration, rate)
-        self._known = len(shown)
+        self._known = len(told)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
             asked = self._study.ask(self._axes.distributions)

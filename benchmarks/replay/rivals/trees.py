@@ -9,8 +9,10 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.preprocessing import OrdinalEncoder
 
 from autotune.config import Configuration
-from autotune.search.surrogate import Belief, expected_improvement
-from benchmarks.replay.rivals.base import Shown
+from autotune.search.history import History
+from autotune.search.sampler import expected_improvement
+from autotune.search.surrogate import Belief
+from benchmarks.replay.rivals.base import shown
 
 
 class Trees:
@@ -28,9 +30,9 @@ class Trees:
         self._rows = dict(zip(pool, rows, strict=True))
         self._model = ExtraTreesRegressor(n_estimators=40, min_samples_leaf=1, random_state=seed)
 
-    def propose(self, shown: Shown, untried: Sequence[Configuration]) -> Configuration:
+    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration:
         """Return the untried configuration with the largest expected improvement."""
-        rates = {c: rate for c, rate in shown.items() if rate}
+        rates = {c: rate for c, rate in shown(history).items() if rate}
         if len(rates) < 3:
             return untried[0]
         logs = np.log(list(rates.values()))

@@ -10,7 +10,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.search.history import Observed
-from autotune.search.surrogate import Belief, Surrogate, expected_improvement
+from autotune.search.sampler import expected_improvement
+from autotune.search.surrogate import Belief, Surrogate
 
 BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
 ALONE = [
