@@ -108,6 +108,16 @@ class Leaderboard:
         found.sort(key=lambda c: -self._mean(c, final=final))
         return [self._entry(c, final=final) for c in found]
 
+    @property
+    def finalists(self) -> list[Entry]:
+        """The configurations of the finals, the fastest first."""
+        return self.entries(final=True)
+
+    @property
+    def others(self) -> list[Entry]:
+        """What was explored and is not in the finals, the fastest first."""
+        return [c for c in self.entries(final=False) if c.configuration not in self._finals]
+
     def best(self, *, distributed: bool) -> Entry | None:
         """Return the fastest configuration of its kind, from the finals once they have begun."""
         final = self.in_finals

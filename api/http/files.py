@@ -15,8 +15,7 @@ from autotune.api.http.examples import text_answer
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import FOR_ONE, JobId
-from autotune.report.html.page import page
-from autotune.report.html.rendering import policy
+from autotune.report.html.page import page, policy
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
 from autotune.result.saved import configuration_text

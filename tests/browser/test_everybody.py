@@ -15,7 +15,7 @@ from .browsing import FAINT, Open, Served, start
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
 NOWHERE = f"/tunings/{'0' * 24}"
-SHAPES = (".mark.alone", ".mark.distributed", ".baseline", ".bar-share", ".bar-sure", ".finding")
+SHAPES = (".mark.alone circle", ".mark.distributed circle", "line.one", "line.reach")
 """What is drawn on the page of a job."""
 STOPS = 60
 """Nothing on a page is farther away by the keyboard."""
@@ -38,7 +38,7 @@ def running_job(signed_in: Open) -> Iterator[Page]:
     """The page of a job that runs until the test ends."""
     page = signed_in()
     start(page, trials="500")
-    expect(page.locator("svg.chart.wide .mark").first).to_be_visible()
+    expect(page.locator("table.plot .strip .mark").first).to_be_attached()
     yield page
     if page.locator("#cancel").count():
         page.get_by_role("button", name="Cancel", exact=True).click()
@@ -177,7 +177,7 @@ def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> 
     expect(news).to_have_text(f"Done. {summary}")
     said = page.evaluate("window.said")
     assert all(one != other for one, other in pairwise(said)), said
-    assert len(said) < page.locator("svg.chart.wide .mark").count()
+    assert len(said) < page.locator("#every-trial tbody tr").count()
     assert said[-1] == f"Done. {summary}"
     assert not any(re.search(r"Trial \d", each) for each in said)
     page.wait_for_timeout(500)
@@ -202,7 +202,7 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
     for each in page.locator("button, .downloads, .top, .crumbs").all():
         expect(each).not_to_be_visible()
     expect(page.locator(".history li").first).to_be_visible()
-    program = page.locator("pre.program").first
+    program = page.locator(".program pre").first
     assert program.evaluate("each => each.scrollHeight <= each.clientHeight + 1")
     colours = page.evaluate(
         "[document.body, document.querySelector('pre')].map((each) =>"

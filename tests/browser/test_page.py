@@ -34,15 +34,20 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
     looks_right(page, "empty")
     start(page)
     page.evaluate("window.same = true")
-    points = page.locator("svg.chart.wide .mark")
-    expect(points.nth(2)).to_be_visible()
+    points = page.locator("table.plot .strip .mark")
+    expect(points.nth(2)).to_be_attached()
     expect(page.locator(".phase")).to_contain_text("one device")
     looks_right(page, "running")
     expect(page.locator(".badge.done")).to_be_visible()
     expect(page.locator(".summary-line")).not_to_be_empty()
-    expect(page.get_by_role("heading", name="train.py")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy train.py")).to_be_visible()
     assert page.evaluate("window.same"), "the page was loaded anew"
-    assert points.count() == page.locator("table.trials tbody tr:not(.group)").count() > 3
+    rows = page.locator("section", has=page.locator("#throughput")).locator("tbody tr:not(.group)")
+    assert (
+        page.locator("section", has=page.locator("#throughput")).locator(".strip .mark").count()
+        == rows.count()
+        > 3
+    )
     page.goto("/")
     expect(page.locator("a.job").first).to_contain_text("done")
 
@@ -51,7 +56,7 @@ def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> 
     """What the script adds is convenience."""
     page = signed_in(done, java_script_enabled=False)
     expect(page.locator(".summary-line")).not_to_be_empty()
-    assert page.locator("svg.chart.wide .mark").count() > 3
+    assert page.locator("table.plot .strip .mark").count() > 3
     expect(page.get_by_role("button", name="Copy")).to_have_count(0)
     page.goto("/")
     page.get_by_role("radio", name="lstm").check()
@@ -86,7 +91,7 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
     """After a question; it ends within seconds, and the page shows it."""
     page = signed_in()
     start(page, trials="500", space="cpu")
-    expect(page.locator("svg.chart.wide .mark").first).to_be_visible()
+    expect(page.locator("table.plot .strip .mark").first).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Keep it running").click()
     expect(page.get_by_role("dialog")).to_have_count(0)

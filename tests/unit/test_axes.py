@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import pytest
 import yaml
+from autotune.report.html.chosen import settings
 from pydantic import Field, ValidationError
 
 from autotune import config, plugins
@@ -26,7 +27,6 @@ from autotune.config import (
 from autotune.options import SearchOptions
 from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
 from autotune.report import space_text
-from autotune.report.html.chosen import settings
 from autotune.report.words import in_short
 from autotune.result.files import trials_csv
 from autotune.run.engine import Outcome

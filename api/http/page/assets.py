@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from autotune.api.http.access import Reader
+from autotune.report.html.rendering import SCRIPT, STYLE, part
 
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
@@ -18,7 +19,9 @@ router = APIRouter(include_in_schema=False)
 
 @cache
 def content(name: str) -> str:
-    """Return a file's text."""
+    """Return a file's text; the report has the same style sheet, and the same script to copy."""
+    if name in (STYLE, SCRIPT):
+        return part(name)
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
@@ -29,10 +32,10 @@ def address(name: str) -> str:
     return f"/page/{name}?v={mark}"
 
 
-@router.get("/page/page.css")
+@router.get(f"/page/{STYLE}")
 async def style() -> Response:
     """Get the style sheet; the page that asks for a key needs it, too."""
-    return _file("page.css", "text/css")
+    return _file(STYLE, "text/css")
 
 
 @router.get("/page/icon.svg")
@@ -43,8 +46,14 @@ async def icon() -> Response:
 
 @router.get("/page/page.js")
 async def script(_: Reader) -> Response:
-    """Get the script."""
+    """Get the script that follows a job."""
     return _file("page.js", "text/javascript")
+
+
+@router.get(f"/page/{SCRIPT}")
+async def copying(_: Reader) -> Response:
+    """Get the script that copies programs."""
+    return _file(SCRIPT, "text/javascript")
 
 
 def _file(name: str, media_type: str) -> Response:

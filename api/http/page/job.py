@@ -2,169 +2,159 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
-from autotune.api.events import Event
-from autotune.api.http.page.chart import Chart, chart
+from autotune.api.events import Cancelling, Claimed, Ended, Event, Queued, Released
+from autotune.api.http.files import Part
 from autotune.api.http.page.listing import params_text, space_name
-from autotune.api.http.page.moments import Moment, moment_of
-from autotune.api.http.page.telling import Running, Said, history, phase, running
-from autotune.api.http.page.trials import Tables, tables
-from autotune.api.http.page.verdict import VerdictView, verdict_view
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, Story
+from autotune.api.values import Job, JobEvent, Story
+from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.leaderboard import Entry, Leaderboard
 from autotune.options import Group, SearchOptions, declared
+from autotune.report.html.charts import throughput
+from autotune.report.html.page import Figure, endings, figure, parts
+from autotune.report.progress import PHASES
 from autotune.report.words import (
     clock,
+    counted,
     in_short,
+    rate,
     rate_with_error,
     roughly,
     sentence,
     share,
 )
+from autotune.result import Result
 
-WIDE, NARROW = 860, 350
-"""Widths of the drawing, for a desk and for a hand: its letters keep their size."""
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""
+_BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
+_STATES = {
+    State.QUEUED: "Waiting for a worker",
+    State.CANCELLING: "Being cancelled",
+    State.DONE: "Done",
+    State.CANCELLED: "Cancelled",
+    State.FAILED: "Failed",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Time:
-    """How much of the budget is used."""
-
-    seconds: float
-    budget: float
-    text: str
-    whole: str
-    ticking: bool
-    """Whether it goes on."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Best:
-    """The best so far of its kind."""
-
-    kind: str
-    configuration: str
-    rate: str
-    spread: str
-    share: str
-    """As a multiple of one device; empty for that itself."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fact:
-    """Something that was asked for, or is known of the job."""
+class Download:
+    """A file to fetch."""
 
     name: str
-    value: str = ""
-    moment: Moment | None = None
+    address: str
+
+    @property
+    def shown(self) -> bool:
+        """Whether a browser shows it, and does not only keep it."""
+        return self.name.endswith(".html")
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobView:
     """A job's page."""
 
-    id: str
-    workload: str
-    state: State
+    job: Job
     phase: str
     news: str
     """What is said aloud when it has changed: the phase, and at last how it ended."""
-    reason: str
     final: bool
     stream: str
     """Where it is followed."""
     kinds: tuple[str, ...]
-    events: int
-    """The last event that this view knows."""
-    time: Time
-    running: Running | None
-    best: tuple[Best, ...]
-    verdict: VerdictView | None
-    charts: tuple[Chart, ...]
-    tables: Tables
-    trials: int
+    spent: float
+    """Seconds of the budget that are used."""
+    ticking: bool
+    """Whether they go on."""
+    clocks: tuple[str, str]
+    """What is used, and all of it."""
+    running: tuple[float, TrialStarted] | None
+    """When the running trial began, and what it is."""
+    best: tuple[Figure, ...]
+    """The best so far of each kind; empty once there is a result."""
+    downloads: tuple[Download, ...]
+    shown: Mapping[str, Any]
+    """What the fragments show: of the result, or of the trials so far."""
     left_out: str
     """How many trials came before those in sight, in words; empty if none did."""
-    facts: tuple[Fact, ...]
-    history: tuple[Said, ...]
+    facts: Mapping[str, str]
+    """What was asked for, and is known of the job."""
+    moments: Mapping[str, float]
+    history: Sequence[tuple[float, str]]
+    """What happened and when, the latest first."""
 
 
 def job_view(story: Story) -> JobView:
     """Return the view of a job."""
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
-    alone = board.best(distributed=False)
+    moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
     return JobView(
-        id=job.id,
-        workload=job.workload,
-        state=job.state,
-        phase=phase(story),
-        news=_news(story),
-        reason=job.reason or "",
+        job=job,
+        phase=_phase(story),
+        news=" ".join(filter(None, (sentence(_phase(story)), job.summary or job.reason))),
         final=job.state in FINAL,
         stream=f"{job.url}/events",
         kinds=KINDS,
-        events=job.events,
-        time=_time(story),
-        running=running(story),
-        best=tuple(_best(each) for each in (alone, board.best(distributed=True)) if each),
-        verdict=verdict_view(job.id, found) if found else None,
-        charts=_charts(story, alone.examples_per_second.value if alone else None),
-        tables=tables(story.trials, board),
-        trials=job.trials,
-        left_out=_left_out(job.trials - len(story.trials)),
-        facts=tuple(_facts(job)),
-        history=history(story.events),
+        spent=round(min(story.spent, job.seconds), 1),
+        ticking=job.state is State.RUNNING and story.spent > 0,
+        clocks=(clock(story.spent), clock(job.seconds)),
+        running=_running(story),
+        best=() if found else tuple(_best(board)),
+        downloads=tuple(_downloads(job.url, found)) if found else (),
+        shown=parts(found) if found else _so_far(board),
+        left_out="" if found else left_out(job.trials - len(story.trials)),
+        facts=_facts(job),
+        moments={name: at for name, at in moments.items() if at},
+        history=[(e.at, sentence(said)) for e in reversed(story.events) if (said := _said(e))],
     )
 
 
-def _news(story: Story) -> str:
-    job = story.job
-    return " ".join(filter(None, (sentence(phase(story)), job.summary or job.reason)))
-
-
-def _left_out(count: int) -> str:
+def left_out(count: int) -> str:
+    """Return how many trials are not in sight, in words."""
     if count <= 0:
         return ""
     return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
 
 
-def _time(story: Story) -> Time:
-    job = story.job
-    return Time(
-        seconds=round(min(story.spent, job.seconds), 1),
-        budget=job.seconds,
-        text=clock(story.spent),
-        whole=clock(job.seconds),
-        ticking=job.state is State.RUNNING and story.spent > 0,
-    )
+def _so_far(board: Leaderboard) -> dict[str, Any]:
+    return {
+        "result": None,
+        "throughput": throughput(board.finalists, board.others, None),
+        "endings": endings(board.trials),
+        "trials": board.trials,
+        "board": board,
+    }
 
 
-def _best(row: Entry) -> Best:
-    value, _, spread = rate_with_error(row.examples_per_second).partition(" ")
-    distributed = row.configuration.distributed
-    return Best(
-        kind="distributed" if distributed else "one device",
-        configuration=in_short(row.configuration),
-        rate=value,
-        spread=spread,
-        share=share(row.speedup) if distributed and row.speedup else "",
-    )
+def _best(board: Leaderboard) -> Iterator[Figure]:
+    for name, distributed in (("one device", False), ("distributed", True)):
+        best = board.best(distributed=distributed)
+        if best:
+            told = rate_with_error(best.examples_per_second)
+            yield figure(told, f"{name}, examples per second", note=_note(best))
 
 
-def _charts(story: Story, baseline: float | None) -> tuple[Chart, ...]:
-    if not any(each.examples_per_second for each in story.trials):
-        return ()
-    widths = {"wide": WIDE, "narrow": NARROW}
-    return tuple(chart(name, story.trials, baseline, width) for name, width in widths.items())
+def _note(best: Entry) -> str:
+    short = in_short(best.configuration)
+    compared = best.speedup if best.configuration.distributed else None
+    return f"{short}, {share(compared)} times one device" if compared else short
 
 
-def _facts(job: Job) -> list[Fact]:
+def _downloads(base: str, found: Result) -> Iterator[Download]:
+    programs = found.programs()
+    paths = {part.file: f"script?part={part}" for part in Part if programs[part.file]}
+    paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
+    paths |= {f"report.{each}": f"report?format={each}" for each in ("html", "md")}
+    for name, path in paths.items():
+        yield Download(name=name, address=f"{base}/{path}")
+
+
+def _facts(job: Job) -> dict[str, str]:
     known = {
         "Parameters": params_text(job),
         "Space": space_name(job),
@@ -175,16 +165,9 @@ def _facts(job: Job) -> list[Fact]:
         "Seed": str(job.seed),
         "Devices": job.devices or "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
+        "Id": job.id,
     }
-    times = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
-    return [
-        *(Fact(name=name, value=value) for name, value in known.items() if value),
-        *(Fact(name=name, moment=moment_of(at)) for name, at in times.items() if at),
-        Fact(name="Id", value=job.id),
-    ]
-
-
-_BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
+    return {name: value for name, value in known.items() if value}
 
 
 def _constraints(given: SearchOptions) -> str:
@@ -197,3 +180,64 @@ def _listed(value: object) -> str:
     if value is True:
         return ""
     return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _phase(story: Story) -> str:
+    """Return what a job does, in words."""
+    told = _STATES.get(story.job.state)
+    if told is not None:
+        return told
+    found = filter(None, (_phase_of(event.body) for event in reversed(story.events)))
+    return next(found, "Running")
+
+
+def _phase_of(what: Event) -> str | None:
+    match what:
+        case TrialStarted(stage=stage):
+            return PHASES[stage]
+        case TrialEnded(trial=trial):
+            return PHASES[trial.stage]
+        case Preparing(what=doing):
+            return doing
+        case Notice(text=text):
+            return text.rstrip(".")
+        case Planned() | Claimed():
+            return "Starting"
+    return None
+
+
+def _running(story: Story) -> tuple[float, TrialStarted] | None:
+    """Return the trial that runs and since when, if one does."""
+    if story.job.state is not State.RUNNING:
+        return None
+    for event in reversed(story.events):
+        if isinstance(event.body, TrialStarted):
+            return event.at, event.body
+        if isinstance(event.body, TrialEnded | Claimed | Released):
+            return None
+    return None
+
+
+def _said(event: JobEvent) -> str | None:  # noqa: PLR0911 - one for each kind
+    match event.body:
+        case Queued():
+            return "Job queued"
+        case Claimed(attempt=attempt, kept=kept):
+            on = f", resuming after {counted(kept, 'trial')}" if kept else ""
+            return f"A worker started it (attempt {attempt}){on}"
+        case Released(reason=reason):
+            return f"The worker released it: {reason}"
+        case Planned(plan=plan):
+            return f"{counted(plan.configurations, 'configuration')} in the search space"
+        case TrialEnded(trial=trial):
+            value = trial.examples_per_second
+            told = f", {rate(value)} examples/s" if value else ""
+            return f"Trial {trial.number}: {trial.outcome}{told}"
+        case Preparing(what=text) | Notice(text=text):
+            return text
+        case Cancelling():
+            return "Cancellation requested"
+        case Ended(state=state):
+            return f"The job is {state}"
+        case TrialStarted():
+            return None

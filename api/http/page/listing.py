@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from autotune.api.http.page.addresses import HOME, job_page
 from autotune.api.http.page.form import FormView
-from autotune.api.http.page.moments import Moment, moment_of
 from autotune.api.http.tunings import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Page
@@ -36,7 +35,7 @@ class Line:
     verdict: str
     short: str
     """What there is to tell of it in a sentence."""
-    created: Moment
+    created: float
     took: str
 
 
@@ -98,7 +97,7 @@ def _line(job: Job) -> Line:
         state=job.state,
         verdict=job.verdict or "",
         short=job.summary or job.reason or _so_far(job),
-        created=moment_of(job.created_at),
+        created=job.created_at,
         took=clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
     )
 

@@ -12,7 +12,8 @@ from starlette.responses import HTMLResponse
 from autotune.api.http.access import EVERYTHING
 from autotune.api.http.page import assets
 from autotune.api.store.auth import Key, Scope
-from autotune.report.html.environment import environment
+from autotune.api.values import moment
+from autotune.report.html.page import fragments
 
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
 HEADERS = {"Referrer-Policy": "same-origin"}
@@ -51,6 +52,7 @@ def render(template: str, view: object, frame: Frame, status: int = 200) -> HTML
 
 @cache
 def _environment() -> Environment:
-    made = environment(__package__ or "")
+    made = fragments(__package__ or "")
     made.globals["asset"] = assets.address
+    made.filters["at"] = moment
     return made

@@ -1,75 +1,254 @@
-"""The whole page."""
+"""The report: one page that needs nothing else, and the parts of it that the service shows too."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
-from markupsafe import Markup
+from jinja2 import Environment
 
-from autotune.certificate import Check
-from autotune.effects import effects
-from autotune.report.html.chosen import Setting, settings
-from autotune.report.html.endings import Endings, endings
-from autotune.report.html.headline import Headline, headline
-from autotune.report.html.highlight import marked
-from autotune.report.html.importance import Importance, importance
-from autotune.report.html.measured import Fact, measured
-from autotune.report.html.pays import Pays, pays
-from autotune.report.html.rendering import render
-from autotune.report.html.repeat import Repeat, repeat
-from autotune.report.html.runs import Run, runs
-from autotune.report.html.steps import Steps, steps
-from autotune.report.html.throughput import Throughput, throughput
-from autotune.report.words import distribution
+from autotune.config import describe
+from autotune.effects import HOW, effects
+from autotune.measure import Interval
+from autotune.report.html import charts
+from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
+from autotune.report.html.repeat import repeat
+from autotune.report.result import FAILURES
+from autotune.report.words import (
+    counted,
+    distribution,
+    in_short,
+    rate_with_error,
+    roughly,
+    sentence,
+    share,
+    size,
+)
 from autotune.result import Result
+from autotune.run.engine import Outcome
+from autotune.sentences.reasons import reason_text
+from autotune.trial import Stage, Trial
+from autotune.version import VERSION
+
+NAMED = 4
+"""Trials of one cause that are named; of the others the numbers are told."""
+_LAST = (Outcome.PRUNED, Outcome.SKIPPED)
+"""What belongs to a search that goes well stands below what went wrong."""
+_MEANING = {
+    Outcome.PRUNED: "stopped early: significantly slower than one device",
+    Outcome.SKIPPED: "not started: cannot be faster, or cannot run here",
+}
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+"""Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
+FUNCTIONS = {
+    "describe": describe,
+    "how": HOW,
+    "mark_of": charts.mark_of,
+    "note_on": charts.note_on,
+    "stages": {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"},
+}
+"""What the fragments call."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """All that the template tells."""
+class Figure:
+    """A figure that stands large on a page, its interval small beside it."""
 
-    head: Headline
-    throughput: Throughput
-    steps: Steps | None
-    pays: Pays | None
-    importance: Importance
-    checks: tuple[Check, ...]
-    endings: Endings
-    settings: tuple[Setting, ...]
-    programs: tuple[tuple[str, Markup], ...]
-    measured: tuple[Fact, ...]
-    repeat: Repeat
-    runs: tuple[Run, ...]
+    value: str
+    interval: str
+    meaning: str
+    note: str = ""
+
+
+def figure(told: str, meaning: str, unit: str = "", note: str = "") -> Figure:
+    """Set a figure apart from its interval.
+
+    Args:
+        told: Both, as `words` tells them: `1.42 (1.21 to 1.66)` or `1,425 \N{PLUS-MINUS SIGN}9%`.
+        meaning: What it says.
+        unit: Put behind the figure.
+        note: What it belongs to.
+    """
+    value, _, interval = told.partition(" ")
+    return Figure(value=f"{value}{unit}", interval=interval.strip("()"), meaning=meaning, note=note)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """Trials that ended alike, for the same reason."""
+
+    outcome: Outcome
+    reason: str
+    trials: Sequence[Trial]
+
+    @property
+    def bad(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.outcome not in _LAST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endings:
+    """What gave no figure, or none to be compared: pruned, skipped and failed, and why."""
+
+    sentence: str
+    causes: Sequence[Cause]
+    """Those first that somebody should look at."""
 
 
 def page(result: Result, written: datetime | None = None) -> str:
-    """Return the page of a result.
+    """Return the report of a result.
 
     Args:
         result: What was found.
         written: The moment that the page tells; None is now.
     """
+    text = (
+        fragments()
+        .get_template("report.html")
+        .render(
+            parts(result),
+            facts=list(_facts(result, written or datetime.now(UTC))),
+            repeat=repeat(result),
+            style=part(STYLE),
+            script=part(SCRIPT),
+            policy=policy(),
+        )
+    )
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def parts(result: Result) -> dict[str, Any]:
+    """Return what the fragments need to show a result, by the names that they have there."""
     explored = {
         each.configuration: each.examples_per_second.value
         for each in result.compared
         if not each.final
     }
-    return render(
-        Page(
-            head=headline(result),
-            throughput=throughput(result),
-            steps=steps(result.diagnosis),
-            pays=pays(result.diagnosis),
-            importance=importance(effects(explored, distribution)),
-            checks=result.certificate.checks if result.certificate else (),
-            endings=endings(result.trials),
-            settings=settings(result.config),
-            programs=tuple(
-                (name, marked(name, text)) for name, text in result.programs().items() if text
-            ),
-            measured=measured(result, written or datetime.now(UTC)),
-            repeat=repeat(result),
-            runs=runs(result.trials, result.board()),
+    return {
+        "result": result,
+        "figures": key_figures(result),
+        "grounds": grounds(result),
+        "throughput": charts.throughput(result.finalists, result.explored, result.configuration),
+        "steps": charts.steps(result.diagnosis),
+        "pays": charts.pays(result.diagnosis),
+        "importance": charts.importance(effects(explored, distribution)),
+        "endings": endings(result.trials),
+        "programs": {name: text for name, text in result.programs().items() if text},
+        "trials": result.trials,
+        "board": result.board(),
+    }
+
+
+def key_figures(result: Result) -> tuple[Figure, ...]:
+    """Return the figures of a result that are known, that of the verdict first."""
+    found = []
+    if result.distributed_speedup and result.best_distributed:
+        found.append(_times(result.distributed_speedup, _compared(result)))
+    if result.over_default:
+        found.append(_times(result.over_default, "as fast as the Keras defaults"))
+    if result.examples_per_second:
+        found.append(figure(rate_with_error(result.examples_per_second), "examples per second"))
+    return tuple(found)
+
+
+def _compared(result: Result) -> str:
+    against = "as fast as the best single device"
+    if result.best_distributed in (None, result.configuration):
+        return against
+    return f"{against}: best distributed configuration, {in_short(result.best_distributed)}"
+
+
+def _times(interval: Interval, what: str) -> Figure:
+    return figure(share(interval), what, unit="\N{MULTIPLICATION SIGN}")
+
+
+def grounds(result: Result) -> tuple[str, ...]:
+    """Return the reasons, without those that the tables of failures and checks give."""
+    failures = [reason_text(each.reason) for each in result.trials if each.outcome in FAILURES]
+    found = result.certificate
+    checks = {found.line, *found.undecided} if found else set()
+    return tuple(
+        sentence(each)
+        for each in result.reasons
+        if each not in checks and not any(reason in each for reason in failures)
+    )
+
+
+def endings(trials: Sequence[Trial]) -> Endings:
+    """Return why trials gave no figure, or none to be compared."""
+    groups: dict[tuple[Outcome, str], list[Trial]] = {}
+    for trial in trials:
+        if not trial.measured:
+            key = trial.outcome, sentence(reason_text(trial.reason))
+            groups.setdefault(key, []).append(trial)
+    causes = [
+        Cause(outcome=outcome, reason=reason, trials=mine)
+        for (outcome, reason), mine in groups.items()
+    ]
+    causes.sort(key=lambda each: 0 if each.bad else _LAST.index(each.outcome) + 1)
+    return Endings(sentence=_ended([t.outcome for t in trials if not t.measured]), causes=causes)
+
+
+def _ended(found: Sequence[Outcome]) -> str:
+    if not found:
+        return "None: every trial was measured."
+    said = [
+        f"{counted(found.count(each), 'trial')} {each} ({_MEANING[each]})"
+        for each in _LAST
+        if each in found
+    ]
+    bad = sum(each not in _LAST for each in found)
+    failed = [f"{counted(bad, 'trial')} failed"] if bad else []
+    return f"{'; '.join(failed + said)}."
+
+
+def _facts(result: Result, written: datetime) -> Iterator[tuple[str, str]]:
+    machine, facts = result.machine, result.facts
+    yield "Machine", f"{machine}; {machine.processor}"
+    own = f"autotune {VERSION}, Python {machine.python}"
+    yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
+    yield "Workload", f"{result.workload.model.short_name} on {result.workload.dataset.short_name}"
+    count = counted(facts.examples, "example") if facts.examples else "uncounted examples"
+    data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
+    yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
+    found = Counter(str(trial.outcome) for trial in result.trials)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+    took = f"{counted(len(result.trials), 'trial')} in {roughly(result.seconds)} ({outcomes})"
+    yield "Search", f"{took}, {roughly(result.prepared_seconds)} of it before the first trial"
+    yield "Seed", str(result.options.seed)
+    yield "Study", f"{result.study}, in study.db or the given storage"
+    yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
+
+
+@cache
+def policy() -> str:
+    """Return a policy under which the page can load nothing and run only its own script."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_digest(STYLE)}'",
+            f"script-src '{_digest(SCRIPT)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
         )
     )
+
+
+def _digest(name: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(part(name).encode()).digest()).decode()}"
+
+
+@cache
+def fragments(*packages: str) -> Environment:
+    """Return what renders the fragments, and the templates of some packages with them."""
+    made = environment(*packages)
+    made.globals |= FUNCTIONS
+    return made

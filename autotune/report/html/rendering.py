@@ -1,54 +1,76 @@
-"""Views become a page; nothing in them is ever taken for markup, or fetched from anywhere."""
+"""Templates, filters and the one style sheet of everything in HTML; nothing in a view is markup."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
-from jinja2 import Environment
-from markupsafe import Markup
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
-from autotune.report.html.environment import environment
+from autotune.report import words
+from autotune.sentences.reasons import reason_text
 
 STYLE, SCRIPT = "style.css", "script.js"
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-"""Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
+"""The style sheet of report and service's page, and the script that copies programs."""
+_TICKED = re.compile(r"`([^`\n]+)`")
+_LEXERS = {"py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
 
 
-def render(view: object) -> str:
-    """Return the page."""
-    parts = {"style": _part(STYLE), "script": _part(SCRIPT), "policy": policy()}
-    text = _environment().get_template("report.html").render(view=view, **parts)
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+def environment(*packages: str) -> Environment:
+    """Return what renders the fragments, and the templates of some packages with them.
 
-
-@cache
-def policy() -> str:
-    """Return a policy under which the page can load nothing and run only its own script."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_digest(_part(STYLE))}'",
-            f"script-src '{_digest(_part(SCRIPT))}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    Args:
+        packages: Each has a folder `templates`.
+    """
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(each) for each in (*packages, __package__ or "")]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
     )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    made.filters |= {
+        "coded": coded,
+        "highlighted": highlighted,
+        "in_short": words.in_short,
+        "rate": words.rate,
+        "rate_with_error": words.rate_with_error,
+        "ratio": words.share,
+        "reason": reason_text,
+        "said": words.sentence,
+    }
+    return made
 
 
 @cache
-def _part(name: str) -> Markup:
+def part(name: str) -> Markup:
+    """Return the text of the style sheet or the script."""
     text = (files(__package__) / "templates" / name).read_text("utf-8")
     return Markup(text)  # noqa: S704 - a file of ours
 
 
-@cache
-def _environment() -> Environment:
-    return environment(__package__ or "")
+def coded(text: str) -> Markup:
+    """Return a sentence as HTML, what stands in backticks as code."""
+    # What is escaped already keeps its backticks, and nothing else is let through.
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
+# A page that is fetched again at every event shows the same program each time.
+@lru_cache(maxsize=16)
+def highlighted(program: str, name: str) -> Markup:
+    """Return a program as HTML; its text stays the same to the last line break.
+
+    Args:
+        program: Its text.
+        name: Of its file, which tells the language.
+    """
+    lexer = _LEXERS[name.rpartition(".")[2]](stripnl=False, ensurenl=False)
+    text: str = highlight(program, lexer, HtmlFormatter(nowrap=True))
+    # The formatter ends every line, also one that was not.
+    whole = text if program.endswith("\n") else text.removesuffix("\n")
+    return Markup(whole)  # noqa: S704 - the formatter has escaped it

@@ -1,4 +1,4 @@
-// Follows a job live, keeps the list fresh, copies programs, and shows times by the reader's clock.
+// Follows a job live, keeps the list fresh, and shows times by the reader's clock.
 // Everything on the pages works without it; what it shows is what the server would show anew.
 "use strict";
 
@@ -17,13 +17,9 @@
     }
   }
 
-  function unhide(root) {
-    for (const each of root.querySelectorAll("[data-copy]")) each.hidden = false;
-  }
-
   function prepare(root) {
     localTimes(root);
-    unhide(root);
+    showButtons(root);
   }
 
   // Replace what has changed, and keep what the reader has opened or stands on; whoever stands on
@@ -32,7 +28,10 @@
     const old = document.getElementById(fresh.id);
     prepare(fresh);
     if (!old) return;
-    if (old.open) fresh.open = true;
+    for (const each of [old, ...old.querySelectorAll("details[id]")]) {
+      const same = each === old ? fresh : fresh.querySelector(`#${each.id}`);
+      if (same && "open" in each) same.open = each.open;
+    }
     if (old.isEqualNode(fresh)) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     old.replaceWith(fresh);
@@ -162,25 +161,6 @@
     clock.textContent = clockText(seconds);
   }
 
-  async function copy(button) {
-    const code = document.getElementById(button.dataset.copy);
-    let done = true;
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-    } catch {
-      // Without TLS there is no clipboard to write to, but what is selected can be copied.
-      getSelection().selectAllChildren(code);
-      done = document.execCommand("copy");
-    }
-    button.textContent = done ? "Copied" : "Press Ctrl+C";
-    say(button.textContent);
-    setTimeout(() => (button.textContent = "Copy"), 2000);
-  }
-
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy]");
-    if (button) copy(button);
-  });
   // The form that is sent at last may be another one, as the page is followed meanwhile.
   document.addEventListener("submit", (event) => {
     const question = document.getElementById(event.target.dataset.ask ?? "");

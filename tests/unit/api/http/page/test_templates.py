@@ -10,9 +10,11 @@ from starlette.testclient import TestClient
 
 from autotune.api.http.page import rendering
 from autotune.api.values import Job
+from autotune.report.html import charts
 
 FOLDER = Path(rendering.__file__).parent
-TEMPLATES = sorted(FOLDER.glob("templates/*.html"))
+SHARED = Path(charts.__file__).parent / "templates"
+TEMPLATES = [*sorted(FOLDER.glob("templates/*.html")), SHARED / "fragments.html"]
 INLINE = re.compile(
     r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)|\|\s*safe", re.IGNORECASE
 )
@@ -27,7 +29,7 @@ def test_nothing_is_inline(path: Path) -> None:
 def test_nothing_comes_from_elsewhere() -> None:
     """No template, style or script names another host, but for the namespace of SVG."""
     assert len(TEMPLATES) >= 5
-    for path in (*TEMPLATES, *FOLDER.glob("static/*")):
+    for path in (*TEMPLATES, *FOLDER.glob("static/*"), SHARED / "style.css", SHARED / "script.js"):
         found = re.findall(
             r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"']*", path.read_text("utf-8")
         )
@@ -70,7 +72,12 @@ def test_every_field_has_a_label(client: TestClient, done: Job, path: str) -> No
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("page.css", "text/css"), ("page.js", "text/javascript"), ("icon.svg", "image/svg+xml")],
+    [
+        ("style.css", "text/css"),
+        ("script.js", "text/javascript"),
+        ("page.js", "text/javascript"),
+        ("icon.svg", "image/svg+xml"),
+    ],
 )
 def test_the_files_of_a_page_are_served(client: TestClient, name: str, kind: str) -> None:
     """At an address that changes with them, so that they may be kept."""

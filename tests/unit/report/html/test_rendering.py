@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.report.html.code import coded
+from autotune.report.html.rendering import coded
 
 
 def test_what_stands_in_backticks_is_code() -> None:

@@ -1,0 +1,293 @@
+"""The drawings: throughput of configurations, parts of a step, break-even, effects of settings.
+
+Each is drawn by a fragment from what is computed here: places on a scale, and the sentence above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from autotune.config import Configuration
+from autotune.diagnose.break_even import BEYOND, BreakEven
+from autotune.diagnose.breakdown import Breakdown, Part, Share
+from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.sentences import MEGABIT, where_it_pays
+from autotune.effects import FEWEST, Effect, Effects
+from autotune.leaderboard import ITSELF, Entry
+from autotune.measure import Interval
+from autotune.report.html.scale import Scale, percent, scale_for
+from autotune.report.words import counted
+from autotune.run.engine import Outcome
+from autotune.strategies import title
+
+SHOWN = 30
+"""Configurations that are drawn; the others stand in a table."""
+AXES_SHOWN = 12
+"""Axes that are drawn; a search has a handful that matter."""
+EXAMPLES = 1000
+"""Steps of different batches are compared by the time of so many examples."""
+NETWORKS = (1000.0, 10_000.0)
+"""Mbit/s of usual networks, as a help to the eye."""
+
+
+class Mark(StrEnum):
+    """How a configuration is drawn; no two differ by colour alone."""
+
+    ALONE = "alone"
+    DISTRIBUTED = "distributed"
+    PRUNED = "pruned"
+
+    @property
+    def meaning(self) -> str:
+        """What it stands for."""
+        return {
+            Mark.ALONE: "one device",
+            Mark.DISTRIBUTED: "distributed",
+            Mark.PRUNED: "stopped early, significantly slower",
+        }[self]
+
+
+def mark_of(entry: Entry) -> Mark:
+    """Return how a configuration is drawn."""
+    if entry.outcome is not Outcome.MEASURED:
+        return Mark.PRUNED
+    return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
+
+
+def note_on(entry: Entry) -> str:
+    """Return what a reader should know of a figure; empty for one plain run."""
+    notes = {
+        "the baseline": entry.speedup == ITSELF,
+        counted(entry.runs, "run"): entry.runs > 1,
+        str(entry.outcome): entry.outcome is not Outcome.MEASURED,
+    }
+    return ", ".join(note for note, told in notes.items() if told)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Throughput:
+    """The throughput of every configuration against one device, a row each with its interval."""
+
+    sentence: str
+    groups: Mapping[str, Sequence[Entry]]
+    """What may be compared with each other, by the heading of the group."""
+    rest: Sequence[Entry]
+    """The slowest, for which the drawing has no room."""
+    scale: Scale
+    chosen: Configuration | None
+    """The recommended configuration; None while there is none."""
+
+    @property
+    def marks(self) -> list[Mark]:
+        """The marks that occur."""
+        used = {mark_of(each) for group in self.groups.values() for each in group}
+        return [mark for mark in Mark if mark in used]
+
+
+def throughput(
+    finalists: Sequence[Entry], explored: Sequence[Entry], chosen: Configuration | None
+) -> Throughput:
+    """Return the figure of some configurations.
+
+    Args:
+        finalists: What was compared in the finals, the fastest first.
+        explored: What else was measured, likewise.
+        chosen: What is recommended, if that is known.
+    """
+    room = max(SHOWN - len(finalists), 0)
+    groups = {"Finals": finalists, "While exploring": explored[:room]}
+    shown = [each.speedup for group in groups.values() for each in group if each.speedup]
+    return Throughput(
+        sentence=_compared(finalists, explored),
+        groups={heading: group for heading, group in groups.items() if group},
+        rest=explored[room:],
+        scale=scale_for(shown or [ITSELF], 1.0),
+        chosen=chosen,
+    )
+
+
+def _compared(finalists: Sequence[Entry], explored: Sequence[Entry]) -> str:
+    count = counted(len(finalists) + len(explored), "configuration")
+    text = f"{count} measured; lines are 95% intervals. "
+    if not finalists:
+        return f"{text}There were no finals."
+    return (
+        f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
+        "explored configurations are compared with one device during exploration."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A step, as long as it takes for `EXAMPLES` examples."""
+
+    title: str
+    found: Breakdown
+    longest: float
+    """Milliseconds of the longest bar."""
+
+    @property
+    def milliseconds(self) -> float:
+        """Of `EXAMPLES` examples."""
+        return _milliseconds(self.found)
+
+    @property
+    def segments(self) -> list[tuple[Share, str, str]]:
+        """The parts in one order for all bars, each with its place and its width."""
+        ordered = sorted(self.found.shares, key=lambda each: list(Part).index(each.part))
+        ends = accumulate(each.share.value for each in ordered)
+        scale = 100 * self.milliseconds / self.longest
+        return [
+            (each, percent((end - each.share.value) * scale), percent(each.share.value * scale))
+            for each, end in zip(ordered, ends, strict=True)
+        ]
+
+    def time(self, part: Share) -> str:
+        """Return the time of a part, for `EXAMPLES` examples."""
+        return f"{part.share.value * self.milliseconds:,.3g} ms"
+
+    def of(self, part: Part) -> Share | None:
+        """Return a part; None if it was not told apart."""
+        return next((each for each in self.found.shares if each.part is part), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Where the time of a step goes: a bar for one device, one for the best distributed."""
+
+    sentence: str
+    bars: Sequence[Bar]
+    parts: Sequence[Part]
+    """Those that occur."""
+
+
+def steps(diagnosis: Diagnosis | None) -> Steps | None:
+    """Return the figure of a diagnosis, or None if no step was taken apart."""
+    if diagnosis is None:
+        return None
+    named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
+    found = {title: each for title, each in named.items() if each and each.shares}
+    if not found:
+        return None
+    longest = max(map(_milliseconds, found.values()))
+    occurring = {share.part for each in found.values() for share in each.shares}
+    text = (
+        "Measured by experiments, not with a profiler: the same step with its batch kept in "
+        "memory, with more steps per call, on a single replica, and the gradient exchange alone. "
+        f"Bars show the time for {EXAMPLES:,} examples."
+    )
+    return Steps(
+        sentence=text if len(found) > 1 else f"{text} There was time for only one of the two.",
+        bars=[Bar(title=name, found=each, longest=longest) for name, each in found.items()],
+        parts=[part for part in Part if part in occurring],
+    )
+
+
+def _milliseconds(found: Breakdown) -> float:
+    return found.milliseconds / found.configuration.global_batch * EXAMPLES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """A figure from which distribution pays."""
+
+    what: str
+    figure: Interval
+    value: str
+    interval: str
+    scale: Scale
+    here: float | None
+    """What was measured; None where nothing was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pays:
+    """Where distribution would begin to pay."""
+
+    sentences: Sequence[str]
+    thresholds: Sequence[Threshold]
+
+
+def pays(diagnosis: Diagnosis | None) -> Pays | None:
+    """Return what a diagnosis knows of the break-even, or None if that is nothing."""
+    if diagnosis is None or diagnosis.break_even is None:
+        return None
+    found = diagnosis.break_even
+    thresholds = [_batch(found, found.batch)] if found.batch else []
+    if found.bandwidth:
+        thresholds.append(_network(found.bandwidth))
+    sentences = tuple(where_it_pays(found, title(found.configuration)))
+    return Pays(sentences=sentences, thresholds=thresholds)
+
+
+def _batch(found: BreakEven, batch: Interval) -> Threshold:
+    measured = found.configuration.per_replica_batch
+    return Threshold(
+        what="per-replica batch size",
+        figure=batch,
+        value=f"{batch.value:,.0f}",
+        interval=f"{batch.low:,.0f} to {_or_more(batch.high, f'{batch.high:,.0f}')}",
+        scale=scale_for([batch], measured, found.farthest),
+        here=measured,
+    )
+
+
+def _network(bandwidth: Interval) -> Threshold:
+    low, value, high = (each / MEGABIT for each in (bandwidth.low, bandwidth.value, bandwidth.high))
+    figure = Interval(low=low, value=value, high=high)
+    return Threshold(
+        what="Mbit/s between machines like this one",
+        figure=figure,
+        value=f"{value:,.3g}",
+        interval=f"{low:,.3g} to {_or_more(bandwidth.high, f'{high:,.3g}')}",
+        scale=scale_for([figure], *NETWORKS),
+        here=None,
+    )
+
+
+def _or_more(value: float, text: str) -> str:
+    return text if value < BEYOND else "far more"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importance:
+    """How much each setting matters."""
+
+    sentence: str
+    effects: Sequence[Effect]
+    scale: Scale | None
+    """None where there is nothing to draw."""
+
+
+def importance(found: Effects) -> Importance:
+    """Return the figure, or the sentence that says why there is none."""
+    shown = found.effects[:AXES_SHOWN]
+    if not shown:
+        return Importance(sentence=_why_not(found), effects=(), scale=None)
+    unclear = sum(each.factor.low <= 1 for each in found.effects)
+    whose = "1 axis has" if unclear == 1 else f"{unclear} axes have"
+    note = f" {whose} an interval that contains 1: no significant effect." if unclear else ""
+    return Importance(
+        sentence="Gain of the best value of an axis over its worst, all else equal, from an "
+        f"additive model of {counted(found.configurations, 'explored configuration')} "
+        f"(cross-validated R² {found.predicted or 0:.2f}).{note}",
+        effects=shown,
+        scale=scale_for([each.factor for each in shown], 1.0),
+    )
+
+
+def _why_not(found: Effects) -> str:
+    count = counted(found.configurations, "configuration")
+    if found.predicted is None:
+        return (
+            f"{count} measured, too few to separate the effects of the settings; at least "
+            f"{FEWEST} are needed. Increase the budget."
+        )
+    return (
+        f"The {count} measured do not show which setting matters: an additive model explains at "
+        f"most {found.predicted:.0%} of the differences. Settings may interact, or noise "
+        "dominates."
+    )

@@ -1,0 +1,111 @@
+"""The drawings of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.diagnose.breakdown import Breakdown
+from autotune.diagnose.diagnosis import Diagnosis
+from autotune.report.html.charts import (
+    SHOWN,
+    Mark,
+    Throughput,
+    mark_of,
+    note_on,
+    steps,
+    throughput,
+)
+from autotune.result import Result
+from autotune.run.engine import Outcome
+from autotune.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+Changed = Callable[..., Result]
+
+
+def drawn(result: Result) -> Throughput:
+    return throughput(result.finalists, result.explored, result.config)
+
+
+def place(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+def test_finalists_stand_first_and_once(result: Result) -> None:
+    """What was in the finals is not told again as explored."""
+    found = drawn(result)
+    assert list(found.groups) == ["Finals"]
+    assert [each.configuration.distributed for each in found.groups["Finals"]] == [True, False]
+    assert found.chosen == found.groups["Finals"][0].configuration
+
+
+def test_a_faster_configuration_is_farther_to_the_right(result: Result) -> None:
+    """Its mark stands within its interval, and one device on its line."""
+    found = drawn(result)
+    pair, alone = (found.scale.reach(e.speedup) for e in found.groups["Finals"] if e.speedup)
+    assert place(pair.low) < place(pair.at) < place(pair.high)
+    assert place(pair.at) > place(alone.at)
+    assert alone.at == found.scale.at(1.0)
+    assert alone.sure
+
+
+def test_marks_differ_by_what_they_stand_for(
+    result: Result, changed: Changed, make_trial: MakeTrial
+) -> None:
+    """One device, several, and what was stopped early."""
+    slow = make_trial(9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED)
+    found = drawn(changed(trials=(*result.trials, slow)))
+    assert found.marks == list(Mark)
+    last = found.groups["While exploring"][-1]
+    assert mark_of(last) is Mark.PRUNED
+    assert "pruned" in note_on(last)
+
+
+def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial: MakeTrial) -> None:
+    """The drawing has an end; every configuration is told somewhere."""
+    more = tuple(
+        make_trial(i, Configuration(per_replica_batch=i), examples_per_second=float(i))
+        for i in range(100, 150)
+    )
+    found = drawn(changed(trials=(*result.trials, *more)))
+    shown = [each for group in found.groups.values() for each in group]
+    assert len(shown) == SHOWN
+    assert len({each.configuration for each in (*shown, *found.rest)}) == 52 - 1  # one is in both
+    assert found.rest[-1].configuration.per_replica_batch == 100
+
+
+def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Result) -> None:
+    """A step of twice the time with as many examples is twice as long; its parts fill it."""
+    found = steps(diagnosed.diagnosis)
+    assert found
+    alone, pair = found.bars
+    assert sum(place(width) for _, _, width in pair.segments) == pytest.approx(100, abs=0.1)
+    assert sum(place(width) for _, _, width in alone.segments) == pytest.approx(50, abs=0.1)
+    assert alone.milliseconds == pytest.approx(500)
+
+
+def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
+    """The same part comes at the same place in each bar, side by side with the next."""
+    found = steps(diagnosed.diagnosis)
+    assert found
+    for bar in found.bars:
+        mine = [each.part for each, _, _ in bar.segments]
+        assert mine == [part for part in found.parts if part in mine]
+        for (_, start, width), (_, following, _) in pairwise(bar.segments):
+            assert place(following) == pytest.approx(place(start) + place(width), abs=0.02)
+
+
+def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
+    """A breakdown without shares is no bar."""
+    assert diagnosed.diagnosis
+    whole = diagnosed.diagnosis.one_device
+    empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
+    assert steps(None) is None
+    assert steps(Diagnosis(one_device=empty)) is None
+    found = steps(Diagnosis(one_device=whole))
+    assert found
+    assert "only one of the two" in found.sentence
