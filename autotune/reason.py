@@ -1,4 +1,4 @@
-"""Why a trial ended as it did: a kind with its data.
+"""How a trial ended, and why: a kind with its data.
 
 Decisions read these values. `autotune.sentences` puts them into words.
 """
@@ -11,6 +11,40 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from autotune.value import Value
+
+
+class Outcome(StrEnum):
+    """How a trial ended."""
+
+    MEASURED = "measured"
+    """Its throughput was measured."""
+    PRUNED = "pruned"
+    """Stopped early: it was significantly slower than one device."""
+    SKIPPED = "skipped"
+    """Not started: it cannot be faster, or cannot run on this machine."""
+    OUT_OF_MEMORY = "out of memory"
+    """It exceeded the memory limit of the process group or of a device."""
+    CRASHED = "crashed"
+    """A process was killed by a signal or exited without a result."""
+    HUNG = "hung"
+    """A phase exceeded its time limit."""
+    FAILED = "failed"
+    """The user's code or TensorFlow raised an exception."""
+    UNSTABLE = "unstable"
+    """Its throughput did not stabilize within the warm-up limit."""
+    REJECTED = "rejected"
+    """It failed certification: it does not train like one device."""
+
+    @property
+    def verb(self) -> str:
+        """What a configuration has done that ended so, as in `it ran out of memory`."""
+        return _VERBS.get(self, str(self))
+
+
+_VERBS = {
+    Outcome.OUT_OF_MEMORY: "ran out of memory",
+    Outcome.UNSTABLE: "did not reach a stable throughput",
+}
 
 
 class Phase(StrEnum):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from autotune.config import Configuration
-from autotune.reason import Reason
-from autotune.run.engine import Outcome
+from autotune.reason import Outcome, Reason
 from autotune.value import Value
 from autotune.window import Window
 

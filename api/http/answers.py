@@ -73,6 +73,10 @@ class RecommendationAnswer(_Result):
     # Read from what is kept of a result, of which not everything is told.
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
+    summary: str
+    """The verdict as a sentence."""
+    reasons: tuple[str, ...]
+    """Why, one sentence each, the most important first."""
     trials: int
     """How many there are."""
 

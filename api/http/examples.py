@@ -13,15 +13,16 @@ from autotune.config import Configuration
 from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.sentences import where_it_goes, where_it_pays
 from autotune.leaderboard import ITSELF, Entry
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.reason import Measured
+from autotune.report.profile import where_it_goes, where_it_pays
 from autotune.result import Alternative, Verdict
 from autotune.run.engine import Outcome
 from autotune.script import cluster
 from autotune.trial import Stage
+from autotune.verdict import Conclusion, Decision, Explored, Grounds
 from autotune.version import VERSION
 
 ALONE = Configuration(per_replica_batch=128)
@@ -107,10 +108,16 @@ COMPARED = tuple(
 REASONS = (
     CERTIFICATE.line,
     *CERTIFICATE.undecided,
-    where_it_goes(STEP_ALONE, "one device") or "",
-    where_it_goes(STEP_PAIR, NAME) or "",
-    *where_it_pays(BREAK_EVEN, NAME),
+    where_it_goes(STEP_ALONE) or "",
+    where_it_goes(STEP_PAIR) or "",
+    *where_it_pays(BREAK_EVEN),
     "The global batch is 256 instead of 32, which trains differently.",
+)
+GROUNDS = Grounds(
+    conclusion=Conclusion.GAIN,
+    decision=Decision(verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=GAIN, rounds=6, most=1.54),
+    default=Configuration(),
+    explored=(Explored(configuration=PAIR, share=1.38),),
 )
 
 JOB = "3f1c9a0b5d7e2468ace13579"
@@ -220,6 +227,7 @@ RECOMMENDATION: dict[str, Any] = {
     "verdict": "distribute",
     "summary": _SUMMARY,
     "reasons": list(REASONS),
+    "grounds": GROUNDS.model_dump(mode="json"),
     "configuration": _PAIR,
     "global_batch": PAIR.global_batch,
     "examples_per_second": _PAIR_RATE,

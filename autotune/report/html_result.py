@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autotune.leaderboard import Entry
 from autotune.report.cell import block, folded, listed, table, tag
-from autotune.report.result import FAILURES, best_rows, counts, outcome_of, reasons_beside_tables
+from autotune.report.result import best_rows, counts, outcome_of, reasons_beside_tables
+from autotune.report.verdict import FAILURES
 from autotune.report.words import in_short, one_line, rate_with_error, share
 from autotune.result import Result
 from autotune.sentences.reasons import reason_text

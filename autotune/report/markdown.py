@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from autotune.automatic import Automatic
 from autotune.leaderboard import Entry
 from autotune.owner import Owner
-from autotune.report.result import FAILURES
+from autotune.report.verdict import FAILURES
 from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
 from autotune.result import Result
 from autotune.sentences.reasons import reason_text

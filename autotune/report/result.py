@@ -13,6 +13,7 @@ from rich.text import Text
 from autotune.leaderboard import Entry
 from autotune.report.stacked import Line, Stacked
 from autotune.report.tables import HEAD, columns, marked
+from autotune.report.verdict import FAILURES, Topic, told
 from autotune.report.words import (
     counted,
     in_short,
@@ -24,7 +25,6 @@ from autotune.report.words import (
 from autotune.result import Result
 from autotune.result.files import MEANINGS, written
 from autotune.run.engine import Outcome
-from autotune.search.history import EXPLORED
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 
@@ -32,13 +32,6 @@ EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals."""
 LEAST = 50
 """Columns that a configuration needs beside its figures."""
-FAILURES = (
-    Outcome.OUT_OF_MEMORY,
-    Outcome.CRASHED,
-    Outcome.HUNG,
-    Outcome.FAILED,
-    Outcome.UNSTABLE,
-)
 
 
 def result_text(result: Result, folder: Path) -> RenderableType:
@@ -83,10 +76,9 @@ def outcome_of(row: Entry, result: Result) -> str:
 
 def reasons_beside_tables(result: Result) -> Iterator[str]:
     """Yield the grounds, without those that the tables give."""
-    told = [reason_text(trial.reason) for trial in result.trials if trial.outcome in FAILURES]
-    for each in result.reasons:
-        if not each.startswith(EXPLORED) and not any(reason in each for reason in told):
-            yield one_line(each)
+    for each in told(result):
+        if each.topic not in (Topic.EXPLORED, Topic.FAILURE):
+            yield one_line(each.text)
 
 
 def _best(result: Result) -> Stacked:

@@ -1,7 +1,8 @@
 """The result of a search: the configuration, the verdict, the program, and all trials."""
 
 from autotune.result.result import Alternative, Result
-from autotune.result.saved import SavedConfiguration, Verdict, load_configuration
+from autotune.result.saved import SavedConfiguration, load_configuration
+from autotune.verdict import Verdict
 
 __all__ = [
     "Alternative",

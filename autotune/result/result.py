@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, computed_field, model_validator
 
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
@@ -21,6 +21,7 @@ from autotune.result.saved import PICKLES, SavedConfiguration, configuration_tex
 from autotune.script import cluster_files
 from autotune.trial import Trial
 from autotune.value import Value
+from autotune.verdict import Grounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,10 +54,8 @@ class Result(SavedConfiguration):
 
     speedup: Interval
     """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
-    summary: str
-    """The verdict as a sentence."""
-    reasons: tuple[str, ...]
-    """Why, one sentence each, the most important first."""
+    grounds: Grounds
+    """What the verdict rests on; `summary` and `reasons` put it into words."""
     over_default: Interval | None
     """Speed-up of the recommended configuration over the Keras defaults on one device."""
     script: str
@@ -84,6 +83,28 @@ class Result(SavedConfiguration):
     """Name or file of the searched space; None for one that was created in Python."""
     options: SearchOptions = SearchOptions()
     """The options of the search."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def summary(self) -> str:
+        """The verdict as a sentence."""
+        text: str = _face("verdict", "summary")(self)
+        return text
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why, one sentence each, the most important first."""
+        texts: tuple[str, ...] = _face("verdict", "reasons")(self)
+        return texts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_sentences(cls, data: Any) -> Any:
+        """Drop what is made anew from the values."""
+        if not isinstance(data, dict):
+            return data
+        return {name: each for name, each in data.items() if name not in ("summary", "reasons")}
 
     @property
     def config(self) -> Configuration:

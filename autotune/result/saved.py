@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,21 +20,11 @@ from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.options import MARGIN
 from autotune.value import Value
+from autotune.verdict import Verdict
 from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
 HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
-
-
-class Verdict(StrEnum):
-    """The answer to "should I distribute this training?"."""
-
-    DISTRIBUTE = "distribute"
-    """A distributed configuration is faster: significantly, and by more than the margin."""
-    ONE_DEVICE = "one device"
-    """No distributed configuration is faster by more than the margin."""
-    UNDECIDED = "undecided"
-    """The budget was too small to tell; one device is recommended meanwhile."""
 
 
 class SavedConfiguration(Value):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
@@ -20,7 +19,7 @@ from autotune.automatic import Automatic
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.reason import Reason
+from autotune.reason import Outcome, Reason
 from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.value import Scalar
@@ -40,40 +39,6 @@ __all__ = [
     "Watch",
     "Window",
 ]
-
-
-class Outcome(StrEnum):
-    """How a trial ended."""
-
-    MEASURED = "measured"
-    """Its throughput was measured."""
-    PRUNED = "pruned"
-    """Stopped early: it was significantly slower than one device."""
-    SKIPPED = "skipped"
-    """Not started: it cannot be faster, or cannot run on this machine."""
-    OUT_OF_MEMORY = "out of memory"
-    """It exceeded the memory limit of the process group or of a device."""
-    CRASHED = "crashed"
-    """A process was killed by a signal or exited without a result."""
-    HUNG = "hung"
-    """A phase exceeded its time limit."""
-    FAILED = "failed"
-    """The user's code or TensorFlow raised an exception."""
-    UNSTABLE = "unstable"
-    """Its throughput did not stabilize within the warm-up limit."""
-    REJECTED = "rejected"
-    """It failed certification: it does not train like one device."""
-
-    @property
-    def verb(self) -> str:
-        """What a configuration has done that ended so, as in `it ran out of memory`."""
-        return _VERBS.get(self, str(self))
-
-
-_VERBS = {
-    Outcome.OUT_OF_MEMORY: "ran out of memory",
-    Outcome.UNSTABLE: "did not reach a stable throughput",
-}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,10 +25,10 @@ from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
     LOOKS,
-    Decision,
     decide,
 )
 from autotune.trial import Stage, Trial
+from autotune.verdict import Decision
 
 CHALLENGERS = 2
 """Distributed finalists at most."""

@@ -26,8 +26,6 @@ from autotune.trial import Stage, Trial
 
 CERTAINLY_WRONG = 0.0017
 """How often one is called certainly faster that is not; asked about three times of a pair."""
-EXPLORED = "During exploration, "
-"""How a sentence begins that tells what the table of configurations shows too."""
 ROUGH = 0.15
 """Standard error of log(score) of a run that was stopped before it was measured."""
 WORSE = math.log(2.0)

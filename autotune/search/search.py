@@ -33,8 +33,8 @@ from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.surrogate import Expectations
 from autotune.search.twins import Twins
-from autotune.search.verdict import Decision
 from autotune.space import Candidates
+from autotune.verdict import Decision
 from autotune.workload import WorkloadFacts
 
 EXCHANGE_SHARE = 0.15

@@ -15,16 +15,15 @@ from autotune.past.store import Past
 from autotune.plan import Plan
 from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
-from autotune.run.load import Load, remark, warning
+from autotune.run.load import Load, warning
 from autotune.script import render
-from autotune.search.batch import unchanged_batch
 from autotune.search.budget import Budget
 from autotune.search.checks import check, named_space
+from autotune.search.grounds import grounds, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.plan import plan
 from autotune.search.read_out import ReadOut
-from autotune.search.reasons import reasons, summary
 from autotune.search.request import TuningRequest
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
@@ -114,7 +113,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
-            result = _with_remark(result, engine.load())
+            result = _with_load(result, engine.load())
             if request.files:
                 result.save(request.out)
         finally:
@@ -145,9 +144,8 @@ def _warn(load: Load | None, observer: Observer) -> None:
         observer(Notice(text=text))
 
 
-def _with_remark(result: Result, load: Load | None) -> Result:
-    text = remark(load)
-    return result.model_copy(update={"reasons": (*result.reasons, text)}) if text else result
+def _with_load(result: Result, load: Load | None) -> Result:
+    return result.model_copy(update={"grounds": result.grounds.model_copy(update={"load": load})})
 
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: Past) -> _Prepared:
@@ -214,8 +212,7 @@ def _recommendation(
     return Result(
         configuration=chosen,
         verdict=decision.verdict,
-        summary=summary(findings, request.options.margin),
-        reasons=reasons(findings, request.options.global_batch, subject.machine),
+        grounds=grounds(findings),
         diagnosis=findings.diagnosis,
         unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,

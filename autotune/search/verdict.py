@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
-from autotune.result import Verdict
-from autotune.value import Value
+from autotune.verdict import Decision, Verdict
 
 FALSE_RATE = 0.01
 """How often "distribute" may be said with nothing to gain, over all looks and challengers."""
@@ -21,24 +20,6 @@ FEWEST = min(LOOKS)
 
 Rates = Mapping[Configuration, Mapping[int, float]]
 """Throughput of each finalist, by round."""
-
-
-class Decision(Value):
-    """A verdict and the comparison behind it."""
-
-    verdict: Verdict
-    challenger: Configuration | None = None
-    """The best distributed finalist; None if none was compared."""
-    gain: Interval | None = None
-    """Its throughput as a multiple of the best single device's."""
-    rounds: int = 0
-    """Rounds in which both were measured."""
-    certified: bool = True
-    """Whether somebody has looked into a challenger that would win."""
-    rival: Configuration | None = None
-    """Another single device that may be as fast as a challenger that beat the baseline."""
-    most: float = 0.0
-    """Upper bound on the gain of any challenger, as a multiple of one device."""
 
 
 def decide(

@@ -14,14 +14,13 @@ from autotune.config import Configuration
 from autotune.diagnose.break_even import BEYOND, BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.sentences import MEGABIT, where_it_pays
 from autotune.effects import FEWEST, Effect, Effects
 from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, percent, scale_for
+from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
 from autotune.report.words import counted
 from autotune.run.engine import Outcome
-from autotune.strategies import title
 
 SHOWN = 30
 """Configurations that are drawn; the others stand in a table."""
@@ -219,7 +218,7 @@ def pays(diagnosis: Diagnosis | None) -> Pays | None:
     thresholds = [_batch(found, found.batch)] if found.batch else []
     if found.bandwidth:
         thresholds.append(_network(found.bandwidth))
-    sentences = tuple(where_it_pays(found, title(found.configuration)))
+    sentences = tuple(where_it_pays(found, waits=waits_for_input(diagnosis.distributed)))
     return Pays(sentences=sentences, thresholds=thresholds)
 
 

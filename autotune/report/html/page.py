@@ -20,7 +20,7 @@ from autotune.measure import Interval
 from autotune.report.html import charts
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
 from autotune.report.html.repeat import repeat
-from autotune.report.result import FAILURES
+from autotune.report.verdict import Topic, told
 from autotune.report.words import (
     counted,
     distribution,
@@ -172,14 +172,8 @@ def _times(interval: Interval, what: str) -> Figure:
 
 def grounds(result: Result) -> tuple[str, ...]:
     """Return the reasons, without those that the tables of failures and checks give."""
-    failures = [reason_text(each.reason) for each in result.trials if each.outcome in FAILURES]
-    found = result.certificate
-    checks = {found.line, *found.undecided} if found else set()
-    return tuple(
-        sentence(each)
-        for each in result.reasons
-        if each not in checks and not any(reason in each for reason in failures)
-    )
+    elsewhere = (Topic.FAILURE, Topic.CERTIFICATE)
+    return tuple(sentence(each.text) for each in told(result) if each.topic not in elsewhere)
 
 
 def endings(trials: Sequence[Trial]) -> Endings:

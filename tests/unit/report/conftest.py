@@ -19,6 +19,7 @@ from autotune.run.engine import Outcome
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
+from autotune.verdict import Conclusion, Decision, Grounds
 from autotune.window import Window
 from autotune.workload import Workload
 
@@ -83,10 +84,10 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
     return Result(
         configuration=PAIR,
         verdict=Verdict.DISTRIBUTE,
-        summary="Distribute: MirroredStrategy with 2 replicas is 1.42 times as fast.",
-        reasons=(
-            "Two fresh runs of the same configuration differ by 5%.",
-            "Trial 2 crashed: worker 1 was killed by SIGSEGV",
+        grounds=Grounds(
+            conclusion=Conclusion.GAIN,
+            decision=Decision(verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, rounds=2),
+            default=Configuration(),
         ),
         examples_per_second=Interval(low=1300, value=1425, high=1560),
         speedup=gain,

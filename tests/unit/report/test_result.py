@@ -15,8 +15,8 @@ from autotune.report import result_text
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.run.engine import Outcome
-from autotune.search.history import EXPLORED
 from autotune.trial import Trial
+from autotune.verdict import Explored
 
 Draw = Callable[..., str]
 Changed = Callable[..., Result]
@@ -63,12 +63,13 @@ def test_a_narrow_terminal_has_the_configurations_below_their_figures(
 
 def test_what_the_table_shows_is_not_told_again(result: Result, draw: Draw) -> None:
     """The best that was explored of each strategy stands in the table, not among the grounds."""
-    told = f"{EXPLORED}MirroredStrategy with 2 replicas reached 150% of one device."
-    text = draw(
-        result_text(result.model_copy(update={"reasons": (told, "It is so.")}), Path("out"))
-    )
-    assert "It is so." in text
-    assert EXPLORED not in text
+    explored = (Explored(configuration=result.config, share=1.5),)
+    grounds = result.grounds.model_copy(update={"explored": explored})
+    found = result.model_copy(update={"grounds": grounds})
+    assert any("During exploration" in each for each in found.reasons)
+    text = draw(result_text(found, Path("out")))
+    assert "Run-to-run variation" in text
+    assert "During exploration" not in text
 
 
 def test_every_strategy_that_ran_has_a_row(
@@ -111,7 +112,7 @@ def test_failures_have_a_table_and_are_not_told_twice(result: Result, draw: Draw
     text = draw(result_text(result, Path("out")), 160)
     assert text.count("worker 1 was killed by SIGSEGV") == 1
     assert "   2  crashed  MultiWorkerMirrored x2" in text
-    assert " - Two fresh runs" in text
+    assert " - Run-to-run variation" in text
 
 
 def test_failures_of_one_cause_share_a_row(

@@ -11,9 +11,9 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
 from autotune.owner import Owner
 from autotune.reason import Message
+from autotune.report.verdict import automatic_text
 from autotune.result import Result
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
-from autotune.search.numbers import settled
 from autotune.space.schema import parse_space
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, Ending, FakeEngine
 from autotune.testing.fake import FAKE_MACHINE
@@ -87,12 +87,12 @@ def choice(**changes: object) -> Choice:
 
 
 def sentence(*choices: Choice) -> str:
-    return " ".join(settled(Automatic(choices=choices, seconds=3.0)))
+    return " ".join(automatic_text(Automatic(choices=choices, seconds=3.0)))
 
 
 def test_the_sentence_has_stage_number_and_unit() -> None:
     """And who can freeze what."""
-    text = " ".join(settled(FAKE_AUTOMATIC))
+    text = " ".join(automatic_text(FAKE_AUTOMATIC))
     assert "prefetch 2 batches, map 4 parallel calls inside dataset_fn (after 3.0 s" in text
     assert "--freeze-autotune" in text
     assert "only be fixed in your code" in text

@@ -31,6 +31,7 @@ from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
+from autotune.verdict import Conclusion, Decision, Grounds
 from autotune.window import Window
 from autotune.workload import Workload
 
@@ -132,8 +133,11 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
     return Result(
         configuration=trial.configuration,
         verdict=Verdict.ONE_DEVICE,
-        summary="Stay on one device.",
-        reasons=("Nothing else ran.",),
+        grounds=Grounds(
+            conclusion=Conclusion.PROVED_SLOWER,
+            decision=Decision(verdict=Verdict.ONE_DEVICE),
+            default=Configuration(),
+        ),
         examples_per_second=Interval(low=900, value=1000, high=1100),
         speedup=Interval(low=1, value=1, high=1),
         best_distributed=None,

@@ -93,7 +93,7 @@ def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
     """It is Markdown with the recommended configuration in bold."""
     answer = client.get(f"/v1/tunings/{done.id}/report")
     assert answer.headers["content-type"].startswith("text/markdown")
-    assert "**Stay on one device.**" in answer.text
+    assert "**Stay on one device: " in answer.text
     assert "**recommended**" in answer.text
 
 
@@ -109,7 +109,7 @@ def test_the_report_is_to_be_had_as_a_page(
     rules = answer.headers["content-security-policy"].split("; ")
     assert set(unescape(own[1]).split("; ")) < set(rules)
     assert {"sandbox allow-scripts", "default-src 'none'", "frame-ancestors 'none'"} < set(rules)
-    assert "<h1>Stay on one device.</h1>" in answer.text
+    assert "<h1>Stay on one device: " in answer.text
     assert recommendation.script.strip() in unescape(re.sub("<[^>]+>", "", answer.text))
 
 

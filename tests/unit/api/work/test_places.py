@@ -90,14 +90,11 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     found = Result.model_construct(
         configuration=Configuration(),
         compared=(),
-        summary="/srv/models/a.py",
-        reasons=("/srv/models/b.py",),
         trials=(),
         certificate=Certificate(checks=checks),
     )
     told = places().told(Found(recommendation=found))
     assert isinstance(told, Found)
-    assert (told.recommendation.summary, told.recommendation.reasons) == ("a.py", ("b.py",))
     assert told.recommendation.certificate == Certificate(
         checks=(failed("certification run", "In a.py."),)
     )

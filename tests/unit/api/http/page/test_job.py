@@ -9,7 +9,7 @@ from html import escape, unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.examples import CERTIFICATE, DIAGNOSIS, REASONS, UNCHANGED
+from autotune.api.http.examples import CERTIFICATE, DIAGNOSIS, UNCHANGED
 from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -17,6 +17,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome
+from autotune.automatic import Automatic
 from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
@@ -73,7 +74,7 @@ def test_a_running_job_tells_its_phase_and_trial(
 def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> None:
     """The sentence, the figures with their interval, the reasons, the files."""
     page = show(done.id)
-    for each in ("Stay on one device.", "Nothing else ran.", "1.20", "1.10 to 1.30", "1,000"):
+    for each in ("Stay on one device: ", "Run-to-run variation", "1.20", "1.10 to 1.30", "1,000"):
         assert each in page
     for name in (
         "config?format=yaml",
@@ -95,9 +96,9 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
         "certificate": CERTIFICATE,
         "diagnosis": DIAGNOSIS,
         "unchanged_batch": UNCHANGED,
-        "reasons": (*REASONS, "Nothing else ran."),
     }
-    page = show(conclude(recommendation.model_copy(update=changes)).id)
+    changed = recommendation.model_copy(update=changes)
+    page = show(conclude(changed).id)
     places = [page.index(f'id="{each}"') for each in ORDER]
     assert places == sorted(places)
     for check in CERTIFICATE.checks:
@@ -109,17 +110,18 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
     assert "With the global batch left at 32:" in page
     why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
     assert why
-    told = re.findall("<li>(.*)</li>", why[1])
-    assert told[-2:] == [escape(REASONS[-1]), "Nothing else ran."]
+    checks = {CERTIFICATE.line, *CERTIFICATE.undecided}
+    rest = [escape(each) for each in changed.reasons if each not in checks]
+    assert checks < set(changed.reasons)
+    assert re.findall("<li>(.*)</li>", why[1]) == rest
 
 
 def test_a_reason_that_is_told_nowhere_else_stays(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
-    """Such as those of a job of an earlier version, whose diagnosis had other words."""
-    changes = {"diagnosis": DIAGNOSIS, "reasons": ("A step took its time.",)}
-    page = show(conclude(recommendation.model_copy(update=changes)).id)
-    assert "<li>A step took its time.</li>" in page
+    """Such as that of the noise between runs."""
+    page = show(conclude(recommendation.model_copy(update={"diagnosis": DIAGNOSIS})).id)
+    assert "<li>Run-to-run variation" in page
     assert "Where the time goes" in page
 
 
@@ -200,11 +202,12 @@ def test_hostile_words_stay_words(
 ) -> None:
     """Summary, reasons, checks, program and notes are shown as they are."""
     attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
-    changes = {"summary": HOSTILE, "reasons": (HOSTILE,), "script": HOSTILE, "launch": HOSTILE}
+    changes = {"script": HOSTILE, "launch": HOSTILE}
+    changes["automatic"] = Automatic(why_not=HOSTILE)
     changes["certificate"] = Certificate(checks=(passed(HOSTILE, HOSTILE),))
     page = show(conclude(recommendation.model_copy(update=changes)).id)
     assert "<script>alert" not in page
-    assert page.count("&lt;script&gt;") >= 5
+    assert page.count("&lt;script&gt;") >= 4
     assert programs_of(page) == [HOSTILE, HOSTILE]
 
 

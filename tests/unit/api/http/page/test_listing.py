@@ -18,7 +18,7 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: o
     page = client.get("/").text
     assert f'href="/tunings/{done.id}"' in page
     told = text(page)  # type: ignore[operator]
-    for each in ("digits", "done", "filters=32", "space quick", "Stay on one device."):
+    for each in ("digits", "done", "filters=32", "space quick", "Stay on one device: "):
         assert each in told
 
 

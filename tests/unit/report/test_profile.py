@@ -8,8 +8,8 @@ from autotune.config import Configuration
 from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
 from autotune.diagnose.input_limit import read_by_one
-from autotune.diagnose.sentences import limits, where_it_goes, where_it_pays
 from autotune.measure import Interval
+from autotune.report.profile import limits, where_it_goes, where_it_pays
 from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=32)
@@ -40,10 +40,10 @@ def told(found: Breakdown, facts: WorkloadFacts = FACTS) -> str:
 
 def test_every_part_has_its_milliseconds() -> None:
     """A share alone does not say whether it is worth anybody's time."""
-    text = where_it_goes(step(GANG, 50.0, exchange=0.8, compute=0.2), "a gang")
+    text = where_it_goes(step(GANG, 50.0, exchange=0.8, compute=0.2))
     assert text == (
-        "A step of a gang takes 50 ms: exchanging gradients 40 ms, 80% (79% to 81%), "
-        "computing 10 ms, 20% (19% to 21%)."
+        "A step of MultiWorkerMirroredStrategy with 2 workers takes 50 ms: exchanging gradients "
+        "40 ms, 80% (79% to 81%), computing 10 ms, 20% (19% to 21%)."
     )
 
 
@@ -126,8 +126,8 @@ def test_a_model_is_not_blamed_without_proof() -> None:
 def test_a_break_even_without_input_says_so(batch: Interval | None) -> None:
     """It is known of steps that wait for no input, which is no promise where real ones do."""
     found = BreakEven(configuration=GANG, batch=batch, farthest=256)
-    assert "a gang with faster input" in " ".join(where_it_pays(found, "a gang", waits=True))
-    assert "faster input" not in " ".join(where_it_pays(found, "a gang"))
+    assert "2 workers with faster input" in " ".join(where_it_pays(found, waits=True))
+    assert "faster input" not in " ".join(where_it_pays(found))
 
 
 def test_the_overhead_of_a_call_is_no_sequential_model() -> None:

@@ -1,13 +1,16 @@
-"""A breakdown in words: where the time goes, what limits the step, and what would help."""
+"""The profile in words: where the time of a step goes, what limits it, and what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autotune.config import Configuration
 from autotune.diagnose.break_even import BEYOND, BreakEven
 from autotune.diagnose.breakdown import LIMITS, Breakdown, Part, Share, Straggler
-from autotune.diagnose.input_limit import input_limit
+from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.measure import Interval
+from autotune.strategies import title
 from autotune.workload import WorkloadFacts
 
 WORTH_TELLING = 0.02
@@ -18,16 +21,21 @@ MEGABIT = 125_000
 """Bytes a second."""
 
 
-def where_it_goes(found: Breakdown, name: str) -> str | None:
-    """Return the parts of a step as a sentence, or None if nobody knows them.
+def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
+    """Yield what a profile shows: of each step in turn, and where distribution would pay."""
+    for step in filter(None, (found.one_device, found.distributed)):
+        if text := where_it_goes(step):
+            yield " ".join([text, *limits(step, facts)])
+    if found.break_even:
+        yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
 
-    Args:
-        found: The step.
-        name: Whose it is, as `one device`.
-    """
+
+def where_it_goes(found: Breakdown) -> str | None:
+    """Return the parts of a step as a sentence, or None if they are unknown."""
     told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
     if not told:
         return None
+    name = title(found.configuration) if found.configuration.distributed else "one device"
     parts = ", ".join(_part(found, each) for each in told)
     return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}."
 
@@ -40,7 +48,7 @@ def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
         facts: Of the workload.
     """
     if waits_for_input(found):
-        yield from input_limit(found, facts)
+        yield _input_limit(found, facts)
     if found.is_limit(Part.CALL):
         yield (
             f"Calling the step function takes {_ms(found.spent(Part.CALL))} whatever the batch: "
@@ -60,16 +68,14 @@ def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
         yield _sequential(found, found.fixed)
 
 
-def where_it_pays(found: BreakEven, name: str, *, waits: bool = False) -> Iterator[str]:
+def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
     """Yield where distribution would begin to pay.
 
     Args:
         found: The break-even, which is of steps that wait for no input.
-        name: What is distributed, as `MirroredStrategy with 2 replicas`.
-        waits: Whether its real steps do.
+        waits: Whether the real steps do.
     """
-    if waits:
-        name = f"{name} with faster input"
+    name = title(found.configuration) + (" with faster input" if waits else "")
     if found.batch is None:
         yield (
             f"No break-even for {name} up to a per-replica batch of {found.farthest}: one device "
@@ -151,3 +157,44 @@ def _up_to(batch: Interval) -> str:
 
 def _megabits(bandwidth: Interval) -> str:
     return f"{bandwidth.high / MEGABIT:.3g}" if bandwidth.high < BEYOND else "far more"
+
+
+def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
+    each = found.milliseconds / read_by_one(found.configuration, facts)
+    limit = f"It is input-bound, at about {each:.2g} ms per example"
+    if read_whole(found.configuration, facts):
+        return f"{limit}. {_thrown_away(found.configuration, facts)}"
+    return f"{limit}: {_help(found.configuration, facts)}"
+
+
+def _help(configuration: Configuration, facts: WorkloadFacts) -> str:
+    if facts.python_input:
+        whole = "Python code produces the examples one at a time in each process. Read several "
+        if configuration.shard_policy == "source":
+            return f"{whole}sources in parallel with `interleave`, or add workers."
+        return f"{whole}sources in parallel with `interleave`, or {_at_the_source(facts)}."
+    if "num_parallel_calls" in facts.dataset_takes:
+        return "try more parallel calls, a cache, or sharding at the source."
+    return (
+        "declare `num_parallel_calls` in the dataset factory and pass it to `map`, cache what "
+        "does not change, or declare `input_context` and read only a worker's shard."
+    )
+
+
+def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
+    workers = configuration.workers
+    if facts.file_shards >= workers:
+        instead = "with shard policy file each reads its own files"
+    else:
+        instead = f"{_at_the_source(facts)}, or split the input into at least {workers} files"
+    return (
+        f"With shard policy {configuration.shard_policy} each of the {workers} workers runs the "
+        "whole input pipeline and discards all but its share of the examples, so more workers do "
+        f"not make it faster; {instead}."
+    )
+
+
+def _at_the_source(facts: WorkloadFacts) -> str:
+    if "input_context" in facts.dataset_takes:
+        return "let each worker read only its shard (shard policy source)"
+    return "declare `input_context` in the dataset factory and read only a worker's shard there"

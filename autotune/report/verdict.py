@@ -1,0 +1,374 @@
+"""The verdict and its reasons in sentences, from the values of a result.
+
+A training with k times as many examples in a step usually takes a learning rate that is k times as
+large with SGD (Goyal et al., 2017, "Accurate, Large Minibatch SGD"), the square root of k times
+with Adam and its relatives (Malladi et al., 2022, "On the SDEs and Scaling Rules for Adaptive
+Gradient Algorithms"), reached over the first epochs; past a critical batch it takes more examples
+for the same loss (McCandlish et al., 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from statistics import fmean
+from typing import NamedTuple
+
+from autotune.automatic import AXES, Automatic, Choice
+from autotune.config import Configuration
+from autotune.owner import Owner
+from autotune.reason import Outcome, Proof, Reason
+from autotune.report.profile import profile
+from autotune.result import Result
+from autotune.run.load import remark
+from autotune.sentences.reasons import reason_text
+from autotune.strategies import strategy, title
+from autotune.trial import Trial
+from autotune.verdict import Conclusion, Verdict
+from autotune.wording import plural, times
+
+LINEAR = frozenset({"SGD"})
+"""Optimizers whose learning rate grows with the batch itself."""
+FAILURES = (
+    Outcome.OUT_OF_MEMORY,
+    Outcome.CRASHED,
+    Outcome.HUNG,
+    Outcome.FAILED,
+    Outcome.UNSTABLE,
+)
+
+
+class Topic(StrEnum):
+    """What a reason is about."""
+
+    ASYNCHRONOUS = "asynchronous training"
+    BATCH = "global batch"
+    CERTIFICATE = "certificate"
+    REJECTED = "failed certification"
+    EXPLORED = "exploration"
+    TUNING = "gain over the defaults"
+    PROFILE = "profile"
+    AUTOTUNE = "values of AUTOTUNE"
+    PROOF = "proof"
+    FAILURE = "failure"
+    MEMORY = "memory"
+    UNMATCHED_BATCH = "unmatched batch"
+    NOISE = "noise"
+    LOAD = "other programs"
+
+
+class Told(NamedTuple):
+    """A reason in words."""
+
+    topic: Topic
+    text: str
+
+
+def summary(result: Result) -> str:
+    """Return the verdict as one sentence, or two if the search was interrupted."""
+    found = result.grounds
+    text = _CONCLUSIONS[found.conclusion].format(**_figures(result))
+    if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
+        return text
+    return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
+
+
+def reasons(result: Result) -> tuple[str, ...]:
+    """Return why, one sentence each, the most important first."""
+    return tuple(each.text for each in told(result))
+
+
+def told(result: Result) -> Iterator[Told]:
+    """Yield the reasons with what they are about, the most important first."""
+    trials = _current(result.trials)
+    for topic, texts in {
+        Topic.ASYNCHRONOUS: _asynchronous(result),
+        Topic.BATCH: _batch(result),
+        Topic.CERTIFICATE: _certificate(result),
+        Topic.REJECTED: _rejected(trials),
+        Topic.EXPLORED: _explored(result),
+        Topic.TUNING: _tuning(result),
+        Topic.PROFILE: profile(result.diagnosis, result.facts) if result.diagnosis else (),
+        Topic.AUTOTUNE: automatic_text(result.automatic) if result.automatic else (),
+        Topic.PROOF: _proofs(trials),
+        Topic.FAILURE: _failures(trials),
+        Topic.MEMORY: _memory(trials, gpus=len(result.machine.gpus)),
+        Topic.UNMATCHED_BATCH: _unmatched_batch(result),
+        Topic.NOISE: [_noise(result)],
+        Topic.LOAD: filter(None, [remark(result.grounds.load)]),
+    }.items():
+        yield from (Told(topic, text) for text in texts)
+
+
+def differences(configuration: Configuration) -> str:
+    """Return what a configuration sets away from the defaults, in a line."""
+    changed = configuration.changed()
+    changed.pop("strategy", None)
+    return ", ".join(f"{name} {value}" for name, value in changed.items()) or "all defaults"
+
+
+def learning_rate(optimizer: str, factor: float) -> str:
+    """Return what usually becomes of the learning rate, in words.
+
+    Args:
+        optimizer: Name of the optimizer's class.
+        factor: The new global batch as a multiple of the old one.
+    """
+    change = factor if optimizer in LINEAR else math.sqrt(factor)
+    name = optimizer or "the optimizer"
+    if change >= 1:
+        return (
+            f"usually the learning rate of {name} is multiplied by about {change:.2g}, with a "
+            "warm-up over the first epochs"
+        )
+    return f"usually the learning rate of {name} is divided by about {1 / change:.2g}"
+
+
+def _figures(result: Result) -> dict[str, str]:
+    decision = result.grounds.decision
+    return {
+        "name": title(decision.challenger) if decision.challenger else "",
+        "gain": times(decision.gain) if decision.gain else "",
+        "rival": differences(decision.rival) if decision.rival else "",
+        "rounds": plural(decision.rounds, "round"),
+        "margin": f"{result.margin:.0%}",
+        "most": f"{max(decision.most - 1, 0):.0%}",
+    }
+
+
+_CONCLUSIONS = {
+    Conclusion.GAIN: "Distribute: {name} is {gain} as fast as the best single device.",
+    Conclusion.NO_GAIN: (
+        "Stay on one device: the best distributed configuration, {name}, reaches {gain} the "
+        "single-device throughput; no gain of {margin} or more."
+    ),
+    Conclusion.NOT_DISTRIBUTABLE: (
+        "Stay on one device: no distributed configuration can run on this machine."
+    ),
+    Conclusion.REJECTED: (
+        "Stay on one device: the faster distributed configuration failed certification."
+    ),
+    Conclusion.PROVED_SLOWER: ("Stay on one device: no distributed configuration can be faster."),
+    Conclusion.SLOWER: (
+        "Stay on one device: every distributed configuration that ran was significantly slower."
+    ),
+    Conclusion.NOT_TRIED: (
+        "Undecided: the budget ran out before a distributed configuration was tried; stay on one "
+        "device."
+    ),
+    Conclusion.NOT_MEASURED: (
+        "Undecided: no distributed configuration could be measured; stay on one device."
+    ),
+    Conclusion.NOT_COMPARED: (
+        "Undecided: the finals could not compare it with one device; stay on one device."
+    ),
+    Conclusion.NOT_CERTIFIED: (
+        "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
+        "stay on one device, or continue with --resume."
+    ),
+    Conclusion.RIVALED: (
+        "Undecided after {rounds}: distribution is {gain} as fast as one device, but other "
+        "single-device settings may be as fast ({rival}); increase the budget."
+    ),
+    Conclusion.NOT_SIGNIFICANT: (
+        "Undecided after {rounds}: a gain is likely ({gain}), but not significant; increase the "
+        "budget."
+    ),
+    Conclusion.AT_MOST: (
+        "Undecided after {rounds}: distribution may gain at most {most}; stay on one device, or "
+        "increase the budget."
+    ),
+    Conclusion.NO_FINALS: (
+        "Interrupted before the finals: the best single-device configuration so far, not confirmed."
+    ),
+}
+
+
+def _current(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials without failures of configurations that were measured later."""
+    last = {trial.configuration: trial.number for trial in trials if trial.measured}
+    return [
+        trial
+        for trial in trials
+        if trial.outcome is Outcome.REJECTED or trial.number >= last.get(trial.configuration, -1)
+    ]
+
+
+def _asynchronous(result: Result) -> Iterator[str]:
+    if not strategy(result.config.strategy).asynchronous:
+        return
+    lost = _lost_updates(result, result.config)
+    share = f" {lost:.0%} of the updates were lost from optimizer.iterations." if lost else ""
+    yield (
+        f"{strategy(result.config.strategy).title} trains asynchronously: workers do not wait for "
+        f"each other, so gradients may be stale.{share} Compare the trained model with "
+        "single-device training before relying on it."
+    )
+
+
+def _lost_updates(result: Result, configuration: Configuration) -> float | None:
+    """Return the mean share of updates that the trials of a configuration lost, if it can."""
+    mine = [trial for trial in result.trials if trial.configuration == configuration]
+    shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
+    return fmean(shares) if shares else None
+
+
+def _batch(result: Result) -> Iterator[str]:
+    chosen, usual = result.config, result.grounds.default.global_batch
+    apart = strategy(chosen.strategy).asynchronous
+    batch = chosen.per_replica_batch if apart else chosen.global_batch
+    if result.options.global_batch or batch == usual:
+        return
+    advice = learning_rate(result.facts.optimizer, batch / usual)
+    yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."
+    other = result.unchanged_batch
+    if other is None:
+        yield f"--global-batch {usual} keeps it unchanged."
+        return
+    yield (
+        f"At a global batch of {usual} the fastest configuration tried "
+        f"({title(other.configuration)}, {differences(other.configuration)}) reaches "
+        f"{other.share:.0%} of this throughput; --global-batch {usual} searches only there."
+    )
+
+
+def _certificate(result: Result) -> Sequence[str]:
+    found = result.certificate
+    return (found.line, *found.undecided) if found else ()
+
+
+def _rejected(trials: Sequence[Trial]) -> Iterator[str]:
+    for trial in trials:
+        if trial.outcome is Outcome.REJECTED:
+            yield (
+                f"{title(trial.configuration)} failed certification (trial {trial.number}): "
+                f"{reason_text(trial.reason)}"
+            )
+
+
+def _explored(result: Result) -> Iterator[str]:
+    for best in result.grounds.explored:
+        lost = _lost_updates(result, best.configuration)
+        price = f"; {lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
+        yield (
+            f"During exploration, {title(best.configuration)} reached {best.share:.0%} of the "
+            f"single-device throughput ({differences(best.configuration)}){price}."
+        )
+
+
+def _tuning(result: Result) -> Iterator[str]:
+    default = result.grounds.default
+    if result.config == default:
+        tried = {each.configuration for each in result.trials if not each.configuration.distributed}
+        yield (
+            "The Keras defaults were the fastest settings tried on one device."
+            if len(tried) > 1
+            else "Only the Keras defaults were tried."
+        )
+    elif result.over_default is not None:
+        yield (
+            f"The recommended settings ({differences(result.config)}) are "
+            f"{times(result.over_default)} as fast as the defaults on one device "
+            f"({differences(default)})."
+        )
+
+
+def _proofs(trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield each proof once, with its first trial."""
+    found: dict[str, int] = {}
+    for trial in trials:
+        if isinstance(trial.reason, Proof):
+            text = f"{title(trial.configuration)} {reason_text(trial.reason)}"
+            found.setdefault(text, trial.number)
+    yield from (f"{text} (trial {number})." for text, number in found.items())
+
+
+def _failures(trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield failures with one cause once."""
+    causes: dict[tuple[Outcome, str, Reason], list[int]] = {}
+    for t in trials:
+        if t.outcome in FAILURES:
+            causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
+    for (outcome, name, reason), numbers in causes.items():
+        yield (
+            f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
+            f"{', '.join(map(str, numbers))}: {reason_text(reason)}"
+        )
+
+
+def _memory(trials: Sequence[Trial], *, gpus: int) -> Iterator[str]:
+    """Yield what remains where the model does not fit: its variables in several places."""
+    full = [t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY]
+    if all(strategy(t.configuration.strategy).asynchronous for t in full):
+        return
+    if gpus > 1:
+        yield (
+            "ParameterServerStrategy keeps the variables on parameter servers instead of the "
+            "GPUs, but trains asynchronously; --allow-asynchronous includes it in the search."
+        )
+    else:
+        yield (
+            "Parameter servers on several hosts can hold the variables; on this machine that "
+            "saves no memory."
+        )
+
+
+def _unmatched_batch(result: Result) -> Iterator[str]:
+    batch = result.grounds.unmatched_batch
+    if batch is not None and result.verdict is Verdict.DISTRIBUTE:
+        yield (
+            f"One device was not measured at the global batch of {batch}; part of the gain may "
+            "come from the larger batch."
+        )
+
+
+def _noise(result: Result) -> str:
+    found = result.grounds
+    if not found.repeats:
+        return f"Run-to-run variation was not measured; {found.prior.sd:.0%} is assumed."
+    return (
+        f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
+        f"{plural(found.repeats, 'repeat')} and a prior of {found.prior.sd:.0%})."
+    )
+
+
+def automatic_text(automatic: Automatic) -> Iterator[str]:
+    """Yield the values that tf.data.AUTOTUNE chose, in a sentence or a few."""
+    if automatic.why_not:
+        yield f"The values chosen by tf.data.AUTOTUNE were not read: {automatic.why_not}"
+        return
+    choices = automatic.choices
+    parts = ", ".join(dict.fromkeys(_part(each) + _whose(each, choices) for each in choices))
+    text = [f"tf.data.AUTOTUNE chose {parts} (after {automatic.seconds:.1f} s of steps)."]
+    if moving := dict.fromkeys(_readings(each, choices) for each in choices if each.moving):
+        text.append(f"Still changing: {'; '.join(moving)}.")
+    if automatic.of(*AXES):
+        text.append("`autotune script --freeze-autotune` writes those set by the program into it.")
+    if automatic.of(Owner.FACTORY):
+        text.append("Those inside dataset_fn can only be fixed in your code.")
+    yield " ".join(text)
+
+
+def _part(choice: Choice) -> str:
+    return f"{choice.title} {choice.amount}{_WHERE.get(choice.owner, '')}"
+
+
+def _whose(choice: Choice, choices: Sequence[Choice]) -> str:
+    """Return which worker's it is, where the workers differ."""
+    by_worker = {c.worker: {_part(o) for o in choices if o.worker == c.worker} for c in choices}
+    same = all(_part(choice) in each for each in by_worker.values())
+    return "" if same else f" in worker {choice.worker}"
+
+
+def _readings(choice: Choice, choices: Sequence[Choice]) -> str:
+    several = len({each.worker for each in choices}) > 1
+    whose = f" in worker {choice.worker}" if several else ""
+    return f"{choice.title} {', then '.join(map(str, choice.readings))}{whose}"
+
+
+_WHERE = {
+    Owner.FACTORY: " inside dataset_fn",
+    Owner.TENSORFLOW: " by TensorFlow itself",
+    Owner.UNKNOWN: " in nested or rewritten stages",
+}

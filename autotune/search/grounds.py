@@ -1,0 +1,94 @@
+"""What a verdict rests on, as values for the result."""
+
+from __future__ import annotations
+
+import math
+
+from autotune.config import Configuration
+from autotune.reason import Outcome
+from autotune.result import Alternative
+from autotune.search.search import Findings
+from autotune.verdict import Conclusion, Explored, Grounds, Verdict
+
+
+def grounds(findings: Findings) -> Grounds:
+    """Return what the verdict of a search rests on."""
+    history, twin = findings.history, findings.twin
+    return Grounds(
+        conclusion=conclusion(findings),
+        decision=findings.decision,
+        default=findings.default,
+        explored=_explored(findings),
+        unmatched_batch=twin.global_batch if twin else None,
+        noise=history.noise,
+        prior=history.expected,
+        repeats=history.repeats,
+    )
+
+
+def conclusion(findings: Findings) -> Conclusion:
+    """Return how a search came to its verdict."""
+    decision = findings.decision
+    if findings.interrupted and decision.gain is None:
+        return Conclusion.NO_FINALS
+    if decision.verdict is Verdict.UNDECIDED:
+        return _undecided(findings)
+    if decision.gain is None:
+        return _without_comparison(findings)
+    return Conclusion.GAIN if decision.verdict is Verdict.DISTRIBUTE else Conclusion.NO_GAIN
+
+
+def _without_comparison(findings: Findings) -> Conclusion:
+    trials = findings.history.trials
+    if not findings.distributable:
+        return Conclusion.NOT_DISTRIBUTABLE
+    if any(trial.outcome is Outcome.REJECTED for trial in trials):
+        return Conclusion.REJECTED
+    ran = any(trial.configuration.distributed and trial.windows for trial in trials)
+    return Conclusion.SLOWER if ran else Conclusion.PROVED_SLOWER
+
+
+def _undecided(findings: Findings) -> Conclusion:
+    decision = findings.decision
+    if decision.gain is None:
+        tried = [t for t in findings.history.trials if t.configuration.distributed]
+        if not tried:
+            return Conclusion.NOT_TRIED
+        measured = any(trial.examples_per_second for trial in tried)
+        return Conclusion.NOT_COMPARED if measured else Conclusion.NOT_MEASURED
+    if not decision.certified:
+        return Conclusion.NOT_CERTIFIED
+    if decision.rival is not None:
+        return Conclusion.RIVALED
+    return Conclusion.NOT_SIGNIFICANT if decision.gain.low > 1 else Conclusion.AT_MOST
+
+
+def _explored(findings: Findings) -> tuple[Explored, ...]:
+    history = findings.history
+    reference = history.estimate(findings.baseline).value
+    best: dict[str, tuple[float, Configuration]] = {}
+    for configuration, shown in history.observed().items():
+        name, score = configuration.strategy, math.exp(shown.log_score)
+        if configuration.distributed and score > best.get(name, (0.0, None))[0]:
+            best[name] = score, configuration
+    return tuple(Explored(configuration=c, share=score / reference) for score, c in best.values())
+
+
+def unchanged_batch(findings: Findings) -> Alternative | None:
+    """Return the fastest measured configuration with the global batch of the defaults.
+
+    None where the recommended one has it, or nothing with it was measured.
+    """
+    usual, history = findings.default.global_batch, findings.history
+    if findings.recommended.global_batch == usual:
+        return None
+    ranked = [*history.ranked(distributed=False), *history.ranked(distributed=True)]
+    scores = {c: history.estimate(c).value for c in ranked if c.global_batch == usual}
+    if not scores:
+        return None
+    best = max(scores, key=lambda c: scores[c])
+    return Alternative(
+        configuration=best,
+        examples_per_second=history.throughput(best),
+        share=scores[best] / history.estimate(findings.recommended).value,
+    )

@@ -1,0 +1,100 @@
+"""The verdict of a search and what it rests on; `autotune.report.verdict` puts it into words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from autotune.config import Configuration
+from autotune.measure import EXPECTED, Interval, Noise
+from autotune.run.load import Load
+from autotune.value import Value
+
+
+class Verdict(StrEnum):
+    """The answer to "should I distribute this training?"."""
+
+    DISTRIBUTE = "distribute"
+    """A distributed configuration is faster: significantly, and by more than the margin."""
+    ONE_DEVICE = "one device"
+    """No distributed configuration is faster by more than the margin."""
+    UNDECIDED = "undecided"
+    """The budget was too small to tell; one device is recommended meanwhile."""
+
+
+class Decision(Value):
+    """A verdict and the comparison behind it."""
+
+    verdict: Verdict
+    challenger: Configuration | None = None
+    """The best distributed finalist; None if none was compared."""
+    gain: Interval | None = None
+    """Its throughput as a multiple of the best single device's."""
+    rounds: int = 0
+    """Rounds in which both were measured."""
+    certified: bool = True
+    """Whether the challenger was checked before it could win."""
+    rival: Configuration | None = None
+    """Another single device that may be as fast as a challenger that beat the baseline."""
+    most: float = 0.0
+    """Upper bound on the gain of any challenger, as a multiple of one device."""
+
+
+class Conclusion(StrEnum):
+    """How a search came to its verdict."""
+
+    GAIN = "gain"
+    """A distributed configuration won the finals."""
+    NO_GAIN = "no gain"
+    """No distributed finalist gains as much as the margin."""
+    NOT_DISTRIBUTABLE = "not distributable"
+    """No distributed configuration can run on this machine."""
+    REJECTED = "rejected"
+    """The faster distributed configurations failed certification."""
+    PROVED_SLOWER = "proved slower"
+    """Every distributed configuration was proved not to be faster."""
+    SLOWER = "slower"
+    """Every distributed configuration that ran was significantly slower."""
+    NOT_TRIED = "not tried"
+    """The budget ended before a distributed configuration was tried."""
+    NOT_MEASURED = "not measured"
+    """No distributed configuration could be measured."""
+    NOT_COMPARED = "not compared"
+    """The finals could not compare a distributed configuration with one device."""
+    NOT_CERTIFIED = "not certified"
+    """A gain is likely, but there was no time for certification."""
+    RIVALED = "rivaled"
+    """A gain is likely, but other single-device settings may be as fast."""
+    NOT_SIGNIFICANT = "not significant"
+    """A gain is likely, but not significant."""
+    AT_MOST = "at most"
+    """Only an upper bound of the gain is known."""
+    NO_FINALS = "no finals"
+    """The search was interrupted before its finals."""
+
+
+class Explored(Value):
+    """The best configuration of a distributed strategy, as exploration saw it."""
+
+    configuration: Configuration
+    share: float
+    """Its score as a multiple of the best single device's."""
+
+
+class Grounds(Value):
+    """What a verdict rests on, beside the trials."""
+
+    conclusion: Conclusion
+    decision: Decision
+    default: Configuration
+    """One device with Keras's own settings, as far as the space has them."""
+    explored: tuple[Explored, ...] = ()
+    unmatched_batch: int | None = None
+    """A global batch of the challenger at which one device was not measured."""
+    noise: Noise = EXPECTED
+    """Between-run noise."""
+    prior: Noise = EXPECTED
+    """What was expected of it."""
+    repeats: int = 0
+    """Runs that repeated an earlier one."""
+    load: Load | None = None
+    """What other programs took of the machine during the search; None where nobody looked."""

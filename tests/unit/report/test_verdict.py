@@ -1,0 +1,24 @@
+"""The verdict in a sentence."""
+
+from __future__ import annotations
+
+from autotune.config import Configuration
+from autotune.measure import Interval
+from autotune.report.verdict import summary
+from autotune.result import Result, Verdict
+from autotune.verdict import Conclusion, Decision, Grounds
+
+ALONE = Configuration(per_replica_batch=128)
+TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
+
+
+def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
+    """A challenger that another single device may equal is not sure, and the reason says so."""
+    gain = Interval(low=1.05, value=1.12, high=1.2)
+    decision = Decision(
+        verdict=Verdict.UNDECIDED, challenger=TWO, gain=gain, rounds=6, rival=ALONE, most=1.2
+    )
+    grounds = Grounds(conclusion=Conclusion.RIVALED, decision=decision, default=ALONE)
+    told = summary(result.model_copy(update={"grounds": grounds}))
+    assert "1.12 times (1.05 to 1.20)" in told
+    assert "other single-device settings may be as fast (per_replica_batch 128)" in told
