@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from autotune.lint.code.names import Classes, Names
@@ -58,8 +58,8 @@ class Functions:
         if isinstance(node, ast.Lambda):
             return Meant(node, compiled=False)
         if isinstance(node, ast.Name):
-            bindings = self._scopes.bindings(node.id, node)
-            return self._bound(bindings[0], depth) if len(bindings) == 1 else None
+            binding = self._scopes.only(node)
+            return self._bound(binding, depth) if binding else None
         if isinstance(node, ast.Attribute):
             return self._member(node, depth)
         if isinstance(node, ast.Call):
@@ -74,12 +74,7 @@ class Functions:
             return not node.args and self.compiles(node.func)
         if self._names.dotted(node) == COMPILE:
             return True
-        if not isinstance(node, ast.Name):
-            return False
-        bindings = self._scopes.bindings(node.id, node)
-        if len(bindings) != 1 or bindings[0].how is not How.VALUE or bindings[0].path:
-            return False
-        value = bindings[0].value
+        value = self._scopes.value(node)
         return isinstance(value, ast.Call) and self.compiles(value)
 
     def sites(self, function: Function) -> list[Site]:
@@ -130,9 +125,7 @@ class Functions:
     def _bound(self, binding: Binding, depth: int) -> Meant | None:
         if isinstance(binding.node, FUNCTIONS) and binding.how is How.FUNCTION:
             return Meant(binding.node, self.is_decorated_to_compile(binding.node))
-        if binding.how is How.VALUE and binding.value is not None and not binding.path:
-            return self._follow(binding.value, depth + 1)
-        return None
+        return None if binding.plain is None else self._follow(binding.plain, depth + 1)
 
     def _member(self, node: ast.Attribute, depth: int) -> Meant | None:
         owner = self._classes.of(node.value)
@@ -184,7 +177,7 @@ class Graphs:
         self._named = self._all_named()
         self._inside = self._all_inside()
         self.compiled = set(self._compiled())
-        self._traced = self._closure(self.compiled | set(self._handed_over()))
+        self._traced = _reached({*self.compiled, *self._handed_over()}, self._named, self._inside)
         self._reached = self._reach()
 
     def is_python(self, function: Function | None) -> bool:
@@ -200,14 +193,7 @@ class Graphs:
 
     def all_called(self, starts: Iterable[Function]) -> set[Function]:
         """Return the functions and all that they name."""
-        found: set[Function] = set()
-        waiting = list(starts)
-        while waiting:
-            function = waiting.pop()
-            if function not in found:
-                found.add(function)
-                waiting.extend(self._named_in(function))
-        return found
+        return _reached(starts, self._named)
 
     def _compiled(self) -> Iterator[Function]:
         for function in self._tree.functions:
@@ -238,22 +224,6 @@ class Graphs:
             return False
         method = isinstance(call.func, ast.Attribute) and call.func.attr in _TRACING_METHODS
         return method or dotted.startswith(("tf.", "keras."))
-
-    def _closure(self, starts: set[Function]) -> set[Function]:
-        """Return the functions, those inside them, and all that any of them name."""
-        found: set[Function] = set()
-        waiting = list(starts)
-        while waiting:
-            function = waiting.pop()
-            if function in found:
-                continue
-            found.add(function)
-            waiting.extend(self._named_in(function))
-            waiting.extend(self._inside.get(function, ()))
-        return found
-
-    def _named_in(self, function: Function) -> set[Function]:
-        return self._named.get(function, set())
 
     def _all_named(self) -> dict[Function, set[Function]]:
         """Return for each function the others that are named somewhere inside it."""
@@ -302,3 +272,15 @@ class Graphs:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _PYTHON_METHODS:
             return True
         return self._names.dotted(call.func).startswith(_PYTHON_MODULES)
+
+
+def _reached(starts: Iterable[Function], *links: Mapping[Function, set[Function]]) -> set[Function]:
+    """Return the functions, and all that links lead to from them."""
+    found: set[Function] = set()
+    waiting = list(starts)
+    while waiting:
+        function = waiting.pop()
+        if function not in found:
+            found.add(function)
+            waiting.extend(each for link in links for each in link.get(function, ()))
+    return found

@@ -29,16 +29,10 @@ class Kind(Enum):
     """Runs functions in threads."""
 
 
+_BOTH = {"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"}
 STRATEGIES = {
-    "tf.distribute.MirroredStrategy",
-    "tf.distribute.MultiWorkerMirroredStrategy",
-    "tf.distribute.OneDeviceStrategy",
-    "tf.distribute.ParameterServerStrategy",
-    "tf.distribute.TPUStrategy",
-    "tf.distribute.experimental.CentralStorageStrategy",
-    "tf.distribute.experimental.MultiWorkerMirroredStrategy",
-    "tf.distribute.experimental.ParameterServerStrategy",
-    "tf.distribute.experimental.TPUStrategy",
+    *(f"tf.distribute.{name}" for name in _BOTH | {"MirroredStrategy", "OneDeviceStrategy"}),
+    *(f"tf.distribute.experimental.{name}" for name in _BOTH | {"CentralStorageStrategy"}),
 }
 ANY_STRATEGY = {"tf.distribute.Strategy", "tf.distribute.get_strategy"}
 ONE_DEVICE = "tf.distribute.OneDeviceStrategy"
@@ -47,35 +41,30 @@ MULTI_WORKER = {
     "tf.distribute.experimental.MultiWorkerMirroredStrategy",
 }
 
-_MADE_BY = {
-    **dict.fromkeys(STRATEGIES | ANY_STRATEGY, Kind.STRATEGY),
-    "keras.Sequential": Kind.MODEL,
-    "keras.Model": Kind.MODEL,
-    "keras.models.Sequential": Kind.MODEL,
-    "keras.models.Model": Kind.MODEL,
-    "keras.models.Functional": Kind.MODEL,
-    "keras.models.load_model": Kind.MODEL,
-    "keras.models.clone_model": Kind.MODEL,
-    "keras.saving.load_model": Kind.MODEL,
-    "keras.optimizers.get": Kind.OPTIMIZER,
-    "tf.Variable": Kind.VARIABLE,
-    "tf.data.Dataset": Kind.DATASET,
-    "tf.data.TFRecordDataset": Kind.DATASET,
-    "tf.data.TextLineDataset": Kind.DATASET,
-    "tf.data.FixedLengthRecordDataset": Kind.DATASET,
-    "keras.utils.image_dataset_from_directory": Kind.DATASET,
-    "keras.utils.text_dataset_from_directory": Kind.DATASET,
-    "keras.utils.timeseries_dataset_from_array": Kind.DATASET,
-    "threading.Lock": Kind.LOCK,
-    "threading.RLock": Kind.LOCK,
-    "threading.Condition": Kind.LOCK,
-    "threading.Semaphore": Kind.LOCK,
-    "threading.BoundedSemaphore": Kind.LOCK,
-    "concurrent.futures.ThreadPoolExecutor": Kind.POOL,
-    "concurrent.futures.thread.ThreadPoolExecutor": Kind.POOL,
-    "multiprocessing.pool.ThreadPool": Kind.POOL,
-    "multiprocessing.dummy.Pool": Kind.POOL,
+_MAKERS = {
+    Kind.STRATEGY: STRATEGIES | ANY_STRATEGY,
+    Kind.MODEL: {
+        *("keras.Sequential", "keras.Model", "keras.saving.load_model"),
+        *(f"keras.models.{name}" for name in ("Sequential", "Model", "Functional")),
+        *("keras.models.load_model", "keras.models.clone_model"),
+    },
+    Kind.OPTIMIZER: {"keras.optimizers.get"},
+    Kind.VARIABLE: {"tf.Variable"},
+    Kind.DATASET: {
+        *("tf.data.Dataset", "tf.data.TFRecordDataset", "tf.data.TextLineDataset"),
+        *("tf.data.FixedLengthRecordDataset", "keras.utils.image_dataset_from_directory"),
+        *("keras.utils.text_dataset_from_directory", "keras.utils.timeseries_dataset_from_array"),
+    },
+    Kind.LOCK: {
+        *("threading.Lock", "threading.RLock", "threading.Condition"),
+        *("threading.Semaphore", "threading.BoundedSemaphore"),
+    },
+    Kind.POOL: {
+        *("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"),
+        *("multiprocessing.pool.ThreadPool", "multiprocessing.dummy.Pool"),
+    },
 }
+_MADE_BY = {name: kind for kind, names in _MAKERS.items() for name in names}
 _FAMILIES = (
     (re.compile(r"keras\.optimizers\.(legacy\.)?[A-Z]\w*"), Kind.OPTIMIZER),
     (re.compile(r"keras\.metrics\.[A-Z]\w*"), Kind.METRIC),

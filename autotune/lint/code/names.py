@@ -48,11 +48,8 @@ class Names:
     def _of_binding(self, binding: Binding, depth: int) -> str:
         if binding.how is How.IMPORT:
             return same(binding.dotted)
-        value = binding.value
-        followed = binding.how is How.VALUE and not binding.path
-        if followed and isinstance(value, ast.Name | ast.Attribute):
-            return self._follow(value, depth + 1)
-        return ""
+        value = binding.plain
+        return self._follow(value, depth + 1) if value is not None else ""
 
 
 def same(dotted: str) -> str:
@@ -74,17 +71,11 @@ class Classes:
         """Return the class of the module that an expression is an object of."""
         if isinstance(node, ast.Call):
             return self._class_named(node.func)
-        if not isinstance(node, ast.Name):
-            return None
-        bindings = self._scopes.bindings(node.id, node)
-        if len(bindings) != 1:
-            return None
-        binding = bindings[0]
-        if binding.how is How.PARAMETER:
+        binding = self._scopes.only(node)
+        if binding is not None and binding.how is How.PARAMETER:
             return self._class_of_self(binding.node)
-        if binding.how is How.VALUE and not binding.path and isinstance(binding.value, ast.Call):
-            return self._class_named(binding.value.func)
-        return None
+        value = binding.plain if binding else None
+        return self._class_named(value.func) if isinstance(value, ast.Call) else None
 
     def method(self, owner: ast.ClassDef, name: str) -> Method | None:
         """Return the method of that name, as far as the class itself defines it."""
@@ -106,11 +97,8 @@ class Classes:
         return found + [each.value if not each.path else None for each in inside]
 
     def _class_named(self, node: ast.expr) -> ast.ClassDef | None:
-        if not isinstance(node, ast.Name):
-            return None
-        bindings = self._scopes.bindings(node.id, node)
-        found = bindings[0].node if len(bindings) == 1 else None
-        return found if isinstance(found, ast.ClassDef) else None
+        binding = self._scopes.only(node)
+        return binding.node if binding and isinstance(binding.node, ast.ClassDef) else None
 
     def _class_of_self(self, parameter: ast.AST) -> ast.ClassDef | None:
         signature = self._tree.parent(parameter)

@@ -45,6 +45,11 @@ class Binding:
     dotted: str = ""
     """What is imported."""
 
+    @property
+    def plain(self) -> ast.expr | None:
+        """What is assigned, as a whole."""
+        return self.value if self.how is How.VALUE and not self.path else None
+
 
 @dataclass(eq=False)
 class Scope:
@@ -85,6 +90,16 @@ class Scopes:
             innermost = innermost and isinstance(scope.node, COMPREHENSIONS)
             scope = scope.outer
         return []
+
+    def only(self, node: ast.AST) -> Binding | None:
+        """Return the one binding of a name; None for another node, or where there are several."""
+        bindings = self.bindings(node.id, node) if isinstance(node, ast.Name) else []
+        return bindings[0] if len(bindings) == 1 else None
+
+    def value(self, node: ast.AST) -> ast.expr | None:
+        """Return what is assigned to a name, where that is certain."""
+        binding = self.only(node)
+        return binding.plain if binding else None
 
     def scope_at(self, node: ast.AST) -> Scope:
         """Return the scope in which a node is evaluated."""

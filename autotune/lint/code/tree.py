@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -50,6 +50,12 @@ class Tree:
     def calls_in(self, node: ast.AST) -> Iterator[ast.Call]:
         """Yield the calls that a node holds."""
         return (each for each in self.walk(node) if isinstance(each, ast.Call))
+
+    def asks_for(self, node: ast.AST, names: Collection[str]) -> bool:
+        """Return whether a node holds an attribute of one of the names."""
+        return any(
+            isinstance(each, ast.Attribute) and each.attr in names for each in self.walk(node)
+        )
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """Return the node that holds this one."""

@@ -54,10 +54,10 @@ def _sizes_of(module: Module, node: ast.expr, depth: int) -> Iterator[ast.expr]:
                 yield node.args[0]
         elif node.func.attr not in {"unbatch", "rebatch"}:
             yield from _sizes_of(module, node.func.value, depth + 1)
-    elif isinstance(node, ast.Name):
-        bindings = module.scopes.bindings(node.id, node)
-        if len(bindings) == 1 and bindings[0].value is not None and not bindings[0].path:
-            yield from _sizes_of(module, bindings[0].value, depth + 1)
+    else:
+        value = module.scopes.value(node)
+        if value is not None:
+            yield from _sizes_of(module, value, depth + 1)
 
 
 _BAD = """
@@ -85,32 +85,17 @@ def make_dataset(context):
 batches = strategy.distribute_datasets_from_function(make_dataset)
 """
 
-_GOOD = """
-import tensorflow as tf
+_GOOD = _BAD.replace(
+    "dataset = tf.data.Dataset.from_tensor_slices(images).batch(BATCH_PER_REPLICA)  # <- here",
+    "batch = BATCH_PER_REPLICA * strategy.num_replicas_in_sync\n"
+    "dataset = tf.data.Dataset.from_tensor_slices(images).batch(batch)",
+)
 
-BATCH_PER_REPLICA = 64
-strategy = tf.distribute.MirroredStrategy()
-global_batch = BATCH_PER_REPLICA * strategy.num_replicas_in_sync
-dataset = tf.data.Dataset.from_tensor_slices(images).batch(global_batch)
-batches = strategy.experimental_distribute_dataset(dataset)
-"""
-
-_GOOD_PARTS = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-global_batch = 64 * strategy.num_replicas_in_sync
-
-
-def make_dataset(context):
-    batch = context.get_per_replica_batch_size(global_batch)
-    dataset = tf.data.Dataset.from_tensor_slices(images)
-    share = dataset.shard(context.num_input_pipelines, context.input_pipeline_id)
-    return share.batch(batch).prefetch(2)
-
-
-batches = strategy.distribute_datasets_from_function(make_dataset)
-"""
+_GOOD_PARTS = _BAD_GLOBAL.replace(
+    "    return share.batch(global_batch).prefetch(2)  # <- here",
+    "    batch = context.get_per_replica_batch_size(global_batch)\n"
+    "    return share.batch(batch).prefetch(2)",
+)
 
 RULE = Rule(
     name="batch-of-one-replica",

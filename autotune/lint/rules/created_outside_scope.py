@@ -67,8 +67,7 @@ def _is_from_scope(module: Module, node: ast.expr) -> bool:
         return False
     bindings = module.scopes.bindings(node.id, node)
     return bool(bindings) and all(
-        each.how is How.VALUE and not each.path and module.in_strategy_scope(each.node)
-        for each in bindings
+        each.plain is not None and module.in_strategy_scope(each.node) for each in bindings
     )
 
 
@@ -84,11 +83,12 @@ def _made_outside(module: Module, bindings: list[Binding]) -> Kind | None:
     """Return what a name stands for, if that is certainly made outside of every scope."""
     kinds: set[Kind | None] = set()
     for each in bindings:
-        if each.how is not How.VALUE or each.path or not isinstance(each.value, ast.Call):
+        value = each.plain
+        if not isinstance(value, ast.Call) or not _is_outside(module, each.node):
             return None
-        if not _is_outside(module, each.node) or _enters_by_itself(module, each.value):
+        if _enters_by_itself(module, value):
             return None
-        kinds.add(module.kind(each.value))
+        kinds.add(module.kind(value))
     kind = kinds.pop() if len(kinds) == 1 else None
     value = bindings[0].value
     if kind is Kind.OPTIMIZER and isinstance(value, ast.Call) and not _keeps(module, value):
@@ -123,11 +123,7 @@ def _enters_by_itself(module: Module, call: ast.Call) -> bool:
     inside: list[ast.AST] = [owner] if owner else []
     if function is not None:
         inside += module.graphs.all_called([function])
-    return any(
-        isinstance(each, ast.Attribute) and each.attr == "scope"
-        for node in inside
-        for each in ast.walk(node)
-    )
+    return any(module.tree.asks_for(node, {"scope"}) for node in inside)
 
 
 def _use(module: Module, name: str, bindings: list[Binding], kind: Kind) -> str:

@@ -55,9 +55,8 @@ def _takes_its_share(module: Module, run: Run) -> bool:
     if run.function is None:
         return True
     return any(
-        isinstance(each, ast.Attribute) and each.attr in _SHARES
+        module.tree.asks_for(function, _SHARES)
         for function in module.graphs.all_called([run.function])
-        for each in ast.walk(function)
     )
 
 
@@ -99,26 +98,12 @@ dataset = tf.data.TFRecordDataset(files).map(parse).repeat().batch(64)
 train(tf.distribute.MirroredStrategy(), iter(dataset))
 """
 
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
-batches = strategy.experimental_distribute_dataset(dataset)
-
-
-def replica_step(images, labels):
-    return loss_of(model(images, training=True), labels)
-
-
-@tf.function
-def train_step(images, labels):
-    return strategy.run(replica_step, args=(images, labels))
-
-
-for images, labels in batches:
-    train_step(images, labels)
-"""
+_DISTRIBUTE = "batches = strategy.experimental_distribute_dataset(dataset)"
+_GOOD = (
+    _BAD.replace("  # <- here", "")
+    .replace(".batch(64)", f".batch(64)\n{_DISTRIBUTE}")
+    .replace("in dataset:", "in batches:")
+)
 
 _GOOD_FIT = """
 import tensorflow as tf

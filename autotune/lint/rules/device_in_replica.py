@@ -52,22 +52,9 @@ def train_step(batch):
     return strategy.run(replica_step, args=(batch,))
 """
 
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
-
-
-def replica_step(batch):
-    with tf.device("CPU:0"):  # The host, for what accelerators cannot do.
-        texts = tf.strings.lower(batch)
-    return model(texts, training=True)
-
-
-@tf.function
-def train_step(batch):
-    return strategy.run(replica_step, args=(batch,))
-"""
+_GOOD = _BAD.replace(
+    '"/GPU:0"):  # <- here', '"CPU:0"):  # The host, for what accelerators cannot do.'
+)
 
 RULE = Rule(
     name="device-in-replica",

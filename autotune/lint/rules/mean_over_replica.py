@@ -137,13 +137,8 @@ def _is_none(node: ast.expr) -> bool:
 
 def _only_value(module: Module, node: ast.Name) -> ast.expr | None:
     """Return what is assigned to a name; None where that is not one thing, or is scaled later."""
-    values: list[ast.expr] = []
-    for binding in module.scopes.bindings(node.id, node):
-        if binding.how is How.VALUE and binding.value is not None and not binding.path:
-            values.append(binding.value)
-        elif not _adds(binding):
-            return None
-    return values[0] if len(values) == 1 else None
+    bindings = [each for each in module.scopes.bindings(node.id, node) if not _adds(each)]
+    return bindings[0].plain if len(bindings) == 1 else None
 
 
 def _adds(binding: Binding) -> bool:
@@ -194,47 +189,19 @@ def train_step(images, labels):
     strategy.run(replica_step, args=(images, labels))
 """
 
-_GOOD = """
-import keras
-import tensorflow as tf
+_GOOD = _BAD.replace(
+    "tf.reduce_mean(losses)  # <- here",
+    "tf.nn.compute_average_loss(losses, global_batch_size=GLOBAL_BATCH)",
+)
 
-strategy = tf.distribute.MirroredStrategy()
-loss_object = keras.losses.MeanSquaredError(reduction="none")
-
-
-def replica_step(images, labels):
-    with tf.GradientTape() as tape:
-        losses = loss_object(labels, model(images, training=True))
-        loss = tf.nn.compute_average_loss(losses, global_batch_size=GLOBAL_BATCH)
-    gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-
-
-@tf.function
-def train_step(images, labels):
-    strategy.run(replica_step, args=(images, labels))
-"""
-
-_GOOD_KERAS = """
-import keras
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-# The losses of Keras 3 divide by the number of replicas by themselves, unless reduction is "none".
-loss_object = keras.losses.MeanSquaredError()
-
-
-def replica_step(images, labels):
-    with tf.GradientTape() as tape:
-        loss = loss_object(labels, model(images, training=True))
-    gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-
-
-@tf.function
-def train_step(images, labels):
-    strategy.run(replica_step, args=(images, labels))
-"""
+_GOOD_KERAS = (
+    _BAD_UNREDUCED.replace('(reduction="none")', "()")
+    .replace(
+        "loss_object =", "# A loss of Keras 3 divides by the number of replicas.\nloss_object ="
+    )
+    .replace("tf.reduce_mean(loss_object(labels, predictions))", "loss_object(labels, predictions)")
+    .replace("  # <- here", "")
+)
 
 RULE = Rule(
     name="mean-over-replica",

@@ -69,16 +69,7 @@ from keras.utils import multi_gpu_model  # <- here
 parallel = multi_gpu_model(model, gpus=2)
 """
 
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-
-
-@tf.function
-def train_step(batch):
-    return strategy.run(replica_step, args=(batch,))
-"""
+_GOOD = _BAD.replace("experimental_run_v2", "run").replace("  # <- here", "")
 
 _GOOD_GUARDED = """
 import tensorflow as tf

@@ -147,54 +147,21 @@ with ThreadPoolExecutor() as pool:
     list(pool.map(train_on, parts))
 """
 
-_GOOD = """
-import threading
+_GOOD = _BAD.replace("counter = ", "lock = threading.Lock()\ncounter = ").replace(
+    "        counter.assign(counter + 1.0)  # <- here",
+    "        with lock:\n            counter.assign(counter + 1.0)",
+)
 
-import tensorflow as tf
+_GOOD_AT_ONCE = _BAD.replace(
+    "assign(counter + 1.0)  # <- here",
+    "assign_add(1.0)  # Reads and writes under a lock of its own.",
+)
 
-counter = tf.Variable(0.0)
-lock = threading.Lock()
-
-
-def work():
-    for _ in range(1000):
-        with lock:
-            counter.assign(counter + 1.0)
-
-
-threads = [threading.Thread(target=work) for _ in range(4)]
-"""
-
-_GOOD_AT_ONCE = """
-import threading
-
-import tensorflow as tf
-
-counter = tf.Variable(0.0)
-
-
-def work():
-    for _ in range(1000):
-        counter.assign_add(1.0)  # Reads and writes under a lock of its own.
-
-
-threads = [threading.Thread(target=work) for _ in range(4)]
-"""
-
-_GOOD_OWN = """
-import threading
-
-import tensorflow as tf
-
-
-def work():
-    counter = tf.Variable(0.0)
-    for _ in range(1000):
-        counter.assign(counter + 1.0)
-
-
-threads = [threading.Thread(target=work) for _ in range(4)]
-"""
+_GOOD_OWN = (
+    _BAD.replace("counter = tf.Variable(0.0)\n\n\n", "\n")
+    .replace("def work():", "def work():\n    counter = tf.Variable(0.0)")
+    .replace("  # <- here", "")
+)
 
 RULE = Rule(
     name="unlocked-threads",
