@@ -6,6 +6,8 @@
 
         def make_request(self, behaviour, folder): return TrialRequest(...)
 
+An engine that hands on to another one needs less: see `WrapperContract`.
+
 For pytest to explain a failed assertion, name this module in a `conftest.py`:
 `pytest.register_assert_rewrite("autotune.testing.contract")`.
 """
@@ -16,14 +18,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.errors import WorkloadError
 from autotune.reason import Message, Slower
-from autotune.run.engine import Engine, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.run.engine import (
+    Engine,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    Stop,
+    TrialRequest,
+    Window,
+)
+from autotune.script import render
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import strategy
+from autotune.testing.fake import Ending, FakeEngine
+from autotune.workload import Factory, Workload
 
 
 class Behaviour(StrEnum):
@@ -79,8 +98,22 @@ def interrupt(_: Sequence[Window]) -> Stop | None:
     raise KeyboardInterrupt
 
 
+PROBE = Workload(
+    model=Factory(name="model_fn", module="autotune.probes.small"),
+    dataset=Factory(name="dataset_fn", module="autotune.probes.small"),
+)
+"""Factories that fulfil their contract."""
+BROKEN = PROBE.model_copy(update={"model": Factory(name="nosuch_fn", module="nosuch_module")})
+CALLS = 2
+BATCH = 1000
+"""Batch of the first behaviour on a fake engine; each has one of its own."""
+
+
 class EngineContract(ABC):
     """What the search relies on. A subclass brings an engine and a request per behaviour."""
+
+    runs_code: bool = True
+    """Whether the engine runs the factories and the program; one that plays leaves tests out."""
 
     @classmethod
     @abstractmethod
@@ -97,6 +130,19 @@ class EngineContract(ABC):
         """Give all tests of the class one engine, because starting one may take seconds."""
         with cls.new_engine() as engine:
             yield engine
+
+    def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
+        """Return a request to look at a training of the small workload on one device."""
+        configuration, machine = Configuration(), engine.machine()
+        program = render(configuration, PROBE, engine.inspect(PROBE), machine)
+        trial = TrialRequest(
+            configuration=configuration,
+            script=program.train,
+            workload=PROBE,
+            roles=strategy(configuration.strategy).roles(configuration, machine),
+            folder=folder,
+        )
+        return ObservationRequest(trial=trial, calls=CALLS, **fields)
 
     def run(
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
@@ -171,8 +217,103 @@ class EngineContract(ABC):
         result = self.run(engine, Behaviour.MEASURED, tmp_path)
         assert engine.now() - begun >= result.wall_seconds * 0.999
 
+    def test_whoever_has_reserved_it_may_reserve_it_again(self, engine: Engine) -> None:
+        """A search inside a reservation does not wait for itself, and both end."""
+        told: list[str] = []
+        for _ in range(2):
+            with engine.reserved("outer", told.append), engine.reserved("inner", told.append):
+                pass
+        assert told == []
+
+    def test_its_load_is_what_others_took_meanwhile(self, engine: Engine) -> None:
+        """Since the last call; where nobody can tell, it says so."""
+        engine.load()
+        load = engine.load()
+        if load is not None:
+            assert load.cores >= 1
+            assert load.seconds >= 0
+            assert min(load.busy, load.stolen) >= 0
+
+    def test_inspect_tells_what_the_factories_give(self, engine: Engine) -> None:
+        """The same facts each time, of a workload that can be trained."""
+        facts = engine.inspect(PROBE)
+        assert facts.example_bytes > 0
+        assert facts.weights > 0
+        assert facts.examples is None or facts.examples > 0
+        assert engine.inspect(PROBE) == facts
+
+    def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
+        """The error names the factory, and the engine goes on."""
+        if not self.runs_code:
+            pytest.skip("It calls no factory.")
+        with pytest.raises(WorkloadError, match="nosuch_module"):
+            engine.inspect(BROKEN)
+        assert engine.inspect(PROBE).weights > 0
+
+    def test_observe_tells_what_a_training_read_and_became(
+        self, engine: Engine, tmp_path: Path
+    ) -> None:
+        """A witness per process, a loss per call; a reference trains on the same batches."""
+        request = self.make_observation(engine, tmp_path / "run", reads=CALLS, kept=1)
+        found = engine.observe(request)
+        assert found.failure is None
+        assert len(found.witnesses) == len(request.trial.roles)
+        assert len(found.witnesses[0].losses) == CALLS
+        assert [len(each.sizes) for each in found.witnesses[0].readers] == [CALLS]
+        again = self.make_observation(
+            engine, tmp_path / "reference", reference_to=request.trial.folder
+        )
+        reference = engine.observe(again)
+        assert reference.failure is None
+        assert len(reference.witnesses) > 1
+
+    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
+        """It raises nothing, whatever the program does."""
+        if not self.runs_code:
+            pytest.skip("It runs no program.")
+        request = self.make_observation(engine, tmp_path / "run")
+        broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
+        found = engine.observe(broken)
+        assert found.failure is not None
+        assert "no luck" in reason_text(found.failure)
+
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""
         engine = self.new_engine()
         engine.close()
         engine.close()
+
+
+def _speed(configuration: Configuration) -> float | Ending:
+    """Return how a trial ends whose batch stands for a bad end, and a speed for the others."""
+    numbers = {BATCH + number: behaviour for number, behaviour in enumerate(Behaviour)}
+    outcome = BAD_ENDS.get(numbers.get(configuration.per_replica_batch, Behaviour.MEASURED))
+    if outcome is None:
+        return 1000.0
+    return Ending(outcome=outcome, reason=Message(text="It was told to."))
+
+
+class WrapperContract(EngineContract):
+    """The contract of an engine that hands on to another one, tried around a fake one."""
+
+    runs_code = False
+
+    @classmethod
+    @abstractmethod
+    def wrap(cls, engine: Engine) -> Engine:
+        """Return the engine around another one."""
+
+    @classmethod
+    def new_engine(cls) -> Engine:
+        """Return it around an engine that needs no machine."""
+        return cls.wrap(FakeEngine(_speed))
+
+    def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
+        """Return a request whose configuration stands for the behaviour."""
+        return TrialRequest(
+            configuration=Configuration(per_replica_batch=BATCH + list(Behaviour).index(behaviour)),
+            script="",
+            workload=PROBE,
+            roles=(Role(), Role(index=1)) if behaviour is Behaviour.GANG else (Role(),),
+            folder=folder,
+        )

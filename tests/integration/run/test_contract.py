@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from autotune.cluster import Role
 from autotune.run.engine import Limits, TrialRequest
+from autotune.run.exclusive import exclusive
 from autotune.run.local import LocalEngine
 from autotune.testing.contract import Behaviour, EngineContract
 
@@ -42,6 +44,12 @@ class TestLocalEngine(EngineContract):
     def engine(self, engine: LocalEngine) -> LocalEngine:
         """Return the engine of all tests here."""
         return engine
+
+    @pytest.fixture(autouse=True)
+    def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Wait for no search outside these tests."""
+        here = partial(exclusive, places=[tmp_path])
+        monkeypatch.setattr("autotune.run.local.exclusive", here)
 
     @pytest.fixture(autouse=True)
     def _requests(self, make_request: Callable[..., TrialRequest]) -> None:

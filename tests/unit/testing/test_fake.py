@@ -5,51 +5,20 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.reason import Message
-from autotune.run.engine import Outcome, Stop, TrialRequest
-from autotune.testing import Ending, FakeEngine, table
-from autotune.testing.contract import Behaviour, EngineContract
-from autotune.workload import Factory, Workload
-
-UNUSED = Factory(name="unused", module="unused")
-ENDINGS = {
-    Behaviour.FAILED: Outcome.FAILED,
-    Behaviour.NAN: Outcome.FAILED,
-    Behaviour.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
-    Behaviour.HUNG: Outcome.HUNG,
-    Behaviour.CRASHED: Outcome.CRASHED,
-}
-# Each behaviour is asked for by a configuration of its own.
-BATCHES = {behaviour: 8 + number for number, behaviour in enumerate(Behaviour)}
+from autotune.run.engine import Engine, Outcome, Stop
+from autotune.testing import FakeEngine, table
+from autotune.testing.contract import Behaviour, WrapperContract
 
 
-def speed(configuration: Configuration) -> float | Ending:
-    """Return how the trial ends whose batch stands for a bad end, and a speed for the others."""
-    behaviour = next(b for b, batch in BATCHES.items() if batch == configuration.per_replica_batch)
-    if behaviour in ENDINGS:
-        return Ending(outcome=ENDINGS[behaviour], reason=Message(text="It was told to."))
-    return 1000.0
-
-
-class TestFakeEngine(EngineContract):
+class TestFakeEngine(WrapperContract):
     """Run the contract's tests on the virtual clock."""
 
     @classmethod
-    def new_engine(cls) -> FakeEngine:
-        """Return an engine that obeys the formula above."""
-        return FakeEngine(speed)
-
-    def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
-        """Return a request whose configuration stands for the behaviour."""
-        return TrialRequest(
-            configuration=Configuration(per_replica_batch=BATCHES[behaviour]),
-            script="",
-            workload=Workload(model=UNUSED, dataset=UNUSED),
-            roles=(Role(), Role(index=1)) if behaviour is Behaviour.GANG else (Role(),),
-            folder=folder,
-        )
+    def wrap(cls, engine: Engine) -> Engine:
+        """Return the fake one itself."""
+        return engine
 
 
 def test_a_table_gives_the_speeds_that_it_holds(tmp_path: Path) -> None:

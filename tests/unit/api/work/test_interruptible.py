@@ -13,15 +13,16 @@ from autotune.api.work.interruptible import InterruptibleEngine
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.run.engine import Outcome, Stop, TrialRequest
+from autotune.run.engine import Engine, Outcome, Stop, TrialRequest
 from autotune.sentences.reasons import reason_text
 from autotune.testing import FakeEngine
+from autotune.testing.contract import WrapperContract
 from autotune.workload import Workload
 
 BAD = Configuration(per_replica_batch=64)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def handler() -> Iterator[None]:
     """Put the handler of SIGINT back."""
     before = signal.getsignal(signal.SIGINT)
@@ -79,3 +80,12 @@ def test_nothing_runs_after_an_interrupt(
         os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         engine.run(request(Configuration(), workload, tmp_path), lambda _: None)
+
+
+class TestInterruptibleEngine(WrapperContract):
+    """Around another engine it keeps the contract of all."""
+
+    @classmethod
+    def wrap(cls, engine: Engine) -> Engine:
+        """Return it with nothing set aside."""
+        return InterruptibleEngine(engine, lambda _: None, [])

@@ -1,0 +1,14 @@
+"""The engine of the page "Write an engine" keeps the contract that the page names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from documentation.blocks import programs
+from documentation.pages import DOCS
+
+_namespace: dict[str, Any] = {"__name__": "engine_page"}
+for _block in programs(DOCS / "extend" / "engine.md"):
+    exec(_block, _namespace)  # noqa: S102 - the page's own code
+
+TestLoggedEngine = _namespace["TestLoggedEngine"]
