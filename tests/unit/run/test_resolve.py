@@ -70,7 +70,7 @@ def test_new_engine_finds_what_a_package_adds(
     ("text", "told"),
     [
         ("locl", r"No entry point 'locl' in group autotune\.engines.*Did you mean local\?"),
-        ("nosuch://x", r"No entry point 'nosuch'.*Known: local"),
+        ("nosuch://x", r"No entry point 'nosuch'.*Available: local"),
         ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
         ("autotune.run.resolve:GROUP", "is not callable"),
     ],
