@@ -33,7 +33,7 @@ PUBLIC = (
     "/readyz",
     "/openapi.json",
     "/sign-in",
-    "/page/page.css",
+    "/page/style.css",
     "/page/icon.svg",
 )
 """All that answers without a key; the last three are what the page asks for one with."""

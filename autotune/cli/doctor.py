@@ -119,7 +119,7 @@ def _check_machine(
     with reserved_engine(engine, NAME, say) as running:
         # Imported while the engine's own process imports TensorFlow.
         from autotune.options import SearchOptions
-        from autotune.report import TurnsReport, checkup_document, checkup_text
+        from autotune.report import TurnsReport, checkup_text, document
         from autotune.verification.doctor import examine
 
         found = examine(
@@ -128,7 +128,7 @@ def _check_machine(
             options=SearchOptions(budget=seconds, seed=seed),
             observer=TurnsReport(notices()),
         )
-    put(checkup_document(found)) if as_json else show(checkup_text(found))
+    put(document(found)) if as_json else show(checkup_text(found))
 
 
 def _workload(

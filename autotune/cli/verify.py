@@ -64,10 +64,10 @@ def verify(
 
 
 def _answer(found: Verification, *, as_json: bool) -> None:
-    from autotune.report import verification_document, verification_text
+    from autotune.report import document, verification_text
 
     if as_json:
-        put(verification_document(found))
+        put(document(found))
     else:
         show(verification_text(found))
 

@@ -4,16 +4,13 @@ What is reported while a search runs goes to whichever console it is given; noth
 imported by the processes that are timed.
 """
 
-from autotune.report.card import card
-from autotune.report.checkup import checkup_document, checkup_text
+from autotune.report.card import card, machine_table
+from autotune.report.checks import checkup_text, document, verification_text
 from autotune.report.follow import all_of, terminal_report
+from autotune.report.lines import PlainReport, TurnsReport
 from autotune.report.live import LiveReport
-from autotune.report.machine import machine_table
-from autotune.report.plain import PlainReport
 from autotune.report.result import result_text
 from autotune.report.spaces import space_list, space_text
-from autotune.report.turns import TurnsReport
-from autotune.report.verification import verification_document, verification_text
 
 __all__ = [
     "LiveReport",
@@ -21,13 +18,12 @@ __all__ = [
     "TurnsReport",
     "all_of",
     "card",
-    "checkup_document",
     "checkup_text",
+    "document",
     "machine_table",
     "result_text",
     "space_list",
     "space_text",
     "terminal_report",
-    "verification_document",
     "verification_text",
 ]

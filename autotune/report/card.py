@@ -1,4 +1,4 @@
-"""The card of a search: its size, its axes, what limited it, and the time that it may take."""
+"""The card of a search, and what a machine offers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autotune.machine import Machine
 from autotune.plan import Plan, StrategyPlan
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.report.words import counted, roughly, sentence, size
+from autotune.space import space_for
 from autotune.workload import WorkloadFacts
 
 
@@ -69,3 +71,24 @@ def _time(plan: Plan) -> Text:
         .append(roughly(plan.budget_seconds), style="bold")
         .append(".")
     )
+
+
+def machine_table(machine: Machine) -> RenderableType:
+    """Return the machine's devices, memory and software, and which space fits it."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in _rows(machine):
+        table.add_row(Text(name, style="dim"), Text(value))
+    return table
+
+
+def _rows(machine: Machine) -> list[tuple[str, str]]:
+    return [
+        ("CPU", f"{machine.cpus} cores of {machine.processor}"),
+        ("memory", size(machine.memory)),
+        ("GPUs", "\n".join(machine.gpus) or "none visible to TensorFlow"),
+        ("TPU cores", str(machine.tpus or "none visible to TensorFlow")),
+        ("Python", machine.python),
+        ("TensorFlow", machine.tensorflow),
+        ("Keras", machine.keras),
+        ("space auto", space_for(machine).name),
+    ]

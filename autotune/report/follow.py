@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from autotune.events import Event, Observer, nobody
+from autotune.report.lines import PlainReport
 from autotune.report.live import LiveReport
 from autotune.report.notebook import NotebookReport, in_notebook
-from autotune.report.plain import PlainReport
 
 
 def terminal_report(console: Console) -> LiveReport | PlainReport:

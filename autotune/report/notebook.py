@@ -1,9 +1,8 @@
-"""The view that stands below a notebook's cell while a search runs."""
+"""What stands below a notebook's cell: the view while a search runs, and then its result."""
 
 from __future__ import annotations
 
 import sys
-from html import escape
 from importlib import import_module
 from threading import Event as Flag, Thread
 from types import TracebackType
@@ -11,9 +10,17 @@ from typing import Any, Protocol, Self
 
 from autotune.events import Event, Notice, TrialEnded
 from autotune.leaderboard import Leaderboard
-from autotune.report.cell import block, table, tag
+from autotune.report.html.rendering import environment
 from autotune.report.progress import Progress
+from autotune.report.result import (
+    best_rows,
+    counts,
+    outcome_of,
+    reasons_beside_tables,
+)
+from autotune.report.verdict import FAILURES
 from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
+from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
@@ -43,7 +50,7 @@ class NotebookReport:
         self._place = place or _Cell()
         self._progress = Progress()
         self._notices: list[str] = []
-        self._tables = ""
+        self._tables = _tables(Leaderboard(()))
         self._done = Flag()
         self._thread = Thread(target=self._redraw, name="notebook", daemon=True)
 
@@ -70,7 +77,7 @@ class NotebookReport:
         if isinstance(event, Notice):
             self._notices.append(one_line(event.text))
         elif isinstance(event, TrialEnded):
-            self._tables = board_html(self._progress.board)
+            self._tables = _tables(self._progress.board)
 
     def _redraw(self) -> None:
         self._show()
@@ -79,8 +86,8 @@ class NotebookReport:
         self._show()
 
     def _show(self) -> None:
-        notices = "".join(tag("div", text, "dim") for text in self._notices[-NOTICES:])
-        self._place.update(block(head_html(self._progress), self._tables, notices))
+        live = {"progress": self._progress, "notices": self._notices[-NOTICES:], **self._tables}
+        self._place.update(_html(result=None, clock=clock, roughly=roughly, **live))
 
 
 def in_notebook() -> bool:
@@ -90,54 +97,64 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def head_html(progress: Progress) -> str:
-    """Return budget, phase and running trial."""
-    total = progress.plan.budget_seconds if progress.plan else None
-    elapsed = progress.elapsed
-    whole = f" of {clock(total)}" if total else ""
-    bar = f'<progress max="{total}" value="{min(elapsed, total):.0f}"></progress>' if total else ""
-    now = progress.running
-    running = (
-        f"Trial {now.number}, {roughly(progress.running_for)}: {in_short(now.configuration)}"
-        if now
-        else ""
-    )
-    phase = f"<div><b>{escape(progress.phase)}</b> · {clock(elapsed)}{whole}</div>"
-    return phase + bar + tag("div", running or "\N{NO-BREAK SPACE}")
-
-
-def board_html(board: Leaderboard) -> str:
-    """Return the best so far and the latest trials."""
-    best = [
+def result_html(result: Result) -> str:
+    """Return verdict and table in sight, grounds and failures a click away."""
+    rows = [
         (
             (
-                name,
+                outcome_of(row, result),
                 rate_with_error(row.examples_per_second),
                 share(row.speedup),
                 in_short(row.configuration),
             ),
-            "",
+            row.configuration == result.config,
         )
-        for distributed, name in ((False, "one device"), (True, "distributed"))
-        if (row := board.best(distributed=distributed))
+        for kind in best_rows(result)
+        for row in kind
     ]
-    heads = ("best so far", ">examples/s", ">speedup", "configuration")
-    recent = [(_cells(board, trial), "") for trial in board.trials[-LINES:]]
-    trials = (">trial", "outcome", ">examples/s", ">speedup", "configuration")
-    return (table(heads, best) if board.baseline else "") + table(trials, recent)
+    failed = [
+        ((t.number, t.outcome, in_short(t.configuration), one_line(reason_text(t.reason))), False)
+        for t in result.trials
+        if t.outcome in FAILURES
+    ]
+    reasons = list(reasons_beside_tables(result))
+    return _html(result=result, rows=rows, counts=counts(result), reasons=reasons, failed=failed)
 
 
-def _cells(board: Leaderboard, trial: Trial) -> tuple[str, ...]:
+def _tables(board: Leaderboard) -> dict[str, Any]:
+    """Return the best so far and the latest trials."""
+    best = [
+        (
+            (
+                "distributed" if distributed else "one device",
+                rate_with_error(row.examples_per_second),
+                share(row.speedup),
+                in_short(row.configuration),
+            ),
+            False,
+        )
+        for distributed in (False, True)
+        if board.baseline and (row := board.best(distributed=distributed))
+    ]
+    recent = [(_cells(board, trial), False) for trial in board.trials[-LINES:]]
+    return {"best": best, "recent": recent}
+
+
+def _cells(board: Leaderboard, trial: Trial) -> tuple[object, ...]:
     compared = board.speedup_of(trial)
     told = trial.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     why = "" if told else f": {one_line(reason_text(trial.reason))}"
     return (
-        str(trial.number),
-        str(trial.outcome),
+        trial.number,
+        trial.outcome,
         rate(trial.examples_per_second) if trial.examples_per_second else "",
         "" if compared is None else f"{compared:.2f}",
         in_short(trial.configuration) + why,
     )
+
+
+def _html(**view: Any) -> str:
+    return environment().get_template("cell.html").render(view)
 
 
 class _Cell:

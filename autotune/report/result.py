@@ -11,8 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from autotune.leaderboard import Entry
-from autotune.report.stacked import Line, Stacked
-from autotune.report.tables import HEAD, columns, marked
+from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told
 from autotune.report.words import (
     counted,

@@ -219,7 +219,7 @@ class Result(SavedConfiguration):
         Raises:
             MissingPackage: pandas is not installed.
         """
-        frame: DataFrame = _face("frame", "trials_frame")(self)
+        frame: DataFrame = _face("analysis", "trials_frame")(self)
         return frame
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -234,12 +234,12 @@ class Result(SavedConfiguration):
         Raises:
             MissingPackage: matplotlib is not installed.
         """
-        drawn: Axes = _face("plot", "plot")(self, ax)
+        drawn: Axes = _face("analysis", "plot")(self, ax)
         return drawn
 
     def _repr_html_(self) -> str:
         """Return the verdict, the table and the grounds for a notebook's cell."""
-        text: str = _face("html_result", "result_html")(self)
+        text: str = _face("notebook", "result_html")(self)
         return text
 
 

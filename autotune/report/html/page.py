@@ -240,7 +240,6 @@ def _digest(name: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(part(name).encode()).digest()).decode()}"
 
 
-@cache
 def fragments(*packages: str) -> Environment:
     """Return what renders the fragments, and the templates of some packages with them."""
     made = environment(*packages)

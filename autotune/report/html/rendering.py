@@ -21,6 +21,7 @@ _TICKED = re.compile(r"`([^`\n]+)`")
 _LEXERS = {"py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
 
 
+@cache
 def environment(*packages: str) -> Environment:
     """Return what renders the fragments, and the templates of some packages with them.
 

@@ -13,9 +13,8 @@ from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
 from autotune.reason import SmallerRanOut
 from autotune.report import LiveReport
-from autotune.report.live import REDRAWS_PER_SECOND
+from autotune.report.live import LINES, REDRAWS_PER_SECOND, board_tables, head
 from autotune.report.progress import Progress
-from autotune.report.view import LINES, board_tables, head
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
 

@@ -9,8 +9,7 @@ from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
 from autotune.reason import Message
 from autotune.report.follow import follow
-from autotune.report.html_result import result_html
-from autotune.report.notebook import NotebookReport, in_notebook
+from autotune.report.notebook import NotebookReport, in_notebook, result_html
 from autotune.result import Result
 from autotune.trial import Trial
 

@@ -1,23 +1,52 @@
-"""The throughput of the best configurations against one device, as a picture."""
+"""The trials as a table of pandas, and the compared configurations as a picture."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
+from autotune.config import axes
 from autotune.extras import needed
 from autotune.leaderboard import Entry
 from autotune.report.result import best_rows, outcome_of
 from autotune.report.words import in_short
 from autotune.result import Result
-from autotune.trial import Stage
+from autotune.result.files import COLUMNS
+from autotune.trial import Stage, Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
+COMPARED = "vs_one_device"
 LABEL, TITLE = 34, 68
 """Characters in a line."""
 CHOSEN, OTHER = "C0", "0.5"
+
+
+def trials_frame(result: Result) -> DataFrame:
+    """Return the columns of trials.csv, one for each axis, and the ratio to one device.
+
+    Raises:
+        MissingPackage: pandas is not installed.
+    """
+    pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
+    board = result.board()
+    rows = [_row(trial, board.speedup_of(trial)) for trial in result.trials]
+    names = [*COLUMNS, COMPARED, "configuration", *axes()]
+    frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else names)
+    return frame.set_index("number")
+
+
+def _row(trial: Trial, compared: float | None) -> dict[str, Any]:
+    figures = {name: _plain(getattr(trial, name)) for name in COLUMNS}
+    short = {COMPARED: compared, "configuration": in_short(trial.configuration)}
+    return figures | short | trial.configuration.values()
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def plot(result: Result, ax: Axes | None) -> Axes:
