@@ -6,6 +6,7 @@ made from `SearchOptions`: a new option is a new field here, and code that acts 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,8 +23,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from autotune.config import describe
 from autotune.durations import as_text, parse_seconds
 from autotune.errors import UsageError
+from autotune.hints import hint
 from autotune.value import WHOLE, Value
 
 MARGIN = 0.03
@@ -120,8 +123,8 @@ class SearchOptions(Value):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    budget: Annotated[Budget, _SEARCH] = 180.0
-    """Time limit of the whole search: 90s, 3min, 1h30min or seconds; none requires `max_trials`."""
+    budget: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = 180.0
+    """Time limit of the whole search: 90s, 3min or 1h30min; none requires `max_trials`."""
     max_trials: Annotated[Annotated[int, Field(ge=1, le=10_000), WHOLE] | None, _SEARCH] = None
     """Maximum number of trials before the finals."""
     margin: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True), _SEARCH] = MARGIN
@@ -141,11 +144,16 @@ class SearchOptions(Value):
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
     """Maximum global batch size."""
-    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = None
-    """Strategies to try, beside one device, which is always measured; none tries all of the
-    space."""
-    workers: Annotated[Counts | None, Option(group=Group.BOUNDS, metavar="1,2,4")] = None
-    """Numbers of worker processes to try; none tries those of the space."""
+    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = Field(
+        default=None,
+        description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
+        "in the space.",
+    )
+    workers: Annotated[Counts | None, Option(group=Group.BOUNDS, metavar="1,2,4")] = Field(
+        default=None,
+        description=f"{describe('workers')} Only these counts are tried; default: those in the "
+        "space.",
+    )
     allow_asynchronous: Annotated[StrictBool, _BOUNDS] = False
     """Include asynchronous strategies, which change convergence."""
 
@@ -175,9 +183,31 @@ class SearchOptions(Value):
         for each in declared():
             value = getattr(self, each.name)
             if value != each.default or each.name in ("budget", "seed"):
-                yield each.flag_for(value)
+                yield each.flag_for(value=value)
                 if not isinstance(value, bool):
                     yield each.text_of(value)
+
+
+def _documented() -> str:
+    """Return the docstring of the options, with a line for each of them."""
+    head, _, raises = inspect.cleandoc(SearchOptions.__doc__ or "").partition("Raises:")
+    fields = SearchOptions.model_fields.items()
+    rows = "\n".join(f"    {name}: {_one_line(field.description)}" for name, field in fields)
+    return f"{head}Args:\n{rows}\n\nRaises:{raises}"
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+# What `help` shows: pydantic's own signature holds the validators of each field.
+SearchOptions.__doc__ = _documented()
+SearchOptions.__signature__ = inspect.Signature(
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default)
+        for name, field in SearchOptions.model_fields.items()
+    ]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +229,7 @@ class Declared:
         """Its name on the command line."""
         return flag(self.name)
 
-    def flag_for(self, value: object) -> str:
+    def flag_for(self, *, value: object) -> str:
         """Return the word of a command line that gives it a value, or precedes one."""
         return f"--no-{self.name.replace('_', '-')}" if value is False else self.flag
 
@@ -233,7 +263,7 @@ def _declared(name: str, schema: dict[str, Any]) -> Declared:
     return Declared(
         name=name,
         group=option.group,
-        description=" ".join((field.description or "").split()),
+        description=_one_line(field.description),
         default=field.default,
         kind="duration" if len(types) > 1 else types[0]["type"],
         minimum=types[0].get("minimum"),
@@ -256,8 +286,8 @@ def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> 
         case {"type": "option", "ctx": {"cause": str(cause), "next_step": str(next_step)}}:
             return UsageError(f"{place}: {cause}", next_step)
         case {"type": "extra_forbidden"}:
-            names = ", ".join(each.name for each in declared())
-            return UsageError(f"There is no option {place}.", f"The options are {names}.")
+            known = [each.name for each in declared()]
+            return UsageError(f"There is no option {name}.", hint(name, known))
     given = first["input"]
     told = "" if isinstance(given, tuple | list | dict) else f", not {given!r}"
     return UsageError(f"{place}: {first['msg']}{told}.")

@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.described import DescribedCommand
+from autotune.cli.console import guarded
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
-from autotune.cli.guard import guarded
 from autotune.cli.keys import app as keys_app
-from autotune.cli.machine import machine
-from autotune.cli.report import report
-from autotune.cli.script import script
+from autotune.cli.machine import machine, spaces
+from autotune.cli.options import SearchCommand
+from autotune.cli.saved import report, script
 from autotune.cli.serve import app as serve_app
-from autotune.cli.spaces import spaces
 from autotune.cli.tune import tune
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
 
@@ -37,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=DescribedCommand, epilog=TUNE_CODES)(guarded(tune))
+app.command(cls=SearchCommand, epilog=TUNE_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 for command in (script, report, spaces, machine):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.code_check import CodeCheck, explain as explain_rule, show_rules
-from autotune.cli.consoles import notices, put, say, show
-from autotune.cli.values import pairs
-from autotune.errors import UsageError
+from autotune.cli.console import notices, put, say, show
+from autotune.errors import CodeError, UsageError
 
 if TYPE_CHECKING:
+    from autotune.lint.report import Report
     from autotune.workload import Workload
+
+FOUND = 1
+"""Exit code when something was found."""
 
 EXIT_CODES = (
     "Exit codes: 0 machine measured, or no findings in the code, 1 findings, 2 usage error or "
@@ -53,9 +57,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     seconds: Annotated[float, typer.Option(min=1.0, help="Time limit.")] = 45.0,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the result to stdout as JSON.")
-    ] = False,
+    json: take.Json = False,
     sarif: Annotated[
         bool, typer.Option("--sarif", help="Print findings as SARIF 2.1.0.", rich_help_panel=_CODE)
     ] = False,
@@ -88,9 +90,11 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     them for distributed TensorFlow mistakes without running them.
     """
     if rules:
-        return show_rules()
+        from autotune.lint.show import rule_list
+
+        return show(rule_list())
     if explain is not None:
-        return explain_rule(explain)
+        return _explain(explain)
     if files:
         _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
         check = CodeCheck(
@@ -149,6 +153,53 @@ def _workload(
     if model is None or dataset is None:
         raise UsageError("--model and --dataset must be used together.", "Pass both or neither.")
     return Workload(
-        model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
-        dataset=factory_from_text(dataset, pairs(dataset_arg or (), "--dataset-arg")),
+        model=factory_from_text(model, take.pairs(model_arg or (), "--model-arg")),
+        dataset=factory_from_text(dataset, take.pairs(dataset_arg or (), "--dataset-arg")),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeCheck:
+    """A check of code as the user asked for it."""
+
+    paths: tuple[Path, ...]
+    select: str | None
+    ignore: str | None
+    as_json: bool
+    as_sarif: bool
+
+    def run(self) -> None:
+        """Check, print, and leave with the exit code that tells the outcome."""
+        from autotune.lint.check import check_paths
+        from autotune.lint.rules import choose
+        from autotune.options import names
+
+        if self.as_json and self.as_sarif:
+            raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")
+        report = check_paths(self.paths, choose(names(self.select), names(self.ignore)))
+        self._print(report)
+        for each in report.troubles:
+            say(f"{'Error' if each.unread else 'Warning'}: {each.text}")
+        if not report.complete:
+            raise typer.Exit(CodeError.exit_code)
+        if report.findings:
+            raise typer.Exit(FOUND)
+
+    def _print(self, report: Report) -> None:
+        from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
+
+        if self.as_json:
+            put(json_document(report))
+        elif self.as_sarif:
+            put(sarif_document(report))
+        elif sys.stdout.isatty():
+            show(terminal_text(report))
+        else:
+            put(plain_text(report))
+
+
+def _explain(name: str) -> None:
+    from autotune.lint.rules import find
+    from autotune.lint.show import explained
+
+    show(explained(find(name)))

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.consoles import put, say, show
-from autotune.cli.guard import guarded
-from autotune.cli.settings_file import SettingsFile
+from autotune.cli.console import guarded, put, say, show
+from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,18 +1,58 @@
-"""The arguments and options of `autotune tune`.
-
-What an axis means is said once, in its declaration: `{workers}` in a help text quotes it.
-"""
+"""The options of the commands: those that several share, and those of a search."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from autotune.cli.completion import space_names, strategy_names
+from autotune.errors import UsageError
 
-_SEARCH, _BOUNDS, _WORKLOAD, _OUTPUT = "Search", "Bounds", "Workload", "Results"
+if TYPE_CHECKING:
+    from autotune.options import Declared
+    from autotune.value import Scalar
+
+PACKAGE = Path(__file__).parents[1]
+FORMATS = (".yaml", ".yml")
+"""Of a space's file."""
+# YAML 1.1 takes a number such as 1e-3 for text, because it has no point.
+_EXPONENT = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+
+
+def space_names(incomplete: str) -> list[str]:
+    """Return the ready-made spaces, and the YAML files of the folder that is being typed."""
+    ready = ["auto", *_stems("search_spaces", ".yaml")]
+    return [name for name in (*ready, *_files(incomplete)) if name.startswith(incomplete)]
+
+
+def strategy_names(incomplete: str) -> list[str]:
+    """Return the strategies that can follow in a comma-separated list."""
+    before, comma, begun = incomplete.rpartition(",")
+    taken = set(before.split(","))
+    names = [n for n in _stems("strategies", ".py") if not n.startswith("_")]
+    return [f"{before}{comma}{n}" for n in names if n.startswith(begun) and n not in taken]
+
+
+def _stems(folder: str, suffix: str) -> list[str]:
+    return sorted(path.stem for path in (PACKAGE / folder).glob(f"*{suffix}"))
+
+
+def _files(incomplete: str) -> Iterator[str]:
+    folder = incomplete.rpartition("/")[0]
+    start = f"{folder}/" if folder or incomplete.startswith("/") else ""
+    place = Path(start or ".")
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
+        if path.is_dir() and not path.name.startswith("."):
+            yield f"{start}{path.name}/"
+        elif path.suffix in FORMATS:
+            yield f"{start}{path.name}"
+
 
 Model = Annotated[
     str,
@@ -22,14 +62,6 @@ Model = Annotated[
             "path/to/file.py:function."
         ),
         show_default=False,
-    ),
-]
-Engine = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME|URL",
-        help="Engine that runs the trials: local, or one that a package adds.",
-        rich_help_panel=_SEARCH,
     ),
 ]
 Dataset = Annotated[
@@ -45,86 +77,27 @@ Space = Annotated[
         autocompletion=space_names,
         metavar="NAME|FILE",
         help="Search space: a name from `autotune spaces`, or a YAML file.",
-        rich_help_panel=_SEARCH,
+        rich_help_panel="Search",
     ),
 ]
-Budget = Annotated[
+Engine = Annotated[
     str,
     typer.Option(
-        help="Time limit of the whole search: 90s, 3min, 1h30min; none requires --max-trials.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-MaxTrials = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Maximum number of trials before the finals.", rich_help_panel=_SEARCH
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Random seed of the search.", rich_help_panel=_SEARCH)]
-Margin = Annotated[
-    float,
-    typer.Option(
-        min=0.0,
-        help="Minimum relative gain for which distribution is recommended.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-Diagnose = Annotated[
-    bool,
-    typer.Option(
-        "--diagnose/--no-diagnose",
-        help="Reserve 15% of the budget, at most 25 s, to profile where the step time goes.",
-        rich_help_panel=_SEARCH,
+        metavar="NAME|URL",
+        help="Engine that runs the trials: local, or one that a package adds.",
+        rich_help_panel="Search",
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Continue an interrupted study.", rich_help_panel=_SEARCH),
+    typer.Option("--resume", help="Continue an interrupted study.", rich_help_panel="Search"),
 ]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
         help="Show what would be searched and what is excluded; run no trials.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-GlobalBatch = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Fixed global batch size.",
-        rich_help_panel=_BOUNDS,
-    ),
-]
-MaxGlobalBatch = Annotated[
-    int | None,
-    typer.Option(min=1, help="Maximum global batch size.", rich_help_panel=_BOUNDS),
-]
-Strategies = Annotated[
-    str | None,
-    typer.Option(
-        autocompletion=strategy_names,
-        metavar="A,B",
-        help="{strategy} Comma-separated; default: all in the space.",
-        rich_help_panel=_BOUNDS,
-    ),
-]
-Workers = Annotated[
-    str | None,
-    typer.Option(
-        metavar="1,2,4",
-        help="{workers} Comma-separated; default: those in the space.",
-        rich_help_panel=_BOUNDS,
-    ),
-]
-AllowAsynchronous = Annotated[
-    bool,
-    typer.Option(
-        "--allow-asynchronous",
-        help="Include asynchronous strategies, which change convergence.",
-        rich_help_panel=_BOUNDS,
+        rich_help_panel="Search",
     ),
 ]
 ModelArg = Annotated[
@@ -132,7 +105,7 @@ ModelArg = Annotated[
     typer.Option(
         metavar="NAME=VALUE",
         help="Argument of the model function; repeatable.",
-        rich_help_panel=_WORKLOAD,
+        rich_help_panel="Workload",
     ),
 ]
 DatasetArg = Annotated[
@@ -140,7 +113,7 @@ DatasetArg = Annotated[
     typer.Option(
         metavar="NAME=VALUE",
         help="Argument of the dataset function; repeatable.",
-        rich_help_panel=_WORKLOAD,
+        rich_help_panel="Workload",
     ),
 ]
 Callbacks = Annotated[
@@ -148,12 +121,12 @@ Callbacks = Annotated[
     typer.Option(
         metavar="FACTORY",
         help="Function that returns a list of Keras callbacks to use in every trial.",
-        rich_help_panel=_WORKLOAD,
+        rich_help_panel="Workload",
     ),
 ]
 Out = Annotated[
     Path,
-    typer.Option(metavar="DIR", help="Output folder.", rich_help_panel=_OUTPUT),
+    typer.Option(metavar="DIR", help="Output folder.", rich_help_panel="Results"),
 ]
 ConfigFile = Annotated[
     Path | None,
@@ -161,7 +134,7 @@ ConfigFile = Annotated[
         "--config",
         metavar="FILE",
         help="Also write the configuration to this .yaml, .json or .toml file.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel="Results",
     ),
 ]
 ScriptFile = Annotated[
@@ -170,13 +143,13 @@ ScriptFile = Annotated[
         "--script",
         metavar="FILE",
         help="Also write the training program to this file.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel="Results",
     ),
 ]
 StudyName = Annotated[
     str | None,
     typer.Option(
-        "--study", metavar="NAME", help="Name of the Optuna study.", rich_help_panel=_OUTPUT
+        "--study", metavar="NAME", help="Name of the Optuna study.", rich_help_panel="Results"
     ),
 ]
 Storage = Annotated[
@@ -184,7 +157,7 @@ Storage = Annotated[
     typer.Option(
         metavar="URL",
         help="SQLAlchemy URL of the Optuna storage; default: study.db in the output folder.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel="Results",
     ),
 ]
 TensorBoard = Annotated[
@@ -193,10 +166,119 @@ TensorBoard = Annotated[
         "--tensorboard",
         metavar="DIR",
         help="Log trials for TensorBoard (HParams and scalars) to this folder.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel="Results",
     ),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print the result to stdout as JSON.", rich_help_panel=_OUTPUT),
+    typer.Option("--json", help="Print the result to stdout as JSON.", rich_help_panel="Results"),
 ]
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
+]
+
+
+class SearchCommand(TyperCommand):
+    """A command that also takes every option of a search, and finds them in `context.obj`.
+
+    They are read off their declaration when the command is used: importing that takes longer than
+    the help of the other commands.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters, with the options of a search behind the space."""
+        found = super().get_params(ctx)
+        place = [each.name for each in found].index("space") + 1
+        return [*found[:place], *_search_options(), *found[place:]]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        ctx.obj = {each.name: ctx.params.pop(each.name) for each in _search_options()}
+        return super().invoke(ctx)
+
+
+@cache
+def _search_options() -> tuple[Any, ...]:
+    from autotune.options import declared
+
+    def stand_in() -> None: ...
+
+    parameters = [_parameter(each) for each in declared()]
+    stand_in.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    stand_in.__annotations__ = {each.name: each.annotation for each in parameters}
+    app = typer.Typer(add_completion=False)
+    app.command()(stand_in)
+    return tuple(typer.main.get_command(app).params)
+
+
+def _parameter(option: Declared) -> inspect.Parameter:
+    kind = {"boolean": bool, "integer": int, "number": float}.get(option.kind, str)
+    default = option.text_of(option.default) if option.kind == "duration" else option.default
+    both = f"{option.flag}/{option.flag_for(value=False)}"
+    info = typer.Option(
+        both if option.default is True else option.flag,
+        min=option.minimum,
+        max=option.maximum,
+        metavar=option.metavar,
+        help=help_text(option),
+        rich_help_panel=option.group,
+        autocompletion=strategy_names if option.name == "strategies" else None,
+    )
+    taken: Any = kind if default is not None else kind | None
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(
+        option.name, keyword, default=default, annotation=Annotated[taken, info]
+    )
+
+
+def help_text(option: Declared) -> str:
+    """Return the description of an option, with other options named as the command line does."""
+    from autotune.options import SearchOptions, flag
+
+    known = SearchOptions.model_fields
+    spelled = re.compile(r"`(\w+)`")
+    return spelled.sub(lambda m: flag(m[1]) if m[1] in known else m[1], option.description)
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
+    """Return the values of `name=value` texts, each read as a YAML scalar.
+
+    Raises:
+        UsageError: One is malformed, or a name comes twice.
+    """
+    found: dict[str, Scalar] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(
+                f"{option} {text!r} is not NAME=VALUE.",
+                f"For example: {option} units=512.",
+            )
+        if name in found:
+            raise UsageError(f"{option} sets {name!r} twice.", "Remove one of them.")
+        found[name] = scalar(value, option)
+    return found
+
+
+def scalar(text: str, option: str) -> Scalar:
+    """Return the number, truth value or text that a text stands for.
+
+    Raises:
+        UsageError: It is a list, a mapping, or nothing.
+    """
+    if _EXPONENT.fullmatch(text):
+        return float(text)
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    if isinstance(value, list | dict) or (value is None and text):
+        raise UsageError(
+            f"{option} does not accept {text!r}.", "Use a number, true, false or a string."
+        )
+    # A date, say, is meant as it is written.
+    return value if isinstance(value, bool | int | float | str) else text

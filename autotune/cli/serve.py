@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.consoles import put, say
-from autotune.cli.guard import guarded
-from autotune.cli.settings_file import SettingsFile
+from autotune.cli.console import guarded, put, say
+from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 
 app = typer.Typer(
@@ -40,7 +39,7 @@ def everything(
     context.obj = settings  # For a part that is named, and has no file of its own.
     if context.invoked_subcommand is not None:
         return _refuse_lost(context)
-    from autotune.cli.supervised import Part, supervise
+    from autotune.cli.supervise import Part, supervise
 
     file = ("--settings", str(settings.absolute())) if settings else ()
     flags = ("--no-keys",) if no_keys else ()

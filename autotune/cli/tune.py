@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import json as json_format
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
 
 from autotune.cli import options as take
-from autotune.cli.values import pairs
+from autotune.cli.console import put, show, write_text
+from autotune.errors import Interrupted, OutputError
+
+if TYPE_CHECKING:
+    from autotune.plan import Plan
+    from autotune.result import Result
+
+CONFIG_FORMATS = (".yaml", ".json", ".toml")
 
 
 def tune(  # noqa: PLR0913 - one parameter for each option of the command
     *,
+    context: typer.Context,
     model: take.Model,
     dataset: take.Dataset,
     space: take.Space = "auto",
-    budget: take.Budget = "3min",
-    max_trials: take.MaxTrials = None,
-    seed: take.Seed = 0,
-    margin: take.Margin = 0.03,
-    diagnose: take.Diagnose = True,
     resume: take.Resume = False,
     dry_run: take.DryRun = False,
-    global_batch: take.GlobalBatch = None,
-    max_global_batch: take.MaxGlobalBatch = None,
-    strategies: take.Strategies = None,
-    workers: take.Workers = None,
-    allow_asynchronous: take.AllowAsynchronous = False,
+    engine: take.Engine = "local",
     model_arg: take.ModelArg = None,
     dataset_arg: take.DatasetArg = None,
     callbacks: take.Callbacks = None,
-    engine: take.Engine = "local",
     out: take.Out = Path("autotune-out"),
     config: take.ConfigFile = None,
     script: take.ScriptFile = None,
@@ -42,40 +49,107 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     Times short runs of the real training in fresh processes on this machine.
     Press Ctrl-C once to stop early and keep the results; --resume continues.
     """
-    # Here, so that the help answers before all of this is imported.
-    from autotune.cli.copies import Copies
-    from autotune.cli.session import Session
+    # Here, so that the help answers before all of this is imported; the same below.
     from autotune.options import options_from
-    from autotune.workload import Workload, factory_from_text
+    from autotune.tuning import Tuner
 
-    session = Session(
-        workload=Workload(
-            model=factory_from_text(model, pairs(model_arg or (), "--model-arg")),
-            dataset=factory_from_text(dataset, pairs(dataset_arg or (), "--dataset-arg")),
-            callbacks=factory_from_text(callbacks) if callbacks else None,
-        ),
-        space=space,
-        options=options_from(
-            {
-                "budget": budget,
-                "max_trials": max_trials,
-                "margin": margin,
-                "diagnose": diagnose,
-                "seed": seed,
-                "global_batch": global_batch,
-                "max_global_batch": max_global_batch,
-                "strategies": strategies,
-                "workers": workers,
-                "allow_asynchronous": allow_asynchronous,
-            }
-        ),
-        out=out,
-        study=study,
-        storage=storage,
-        resume=resume,
-        copies=Copies(config=config, script=script),
-        tensorboard=tensorboard,
-        engine=engine,
-        as_json=json,
-    )
-    session.show_card() if dry_run else session.search()
+    tuner = Tuner(engine=engine, storage=storage, progress=True, tensorboard=tensorboard)
+    options = options_from(context.obj)
+    model_args = take.pairs(model_arg or (), "--model-arg")
+    dataset_args = take.pairs(dataset_arg or (), "--dataset-arg")
+    if dry_run:
+        plan = tuner.plan(
+            model,
+            dataset,
+            space=space,
+            options=options,
+            model_args=model_args,
+            dataset_args=dataset_args,
+        )
+        return _show_plan(plan, as_json=json)
+    copies = Copies(config=config, script=script)
+    copies.check()
+    with _terminated_as_by_ctrl_c():
+        result = tuner.tune(
+            model,
+            dataset,
+            space=space,
+            out=out,
+            options=options,
+            model_args=model_args,
+            dataset_args=dataset_args,
+            callbacks_fn=callbacks,
+            study=study,
+            resume=resume,
+        )
+    _show_result(result, out, as_json=json)
+    copies.write(result)
+    if result.interrupted:
+        raise typer.Exit(Interrupted.exit_code)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Where to write copies of the configuration and the program; None for no copy."""
+
+    config: Path | None
+    script: Path | None
+
+    def check(self) -> None:
+        """Fail before the search, not after it.
+
+        Raises:
+            OutputError: A file cannot be written, or has no suffix that names a format.
+        """
+        if self.config and self.config.suffix not in CONFIG_FORMATS:
+            raise OutputError(
+                f"--config {self.config} has no known file extension.",
+                f"Use {', '.join(CONFIG_FORMATS)}.",
+            )
+        for path in filter(None, (self.config, self.script)):
+            if not path.parent.is_dir():
+                raise OutputError(f"Folder {path.parent} does not exist.", "Create it first.")
+            target = path if path.exists() else path.parent
+            if path.is_dir() or not os.access(target, os.W_OK):
+                raise OutputError(f"{path} cannot be written.", "Choose another path.")
+
+    def write(self, result: Result) -> None:
+        """Write them.
+
+        Raises:
+            OutputError: A file cannot be written.
+        """
+        from autotune.result.saved import save_configuration
+
+        if self.config:
+            save_configuration(result.saved(), self.config)
+        if self.script:
+            write_text(self.script, result.script)
+
+
+def _show_plan(plan: Plan, *, as_json: bool) -> None:
+    from autotune.report import card
+
+    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(card(plan))
+
+
+def _show_result(result: Result, out: Path, *, as_json: bool) -> None:
+    from autotune.report import result_text
+    from autotune.result.files import written
+
+    if as_json:
+        files = {name: str(path) for name, path in written(out).items()}
+        put(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
+    else:
+        show(result_text(result, out))
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, by which schedulers end a job, keep what was found too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

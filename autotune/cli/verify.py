@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.consoles import notices, put, say, show
+from autotune.cli.console import notices, put, say, show
 
 if TYPE_CHECKING:
     from autotune.verification.verification import Verification
@@ -38,9 +38,7 @@ def verify(
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the result to stdout as JSON.")
-    ] = False,
+    json: take.Json = False,
 ) -> None:
     """Check whether a saved recommendation still holds on this machine with the current code.
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
+import typer
 from pydantic import BaseModel, ValidationError
 
+from autotune.api.values import Tuning
+from autotune.cli import app
+from autotune.cli.options import help_text
 from autotune.errors import UsageError
 from autotune.options import (
     PROFILE_SECONDS,
     PROFILE_SHARE,
+    Declared,
     SearchOptions,
     declared,
     options_from,
@@ -77,7 +84,7 @@ def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, o
 
 def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
     """A slip of the hand is no silent default."""
-    with pytest.raises(UsageError, match=r"no option margn.*margin"):
+    with pytest.raises(UsageError, match=r"no option margn.*mean margin"):
         SearchOptions(margn=0.1)  # type: ignore[call-arg]
 
 
@@ -122,3 +129,38 @@ def test_the_bounds_are_those_that_a_study_stands_on() -> None:
     """Another seed, margin or budget continues the same study."""
     assert SearchOptions(seed=3, budget="9s", margin=0.5).bounds == SearchOptions().bounds
     assert SearchOptions(workers=(2,)).bounds != SearchOptions().bounds
+
+
+@pytest.fixture(scope="module")
+def tune() -> typer.Context:
+    """The command `autotune tune`."""
+    return typer.Context(typer.main.get_command(app).commands["tune"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
+def test_the_command_line_offers_what_is_declared(option: Declared, tune: typer.Context) -> None:
+    """With its name, text, default and bounds."""
+    (found,) = (each for each in tune.command.get_params(tune) if each.name == option.name)
+    assert option.flag in found.opts
+    assert found.help == help_text(option)
+    assert options_from({option.name: found.default}) == SearchOptions()
+    if option.minimum is not None:
+        bounds = found.get_help_record(tune)[1]
+        assert f"{option.minimum:g}<=x<={option.maximum}" in bounds
+
+
+@pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
+def test_the_rest_schema_offers_what_is_declared(option: Declared) -> None:
+    """With its text, default and bounds."""
+    found = Tuning.model_json_schema()["properties"][option.name]
+    assert " ".join(found["description"].split()) == option.description
+    assert found.get("default") == option.default
+    for each in found.get("anyOf", [found]):
+        if each["type"] in ("integer", "number") and option.minimum is not None:
+            assert (each["minimum"], each["maximum"]) == (option.minimum, option.maximum)
+
+
+def test_the_docstring_of_the_call_leads_to_the_options() -> None:
+    """What `help` shows of the options is their declaration."""
+    for option in declared():
+        assert option.description in " ".join((inspect.getdoc(SearchOptions) or "").split())

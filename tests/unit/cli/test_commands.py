@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 from typer.testing import Result
 
-from autotune.cli import session
 from autotune.config import describe
-from autotune.report import LiveReport, PlainReport
+from autotune.report import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 from autotune.version import VERSION
@@ -173,4 +173,4 @@ def test_the_live_view_is_for_terminals_only(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", kind)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert isinstance(session._report(), report)
+    assert isinstance(terminal_report(Console(stderr=True)), report)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autotune.cli.completion import space_names, strategy_names
+from autotune.cli.options import space_names, strategy_names
 from autotune.space import ready_made
 from autotune.strategies import strategies
 
@@ -37,7 +37,7 @@ def test_files_and_folders_are_offered_too(folder: Path) -> None:
 def test_tab_does_not_wait_for_the_search() -> None:
     """Neither spaces nor strategies are imported for their names."""
     code = (
-        "import sys; from autotune.cli.completion import space_names, strategy_names;"
+        "import sys; from autotune.cli.options import space_names, strategy_names;"
         "space_names(''), strategy_names('');"
         "slow = {'autotune.space', 'autotune.strategies', 'scipy', 'tensorflow'};"
         "sys.exit(bool(slow & set(sys.modules)))"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from autotune import autotune
 from autotune.cli import app
-from autotune.cli.report import REPORT
+from autotune.cli.saved import REPORT
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.options import SearchOptions

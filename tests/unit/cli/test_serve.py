@@ -16,8 +16,8 @@ from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.cli import supervised
-from autotune.cli.supervised import Kept, Part
+from autotune.cli import supervise
+from autotune.cli.supervise import Kept, Part
 
 Run = Callable[..., Result]
 
@@ -77,7 +77,7 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is named to each."""
     started: list[Part] = []
-    monkeypatch.setattr(supervised, "supervise", lambda parts, _: started.extend(parts) or 0)
+    monkeypatch.setattr(supervise, "supervise", lambda parts, _: started.extend(parts) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
     path = str(Path("service.toml").absolute())
     assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
@@ -101,7 +101,7 @@ def test_a_service_that_cannot_start_makes_no_key(
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Replaces what a part runs."""
-    return lambda text: monkeypatch.setattr(supervised, "_PROGRAM", text)
+    return lambda text: monkeypatch.setattr(supervise, "_PROGRAM", text)
 
 
 def until(look: Callable[[], bool]) -> None:
@@ -116,7 +116,7 @@ def test_a_part_that_dies_is_started_again(
     program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a pause, and it is told."""
-    monkeypatch.setattr(supervised, "SHORTEST_PAUSE", 0.05)
+    monkeypatch.setattr(supervise, "SHORTEST_PAUSE", 0.05)
     program("import time; time.sleep(60)")
     said: list[str] = []
     kept = Kept(Part(name="worker", command=()), said.append)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.cli.values import pairs, scalar
+from autotune.cli.options import pairs, scalar
 from autotune.errors import UsageError
 
 

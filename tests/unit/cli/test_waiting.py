@@ -37,7 +37,7 @@ def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
     done = tune()
     assert done.exit_code == 130
     assert done.stdout == ""
-    first, second = done.stderr.splitlines()
+    first, *_, second = done.stderr.splitlines()
     assert "theirs:model_fn) is running on this machine; waiting for it to finish." in first
     assert second == "Error: Interrupted while waiting for another search."
     assert not engine.requests

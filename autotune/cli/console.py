@@ -1,4 +1,4 @@
-"""Turns every error of a command into a message and an exit code, in one place."""
+"""What a command prints: answers to stdout, everything else to stderr, errors among it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,60 @@ import os
 import traceback
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec
 
 import typer
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from autotune.cli.consoles import notices
-from autotune.errors import AutotuneError, Interrupted
+from autotune.errors import AutotuneError, Interrupted, OutputError, in_words
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
 OWN_ERROR = 1
 
 Parameters = ParamSpec("Parameters")
+
+
+def answers() -> Console:
+    """Return the console for what was asked for."""
+    return Console(highlight=False)
+
+
+def notices() -> Console:
+    """Return the console for progress, notices and errors."""
+    return Console(stderr=True, highlight=False)
+
+
+def put(text: str) -> None:
+    """Print a text as a file would hold it: in UTF-8, whatever the terminal's encoding."""
+    typer.echo(text.encode(), nl=False)
+
+
+def show(answer: RenderableType) -> None:
+    """Print an answer for people."""
+    # Uncropped: a command that is longer than the terminal must stay whole to be copied.
+    answers().print(answer, crop=False)
+
+
+def say(text: str) -> None:
+    """Print a notice in one line, however long, so that whoever searches a log finds it."""
+    notices().print(Text(text), soft_wrap=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise OutputError(
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
+        ) from exc
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -48,7 +89,7 @@ def say_error(cause: str, next_step: str = "") -> None:
     # No wrapping: whoever searches a log for a message finds it in one line.
     notices().print(Text.assemble(("Error: ", "bold red"), cause), soft_wrap=True)
     if next_step:
-        notices().print(Text(next_step), soft_wrap=True)
+        say(next_step)
 
 
 def _say_bug(error: Exception) -> None:

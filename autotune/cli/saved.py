@@ -1,4 +1,4 @@
-"""`autotune script`: the program of a saved configuration."""
+"""`autotune script` and `autotune report`: from what a search has saved."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.consoles import notices, put
-from autotune.cli.text import write_text
+from autotune.cli.console import put, say, write_text
 
 if TYPE_CHECKING:
     from autotune.script import Frozen
+
+REPORT = "report.html"
 
 
 def script(
@@ -50,10 +51,10 @@ def script(
     else:
         put(program.train)
     if frozen:
-        notices().print(_told(frozen))
+        say(_told(frozen))
     if program.launch:
         processes = saved.configuration.processes
-        notices().print(
+        say(
             f"This program is one of {processes} processes. To start them all, save it as "
             "train.py next to the launch.py written by `autotune tune`."
         )
@@ -63,3 +64,19 @@ def _told(frozen: Frozen) -> str:
     numbers = ", ".join(f"{name} {number}" for name, number in frozen.numbers.items())
     what = f"Frozen: {numbers}." if numbers else "There is no known AUTOTUNE value to replace."
     return f"{what} {frozen.left}".strip()
+
+
+def report(
+    *,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
+    ] = Path("autotune-out"),
+) -> None:
+    """Write report.html again, from the other files of a result."""
+    # The page needs most of autotune, which would make every other command start slower.
+    from autotune.result import Result
+    from autotune.result.files import put_texts
+
+    put_texts(folder, {REPORT: Result.load(folder).report()})
+    say(f"Written: {folder / REPORT}")
