@@ -19,8 +19,7 @@ from autotune.machine import Machine
 from autotune.objective import objectives
 from autotune.options import SearchOptions
 from autotune.report.spaces import any_workload
-from autotune.space import AUTO, Space, ready_made
-from autotune.space.part import Situation, part_of
+from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.strategies import strategies
 
 MOST_AXES = 32
@@ -108,7 +107,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         return
     found = space if isinstance(space, Space) else ready_made()[space]
     bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
-    where = Situation(machine=machine, facts=any_workload(found), constraints=bounds)
+    where = Situation(machine=machine, facts=any_workload(found), options=bounds)
     _check_size(found, options)
     rules: list[str] = []
     names = _strategies(found, options)
@@ -180,6 +179,6 @@ def _check_size(space: Space, options: SearchOptions) -> None:
 def _rules(space: Space, name: str, where: Situation) -> list[str | None]:
     """Return for each way of distributing the rule that it breaks, None if it can run."""
     try:
-        return list(part_of(space, name, where).structures.values())
+        return list(part_of(space, name, where).placements.values())
     except SpaceError as exc:
         raise InvalidSpace(exc.cause, exc.next_step) from exc

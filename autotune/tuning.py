@@ -19,8 +19,7 @@ from autotune.run import resolve
 from autotune.run.engine import Engine
 from autotune.search.checks import check
 from autotune.search.request import TuningRequest
-from autotune.space import Space
-from autotune.space.schema import parse_space
+from autotune.space import Space, parse_space
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
 

@@ -14,8 +14,7 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.report.tables import columns
 from autotune.report.words import counted, sentence
-from autotune.space import Candidates, Space, candidates
-from autotune.space.legality import why_illegal
+from autotune.space import Candidates, Situation, Space, candidates
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
@@ -93,14 +92,14 @@ def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Itera
 
 def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machine: Machine) -> str:
     """Return what a value would break, from a configuration that runs without it."""
-    facts = any_workload(space)
+    where = Situation(machine=machine, facts=any_workload(space))
     for each in map(strategy, space.strategies):
         if not each.has(name):
             continue
         runs = next((c for c in found.configurations if c.strategy == each.name), None)
         if runs is None:
             return _first_rule(each.name, found)
-        why = why_illegal(runs.taking({name: value}), machine, facts)
+        why = where.why_illegal(runs.taking({name: value}))
         if why:
             return sentence(why)
     return "No strategy of this space uses it."

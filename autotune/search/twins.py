@@ -10,22 +10,17 @@ from __future__ import annotations
 from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.search.subject import Subject
-from autotune.space import Candidates
-from autotune.space.legality import why_illegal
+from autotune.space import Candidates, Situation
 
 Twins = dict[Configuration, Configuration]
 
 
-def twins(found: Candidates, subject: Subject, constraints: SearchOptions) -> Twins:
+def twins(found: Candidates, subject: Subject, options: SearchOptions) -> Twins:
     """Return, for each distributed configuration, its twin if one device can run it."""
     pairs = {
         each: each.on_one_device().with_global_batch(each.global_batch)
         for each in found.distributed
     }
-    machine, facts = subject.machine, subject.facts
-    legal = {
-        twin
-        for twin in set(pairs.values())
-        if why_illegal(twin, machine, facts, constraints) is None
-    }
+    where = Situation(machine=subject.machine, facts=subject.facts, options=options)
+    legal = {each for each in set(pairs.values()) if where.why_illegal(each) is None}
     return {each: twin for each, twin in pairs.items() if twin in legal}

@@ -1,19 +1,21 @@
 """The search space: which values each axis may take, and which combinations can run here."""
 
-from autotune.space.candidates import Candidates, Limit, candidates
+from autotune.space.enumerate import Candidates, Limit, candidates, part_of
+from autotune.space.legality import Situation
 from autotune.space.ready_made import AUTO, load_space, ready_made, space_for
-from autotune.space.reserved import check_arguments
-from autotune.space.schema import Space, parse_space
+from autotune.space.schema import Space, check_arguments, parse_space
 
 __all__ = [
     "AUTO",
     "Candidates",
     "Limit",
+    "Situation",
     "Space",
     "candidates",
     "check_arguments",
     "load_space",
     "parse_space",
+    "part_of",
     "ready_made",
     "space_for",
 ]

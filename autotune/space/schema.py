@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
-from autotune.errors import SpaceError
+from autotune.errors import ConfigurationError, SpaceError
 from autotune.hints import hint
-from autotune.space.reserved import why_reserved
 from autotune.strategies import strategies
 from autotune.value import Scalar, Value
+from autotune.workload import Workload
 
 MachineKind = Literal["cpu", "gpu", "gpus", "tpu"]
 MAX_VALUES = 64
@@ -49,7 +50,7 @@ class Space(Value):
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in strategies():
-                raise ValueError(_unknown("strategy", name, list(strategies())))
+                raise ValueError(f"Unknown strategy {name!r}. {hint(name, strategies())}")
         return tuple(dict.fromkeys(names))
 
     @field_validator("axes", mode="before")
@@ -74,9 +75,7 @@ class Space(Value):
 
     def values(self, name: str) -> tuple[Scalar, ...]:
         """Return the domain of an axis: its default alone where the space does not name it."""
-        if name in self.axes:
-            return self.axes[name]
-        return (default_of(name),)
+        return self.axes[name] if name in self.axes else (default_of(name),)
 
 
 def parse_space(data: Any, *, where: str) -> Space:
@@ -101,6 +100,54 @@ def parse_space(data: Any, *, where: str) -> Space:
         ) from exc
 
 
+def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
+    """Refuse fixed arguments that would override what a configuration says.
+
+    Args:
+        workload: Its factories hold the fixed arguments.
+        own_axes: The space's axes that are none of autotune's.
+
+    Raises:
+        ConfigurationError: An argument of the dataset factory is autotune's to fill.
+        SpaceError: An argument is an axis of the space, too.
+    """
+    for name, value in workload.dataset.arguments:
+        if name in (filled := _filled()):
+            raise ConfigurationError(
+                f"--dataset-arg cannot set {name!r}: autotune passes it to the dataset factory.",
+                filled[name][1].format(value=value),
+            )
+    for option, factory in (("--model-arg", workload.model), ("--dataset-arg", workload.dataset)):
+        for name, value in factory.arguments:
+            if name in own_axes:
+                raise SpaceError(
+                    f"Axis {name!r} is in the space and also set to {value!r} by {option}.",
+                    "Remove one of the two.",
+                )
+
+
+def _filled() -> dict[str, tuple[str, str]]:
+    """Name the parameters of the dataset factory that the program fills.
+
+    Each with the axes that decide how, and with what to do instead of fixing it.
+    """
+    of_axes = {
+        axis.needs_parameter: (f"`{name}`", f"Use a space with `{name}: [{{value}}]`.")
+        for name, axis in axes().items()
+        if axis.needs_parameter
+    }
+    return of_axes | {
+        "batch_size": (
+            "`per_replica_batch`",
+            "Use a space with `per_replica_batch: [{value}]`, or --global-batch.",
+        ),
+        "input_context": (
+            "`per_replica_batch`, `workers` and `shard_policy`",
+            "Remove it; it follows from the axes `workers` and `shard_policy`.",
+        ),
+    }
+
+
 def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
     if name in ("strategy", "arguments"):
         raise ValueError(f"{name!r} is not an axis of a space; list strategies under `strategies`")
@@ -110,10 +157,12 @@ def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
         raise ValueError(f"axis {name!r} has {len(values)} values; the limit is {MAX_VALUES}")
     if len({(type(v), v) for v in values}) < len(values):
         raise ValueError(f"axis {name!r} has duplicate values")
-    reserved = why_reserved(name)
-    if reserved:
-        raise ValueError(f"{name!r} cannot be a user-defined axis: {reserved}")
-    for value in values if name in axes() else ():
+    if name not in axes():
+        if name in (filled := _filled()):
+            instead = f"autotune sets the parameter {name!r}; use {filled[name][0]}"
+            raise ValueError(f"{name!r} cannot be a user-defined axis: {instead}")
+        return
+    for value in values:
         if why_not := accepts(name, value):
             raise ValueError(f"axis {name!r} cannot be {value!r}: {why_not}. {describe(name)}")
 
@@ -123,7 +172,3 @@ def _yaml_off(name: str, value: Any) -> Any:
     if value is False and name in axes() and accepts(name, value):
         return "off"
     return value
-
-
-def _unknown(kind: str, name: str, known: list[str]) -> str:
-    return f"Unknown {kind} {name!r}. {hint(name, known)}"

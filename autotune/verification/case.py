@@ -8,7 +8,7 @@ from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import SavedConfiguration
 from autotune.search.subject import Subject
-from autotune.space.legality import why_illegal
+from autotune.space import Situation
 from autotune.workload import WorkloadFacts
 
 
@@ -29,4 +29,4 @@ class Case:
 
     def why_illegal(self, configuration: Configuration) -> str | None:
         """Return the rule that a configuration breaks here, or None if it can run."""
-        return why_illegal(configuration, self.machine, self.facts)
+        return Situation(machine=self.machine, facts=self.facts).why_illegal(configuration)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autotune.options import SearchOptions
-from autotune.space import Space
-from autotune.space.schema import parse_space
+from autotune.space import Space, parse_space
 from autotune.workload import Workload, factory_from_text
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import pytest
 import yaml
-from autotune.report.html.chosen import settings
 from pydantic import Field, ValidationError
 
 from autotune import config, plugins
@@ -27,6 +26,7 @@ from autotune.config import (
 from autotune.options import SearchOptions
 from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
 from autotune.report import space_text
+from autotune.report.html.page import fragments
 from autotune.report.words import in_short
 from autotune.result.files import trials_csv
 from autotune.run.engine import Outcome
@@ -34,8 +34,7 @@ from autotune.script import render
 from autotune.search.bounds import Bounds
 from autotune.search.dominance import Dominance
 from autotune.search.history import History
-from autotune.space import Space, candidates
-from autotune.space.schema import parse_space
+from autotune.space import Space, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
 from autotune.value import Value
@@ -289,9 +288,8 @@ def test_the_report_names_it() -> None:
     assert (
         in_short(changed) == "Mirrored x2, batch 2x32, unordered, readers 4, reduction one_device"
     )
-    shown = {each.name: each for each in settings(changed)}
-    assert shown["readers"].changed
-    assert shown["readers"].meaning == "Value of readers in the dataset factory."
+    page = str(fragments().get_template("fragments.html").module.settings(changed))
+    assert "<code>readers</code> <small>Value of readers in the dataset factory.</small>" in page
     (row,) = csv.DictReader(trials_csv([trial(changed, Outcome.MEASURED)]).splitlines())
     assert (row["ordered"], row["readers"]) == ("False", "4")
 

@@ -14,7 +14,7 @@ from sybil.evaluators.python import PythonEvaluator
 
 from autotune.api.settings import load_settings
 from autotune.result import load_configuration
-from autotune.space.schema import parse_space
+from autotune.space import parse_space
 from documentation.blocks import (
     CHECKED,
     OUTPUT,

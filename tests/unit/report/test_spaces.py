@@ -9,8 +9,7 @@ import yaml
 
 from autotune.config import describe
 from autotune.report import machine_table, space_list, space_text
-from autotune.space import ready_made
-from autotune.space.schema import parse_space
+from autotune.space import parse_space, ready_made
 from autotune.strategies import strategies
 from autotune.testing import FAKE_MACHINE
 

@@ -13,7 +13,7 @@ from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, tune
-from autotune.space.schema import parse_space
+from autotune.space import parse_space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed
 from autotune.workload import Workload

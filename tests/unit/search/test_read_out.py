@@ -14,7 +14,7 @@ from autotune.reason import Message
 from autotune.report.verdict import automatic_text
 from autotune.result import Result
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
-from autotune.space.schema import parse_space
+from autotune.space import parse_space
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, Ending, FakeEngine
 from autotune.testing.fake import FAKE_MACHINE
 

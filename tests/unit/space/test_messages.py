@@ -9,8 +9,7 @@ import pytest
 from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
-from autotune.space import candidates, load_space
-from autotune.space.schema import parse_space
+from autotune.space import candidates, load_space, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
 

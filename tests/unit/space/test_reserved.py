@@ -10,8 +10,7 @@ import pytest
 from autotune.errors import ConfigurationError, SpaceError
 from autotune.machine import Machine
 from autotune.search.tune import TuningRequest, dry_run
-from autotune.space import check_arguments
-from autotune.space.schema import parse_space
+from autotune.space import check_arguments, parse_space
 from autotune.testing import FakeEngine
 from autotune.workload import Workload
 

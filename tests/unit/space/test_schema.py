@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from autotune.errors import SpaceError
-from autotune.space import load_space, ready_made, space_for
-from autotune.space.schema import parse_space
+from autotune.space import load_space, parse_space, ready_made, space_for
 from autotune.testing import fake_machine
 
 ROOT = Path(__file__).parents[3]

@@ -27,7 +27,7 @@ from autotune.result.saved import save_configuration
 from autotune.run.engine import TrialRequest
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
-from autotune.space.schema import parse_space
+from autotune.space import parse_space
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine, fake_machine, table
 from autotune.workload import Workload, factory_from_callable
 

@@ -9,8 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.options import SearchOptions
-from autotune.space import Candidates, candidates
-from autotune.space.schema import parse_space
+from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
@@ -156,7 +155,7 @@ def test_what_cannot_run_does_not_count_towards_the_size() -> None:
 
 def test_ways_of_distributing_alone_can_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """A space is refused before its structures are listed, even if none of them can run."""
-    monkeypatch.setattr("autotune.space.part.MAX_CONFIGURATIONS", 3)
+    monkeypatch.setattr("autotune.space.enumerate.MAX_CONFIGURATIONS", 3)
     with pytest.raises(SpaceError, match="combinations"):
         found({"workers": [1000, 1001, 1002, 1003]}, strategies=["multi_worker_mirrored"])
 

@@ -1,0 +1,219 @@
+"""The space on this machine, for this workload: every configuration that can run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autotune.config import AxisRole, Configuration, axes, axes_of, default_of
+from autotune.errors import DatasetTooSmall, SpaceError
+from autotune.hints import hint
+from autotune.machine import Machine
+from autotune.options import SearchOptions
+from autotune.space.legality import Situation
+from autotune.space.schema import Space
+from autotune.strategies import strategy
+from autotune.value import Scalar, Value
+from autotune.workload import WorkloadFacts
+
+MAX_CONFIGURATIONS = 100_000
+"""More than this under one strategy cannot be searched, and listing them would take minutes."""
+
+Domains = Mapping[str, tuple[Scalar, ...]]
+
+
+class Limit(Value):
+    """A rule that took configurations out of the space."""
+
+    strategy: str
+    rule: str
+    configurations: int
+    """Each configuration counts for one rule only, though it may break several."""
+
+
+class Candidates(Value):
+    """The configurations that can run, no two of them equal in effect."""
+
+    configurations: tuple[Configuration, ...]
+    limits: tuple[Limit, ...]
+
+    @property
+    def one_device(self) -> tuple[Configuration, ...]:
+        """Those on one device."""
+        return tuple(c for c in self.configurations if not c.distributed)
+
+    @property
+    def distributed(self) -> tuple[Configuration, ...]:
+        """The others."""
+        return tuple(c for c in self.configurations if c.distributed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What a space holds under one strategy.
+
+    Attributes:
+        placements: Each way of distributing, with the other axes at their defaults, and the rule
+            that it breaks.
+        others: The values of the axes that are no placement.
+    """
+
+    placements: Mapping[Configuration, str | None]
+    others: Domains
+
+    @property
+    def each(self) -> int:
+        """Configurations that one placement stands for."""
+        return _size(self.others)
+
+    def filled(self, placement: Configuration) -> Iterator[Configuration]:
+        """Yield the configurations with this placement, no two of them equal in effect."""
+        # Every value was validated with the space; doing so again would be slow.
+        every = (placement.taking(values).canonical() for values in _product(self.others))
+        yield from dict.fromkeys(every)
+
+
+def candidates(
+    space: Space, machine: Machine, facts: WorkloadFacts, options: SearchOptions
+) -> Candidates:
+    """Return what of a space can run on a machine with a workload.
+
+    Raises:
+        SpaceError: An axis is nobody's, the space is too large, or nothing can run.
+        DatasetTooSmall: Not even one device can fill a batch.
+    """
+    where = Situation(machine=machine, facts=facts, options=options)
+    _check_own_axes(space, facts)
+    legal: list[Configuration] = []
+    broken: Counter[tuple[str, str]] = Counter()
+    for name in _strategies(space, where):
+        for each, rule, count in _judged(part_of(space, name, where), where):
+            if rule is None:
+                legal.append(each)
+            else:
+                broken[name, rule] += count
+    limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
+    found = Candidates(configurations=tuple(legal), limits=limits)
+    if not found.one_device:
+        raise _no_baseline(space, where, found)
+    return found
+
+
+def part_of(space: Space, name: str, where: Situation) -> Part:
+    """Return what a space holds under a strategy.
+
+    Raises:
+        SpaceError: It is too much.
+    """
+    found = domains(space, name, where)
+    of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
+    _check_size(name, _size(of_placement))
+    if where.options.global_batch:
+        del found["per_replica_batch"]
+    placements = dict.fromkeys(_placements(name, of_placement, where))
+    part = Part(
+        placements={each: where.why_illegal_placement(each) for each in placements},
+        others=found | {axis: space.values(axis) for axis in space.own_axes},
+    )
+    legal = sum(rule is None for rule in part.placements.values())
+    _check_size(name, legal * part.each)
+    return part
+
+
+def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar, ...]]:
+    """Return the values of each axis that means something under a strategy, in axis order."""
+    owner = strategy(name)
+    found = {}
+    for axis, declaration in axes().items():
+        if axis == "strategy" or not owner.has(axis):
+            continue
+        parameter = declaration.needs_parameter
+        fixed = parameter is not None and parameter not in where.facts.dataset_takes
+        found[axis] = (default_of(axis),) if fixed else space.values(axis)
+    if "reduction" in found:
+        known = tuple(each for each in found["reduction"] if each in owner.reductions)
+        found["reduction"] = known or owner.reductions[:1]
+    if "workers" in found and where.options.workers:
+        found["workers"] = where.options.workers
+    return found | {axis: (value,) for axis, value in owner.fixed(where.machine).items()}
+
+
+def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
+    """The strategies to try: one device always, because it is the baseline."""
+    asked = where.options.strategies
+    unknown = set(asked or ()) - set(space.strategies) - {"one_device"}
+    if unknown:
+        raise SpaceError(
+            f"Space {space.name!r} has no strategy {min(unknown)!r}.",
+            f"It has {', '.join(space.strategies)}.",
+        )
+    return tuple(dict.fromkeys(["one_device", *(asked or space.strategies)]))
+
+
+def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, str | None, int]]:
+    """Yield each configuration, the rule that it breaks, and how many it stands for.
+
+    A placement that cannot run stands for all configurations with it, which are never made.
+    """
+    for placement, rule in part.placements.items():
+        if rule is not None:
+            yield placement, rule, part.each
+            continue
+        for each in part.filled(placement):
+            yield each, where.why_illegal(each), 1
+
+
+def _placements(name: str, found: Domains, where: Situation) -> Iterator[Configuration]:
+    for values in _product(found):
+        each = Configuration(strategy=name).taking(values)
+        if where.options.global_batch:
+            each = each.with_global_batch(where.options.global_batch)
+        yield each.canonical()
+
+
+def _product(found: Domains) -> Iterator[dict[str, Scalar]]:
+    for values in itertools.product(*found.values()):
+        yield dict(zip(found, values, strict=True))
+
+
+def _size(found: Domains) -> int:
+    return math.prod(map(len, found.values()))
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > MAX_CONFIGURATIONS:
+        raise SpaceError(
+            f"The space has {size:,} combinations for {name}; the limit is {MAX_CONFIGURATIONS:,}.",
+            "Shorten the longest axes.",
+        )
+
+
+def _check_own_axes(space: Space, facts: WorkloadFacts) -> None:
+    taken = {*facts.model_takes, *facts.dataset_takes}
+    for name in space.own_axes:
+        if name not in taken:
+            raise SpaceError(
+                f"Unknown axis {name!r}: it is not a built-in axis, and neither factory has a "
+                "parameter of that name.",
+                hint(name, [*axes(), *sorted(taken)], listed=axes()),
+            )
+
+
+def _no_baseline(space: Space, where: Situation, found: Candidates) -> SpaceError | DatasetTooSmall:
+    batches = space.values("per_replica_batch")
+    smallest = where.options.global_batch or min(each for each in batches if isinstance(each, int))
+    examples = where.facts.examples
+    if examples is not None and smallest > examples:
+        return DatasetTooSmall(
+            f"The dataset has {examples} example{'s' * (examples != 1)}, fewer than the smallest "
+            "global batch.",
+            "Use smaller values of per_replica_batch, or a larger dataset.",
+        )
+    rules = [limit.rule for limit in found.limits if limit.strategy == "one_device"]
+    return SpaceError(
+        f"No single-device configuration can run: {rules[0] if rules else 'the space is empty'}.",
+        "Change this axis or constraint.",
+    )
