@@ -8,24 +8,43 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import Self
 
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import say
 from autotune.api.work import messages, processes
-from autotune.api.work.interruptible import InterruptibleEngine
-from autotune.api.work.messages import STUDY, Message, Order, message
-from autotune.api.work.trouble import detail, last_word
+from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word, message
+from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
+from autotune.config import Configuration
 from autotune.errors import OutputError
+from autotune.machine import Machine
+from autotune.reason import SetAside
 from autotune.result import Result
+from autotune.run.engine import (
+    NOTHING,
+    Engine,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    Tell,
+    TrialRequest,
+    Watch,
+)
+from autotune.run.load import Load
+from autotune.run.observation import Observation
 from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
-from autotune.workload import Workload, factory_from_text
+from autotune.value import Scalar
+from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
-Tell = Callable[[Message], None]
+Say = Callable[[Message], None]
 
 
 def main(arguments: list[str], network: Network) -> None:
@@ -55,7 +74,7 @@ def main(arguments: list[str], network: Network) -> None:
     return _save(result, order)
 
 
-def _teller(channel: int) -> Tell:
+def _teller(channel: int) -> Say:
     def tell(what: Message) -> None:
         line = memoryview(message.dump_json(what) + b"\n")
         while line:
@@ -65,14 +84,15 @@ def _teller(channel: int) -> Tell:
     return tell
 
 
-def _search(order: Order, tell: Tell, network: Network) -> Result:
+def _search(order: Order, tell: Say, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
-    from autotune.api.work.kept import restore  # noqa: PLC0415
+    from autotune.search.study import restore  # noqa: PLC0415
     from autotune.search.tune import tune  # noqa: PLC0415
 
     order.out.mkdir(parents=True, exist_ok=True)
     if order.study is not None:
-        restore(_url(order), order.study, order.kept)
+        # A study's own file may lack the last trial, or lie on another host: the database counts.
+        restore(_url(order), STUDY, order.study, order.kept)
     engine = InterruptibleEngine(new_engine(order.engine), tell, order.aside)
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda text: tell(events.Notice(text=text))), engine:
@@ -108,12 +128,12 @@ def _url(order: Order) -> str:
     return f"sqlite:///{(order.out / 'study.db').resolve()}"
 
 
-def _observer(order: Order, tell: Tell) -> events.Observer:
-    from autotune.api.work.kept import identity  # noqa: PLC0415 - as above
+def _observer(order: Order, tell: Say) -> events.Observer:
+    from autotune.search.study import made_for  # noqa: PLC0415 - as above
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):
-            tell(messages.Studied(study=identity(_url(order))))
+            tell(messages.Studied(study=made_for(_url(order), STUDY)))
         tell(event)
         match event:
             case events.Planned():
@@ -124,3 +144,97 @@ def _observer(order: Order, tell: Tell) -> events.Observer:
                 reach(FailPoint.TRIAL_ENDED)
 
     return observe
+
+
+_ASIDE = RunResult(
+    outcome=Outcome.CRASHED,
+    reason=SetAside(deaths=MOST_DEATHS),
+)
+
+
+class InterruptibleEngine(Engine):
+    """Tells what runs, runs nothing after an interrupt, and leaves alone what is set aside.
+
+    Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
+    this one comes again before the next run.
+
+    Args:
+        engine: The real one.
+        tell: Is told before and after each run.
+        aside: Configurations that are not run.
+    """
+
+    def __init__(self, engine: Engine, tell: Say, aside: Collection[Configuration]) -> None:
+        self._engine = engine
+        self.keeps_history = engine.keeps_history
+        self._tell = tell
+        self._aside = frozenset(aside)
+        self._interrupted = False
+        signal.signal(signal.SIGINT, self._interrupt)
+
+    def __enter__(self) -> Self:
+        """Enter the engine."""
+        self._engine.__enter__()
+        return self
+
+    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        """Wait until nobody else is timing on the engine's hosts, then keep others waiting."""
+        return self._engine.reserved(what, tell)
+
+    def load(self) -> Load | None:
+        """Return what other programs have taken of the cores since the last call."""
+        return self._engine.load()
+
+    def machine(self) -> Machine:
+        """Return what the engine's trials run on."""
+        self._check()
+        return self._engine.machine()
+
+    def inspect(
+        self,
+        workload: Workload,
+        *,
+        offered: Mapping[str, Scalar] = NOTHING,
+        seconds: float = 60.0,
+    ) -> WorkloadFacts:
+        """Call the factories in a process of their own and report what they give."""
+        self._check()
+        return self._engine.inspect(workload, offered=offered, seconds=seconds)
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run one trial, unless its configuration is set aside."""
+        self._check()
+        if request.configuration in self._aside:
+            return _ASIDE
+        self._tell(RunBegun(configuration=request.configuration))
+        result = self._engine.run(request, watch)
+        self._tell(RunOver())
+        return result
+
+    def observe(self, request: ObservationRequest) -> Observation:
+        """Look at a training, unless its configuration is set aside."""
+        self._check()
+        configuration = request.trial.configuration
+        if configuration in self._aside:
+            return Observation(failure=_ASIDE.reason)
+        self._tell(RunBegun(configuration=configuration))
+        seen = self._engine.observe(request)
+        self._tell(RunOver())
+        return seen
+
+    def now(self) -> float:
+        """Return the engine's clock in seconds."""
+        return self._engine.now()
+
+    def close(self) -> None:
+        """End everything that the engine started; may be called twice."""
+        self._engine.close()
+
+    def _check(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._interrupted = True
+        raise KeyboardInterrupt

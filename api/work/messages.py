@@ -5,46 +5,33 @@ The child hands on the events of its search as they are.
 
 from __future__ import annotations
 
-from pathlib import Path
+import errno
+import sqlite3
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from autotune.api.isolation import Isolation
 from autotune.config import Configuration
+from autotune.errors import AutotuneError, EngineError, OutputError
 from autotune.events import Event
-from autotune.options import SearchOptions
 from autotune.result import Result
-from autotune.space import Space
-from autotune.trial import Trial
-from autotune.value import Scalar, Value
+from autotune.value import Value
 
-STUDY = "job"
-"""Name of the study of every job; each is in a database of its own."""
-
-
-class Order(Value):
-    """What the child is to do; it does nothing before it has read this."""
-
-    name: str
-    """Names the search to others that wait for the machine."""
-    model: str
-    dataset: str
-    model_arguments: tuple[tuple[str, Scalar], ...]
-    dataset_arguments: tuple[tuple[str, Scalar], ...]
-    space: str | Space
-    options: SearchOptions
-    out: Path
-    """Folder of this attempt."""
-    engine: str
-    isolation: Isolation = Isolation.AUTO
-    """Whether it must have a network of its own."""
-    kept: tuple[Trial, ...] = ()
-    """Trials of earlier attempts."""
-    study: str | None = None
-    """What their study was made for."""
-    aside: tuple[Configuration, ...] = ()
-    """Configurations that are not to be run any more."""
+UNUSABLE = "The service's disk or database is unavailable; contact the operator."
+NO_ENGINE = "The service's engine could not run the search; contact the operator."
+LONGEST_DETAIL = 2000
+_OF_THE_DISK = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO}
+)
+_OF_SQLITE = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
 
 
 class Begun(Value):
@@ -108,3 +95,39 @@ Message = Annotated[
     Field(discriminator="kind"),
 ]
 message = TypeAdapter[Message](Message)
+
+
+def last_word(error: Exception) -> GaveUp | Stuck | None:
+    """Return how a search tells that it ended by an error; None if it does not understand it.
+
+    What is wrong with the workload or its measurement is for whoever asked. What is wrong with
+    the host is for the operator: whoever asked gets a fixed sentence.
+    """
+    if isinstance(error, OutputError):
+        return Stuck(detail=detail(error))
+    if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
+        return GaveUp(reason=str(error))
+    if any(map(_is_of_the_disk, _roots(error))):
+        return Stuck(detail=detail(error))
+    if isinstance(error, EngineError):
+        return GaveUp(reason=NO_ENGINE, detail=detail(error))
+    return None
+
+
+def detail(error: BaseException) -> str:
+    """Return the text of an error in one line, for the log."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_DETAIL]
+
+
+def _roots(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error and all that it goes back to."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _is_of_the_disk(error: BaseException) -> bool:
+    if isinstance(error, sqlite3.Error):
+        # Of its code the lowest byte; the others tell more closely what it is.
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_SQLITE
+    return isinstance(error, OSError) and error.errno in _OF_THE_DISK

@@ -1,21 +1,50 @@
-"""From a claimed job to the order for its process."""
+"""The order for the process of a claimed job."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
 
+from autotune.api.isolation import Isolation
 from autotune.api.settings import Settings
 from autotune.api.values import Claim, Tuning
-from autotune.api.work.messages import Order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
 from autotune.options import SearchOptions
+from autotune.space import Space
+from autotune.trial import Trial
+from autotune.value import Scalar, Value
 
 MOST_DEATHS = 2
 """A configuration during which a worker died so often is not run again."""
 LAST_SECONDS = 15.0
 """A search that goes on after a crash gets at least this long, to decide from what it has."""
+STUDY = "job"
+"""Name of the study of every job; each is in a database of its own."""
+
+
+class Order(Value):
+    """What the child is to do; it does nothing before it has read this."""
+
+    name: str
+    """Names the search to others that wait for the machine."""
+    model: str
+    dataset: str
+    model_arguments: tuple[tuple[str, Scalar], ...]
+    dataset_arguments: tuple[tuple[str, Scalar], ...]
+    space: str | Space
+    options: SearchOptions
+    out: Path
+    """Folder of this attempt."""
+    engine: str
+    isolation: Isolation = Isolation.AUTO
+    """Whether it must have a network of its own."""
+    kept: tuple[Trial, ...] = ()
+    """Trials of earlier attempts."""
+    study: str | None = None
+    """What their study was made for."""
+    aside: tuple[Configuration, ...] = ()
+    """Configurations that are not to be run any more."""
 
 
 def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:

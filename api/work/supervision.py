@@ -6,8 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from autotune import events
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.settings import Patience
@@ -16,8 +17,8 @@ from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import Grip
+from autotune.api.work import messages
 from autotune.api.work.messages import Answer, Begun, Message
-from autotune.api.work.reports import report
 from autotune.api.work.tuner import Tuner
 
 Result = TypeVar("Result")
@@ -236,3 +237,29 @@ class Supervision:
         while self._tuner.ended is None and time.monotonic() < deadline:
             self._tuner.listen(_LISTEN_SECONDS)
             self._lease.keep()
+
+
+def report(number: int, what: Message) -> attempts.Report:
+    """Return what a message adds.
+
+    Args:
+        number: Of the message within its attempt, from one.
+        what: The message.
+    """
+    return attempts.Report(number=number, **_content(what))
+
+
+def _content(what: Message) -> dict[str, Any]:
+    match what:
+        case messages.Begun(network=text):
+            return {"began": True, "events": (events.Notice(text=text),) if text else ()}
+        case messages.Studied(study=study):
+            return {"study": study}
+        case messages.RunBegun(configuration=configuration):
+            return {"running": configuration}
+        case messages.RunOver():
+            return {"idle": True}
+        case messages.Found() | messages.GaveUp() | messages.Stuck():
+            return {}  # Recorded with the end of the job, once nothing of it is left.
+    trial = what.trial if isinstance(what, events.TrialEnded) else None
+    return {"trial": trial, "events": (what,)}

@@ -29,12 +29,10 @@ from autotune.api.store.jobs import forget_keys, open_database
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import processes
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
-from autotune.api.work.messages import Answer, Found, GaveUp, Order, Stuck
-from autotune.api.work.orders import folder, jobs_folder, order
-from autotune.api.work.places import Places
+from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, detail
+from autotune.api.work.orders import Order, folder, jobs_folder, order
 from autotune.api.work.supervision import Cause, Lease, Supervision
-from autotune.api.work.trouble import UNUSABLE, detail
-from autotune.api.work.tuner import Tuner
+from autotune.api.work.tuner import Places, Tuner
 from autotune.report.words import counted
 
 _HELD = "Processes of an earlier attempt hold the devices."

@@ -9,6 +9,7 @@ memory and is tried again: a full disk or a locked database costs a search nothi
 from __future__ import annotations
 
 import fcntl
+import json
 import re
 import warnings
 from collections import deque
@@ -198,6 +199,29 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
         return Study(opened(storage, names, wanted, claim), pool, tell, wanted.scorer.value)
+
+
+def made_for(storage: str, name: str) -> str:
+    """Return what a study was made for, as JSON for `restore`."""
+    study = optuna.load_study(study_name=name, storage=storage)
+    told = {"direction": study.direction.name.lower(), RECORD: study.user_attrs[RECORD]}
+    return json.dumps(told)
+
+
+def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
+    """Make a study again that holds exactly these trials.
+
+    Args:
+        storage: An SQLAlchemy URL.
+        name: Of the study, which is not there yet.
+        purpose: What it was made for; whoever resumes it checks that.
+        trials: Its trials, in the order of their numbers.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    told = json.loads(purpose)
+    study = optuna.create_study(study_name=name, storage=storage, direction=told["direction"])
+    study.set_user_attr(RECORD, told[RECORD])
+    study.add_trials([_frozen(each, {}, {}, each.examples_per_second) for each in trials])
 
 
 def _opened(storage: str | BaseStorage) -> BaseStorage:

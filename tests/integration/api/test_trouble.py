@@ -19,7 +19,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import worker
-from autotune.api.work.trouble import NO_ENGINE, UNUSABLE
+from autotune.api.work.messages import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
 from autotune.result import Result
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from autotune.api.errors import DatabaseUnavailable, Superseded
+from autotune.api.isolation import Network
 from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import Grip
-from autotune.api.work.supervision import Lease
+from autotune.api.work.messages import Begun
+from autotune.api.work.supervision import Lease, report
+from autotune.events import Notice
 
 GRIP = Grip(job_id="j", attempt=1, devices="d", worker="w")
 
@@ -87,3 +90,19 @@ def test_it_insists_on_a_write(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> N
         return "written"
 
     assert fake.lease.insist(write) == "written"
+
+
+def test_the_beginning_tells_which_network_the_search_has() -> None:
+    """Whoever follows the job learns it, and the search's time begins."""
+    text = str(Network(own=False, why="not permitted"))
+    made = report(1, Begun(network=text))
+    assert made.began
+    assert made.events == (Notice(text=text),)
+    assert "not permitted" in text
+
+
+def test_a_beginning_that_tells_nothing_adds_no_note() -> None:
+    """The search's time begins all the same."""
+    made = report(1, Begun())
+    assert made.began
+    assert made.events == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.work.interruptible import InterruptibleEngine
+from autotune.api.work.child import InterruptibleEngine
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.cluster import Role
 from autotune.config import Configuration

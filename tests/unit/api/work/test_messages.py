@@ -7,8 +7,7 @@ import sqlite3
 
 import pytest
 
-from autotune.api.work.messages import GaveUp, Stuck
-from autotune.api.work.trouble import LONGEST_DETAIL, NO_ENGINE, last_word
+from autotune.api.work.messages import LONGEST_DETAIL, NO_ENGINE, GaveUp, Stuck, last_word
 from autotune.errors import (
     AutotuneError,
     EngineError,
