@@ -85,8 +85,6 @@ def end_all(find: Callable[[], list[psutil.Process]], seconds: float = GONE_SECO
         for each in found:
             with suppress(psutil.Error):
                 each.kill()
-            with suppress(ChildProcessError):
-                os.waitpid(each.pid, os.WNOHANG)
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
