@@ -17,8 +17,7 @@ from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.run import resolve
 from autotune.run.engine import Engine
-from autotune.search.checks import check
-from autotune.search.request import TuningRequest
+from autotune.search.request import TuningRequest, check
 from autotune.space import Space, parse_space
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text

@@ -27,7 +27,7 @@ from autotune.run.engine import Limits, Outcome, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.search.runner import trial_of
-from autotune.search.watches import MeasureWatch
+from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates, load_space
 from autotune.strategies import strategy
 from autotune.trial import Stage

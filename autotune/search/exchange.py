@@ -15,8 +15,8 @@ from autotune.measure import read, settled_from
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.script import render
-from autotune.search.subject import Subject
-from autotune.search.watches import MeasureWatch
+from autotune.search.request import Subject
+from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text

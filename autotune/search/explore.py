@@ -10,12 +10,12 @@ from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Reason
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds
-from autotune.search.budget import Budget
 from autotune.search.design import groups, one_factor_at_a_time
 from autotune.search.dominance import Dominance
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler
+from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage

@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
+from autotune.certificate import Certificate
+from autotune.certify import family
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_rounds, surely_below
 from autotune.result import Verdict
-from autotune.search.budget import Budget
-from autotune.search.certification import Certification
+from autotune.run.engine import Outcome
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
+from autotune.search.stopping import Budget
 from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
@@ -53,6 +55,8 @@ OUTDONE = 0.02
 """How often a single device may be taken for slower than that one though it is not."""
 FAILURES = 2
 """A challenger that fails so often in the finals is out."""
+REFERENCE_RUNS = 2.0
+"""Trials of one device that its part of a certification is worth, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +145,57 @@ def _seconds(history: History, finalists: Finalists, rounds: int) -> float:
     second = costs.total(finalists.one_device[1:])
     arms = [*finalists.one_device[:1], *finalists.challengers]
     return rounds * costs.total(arms) + min(rounds, FEWEST) * second + DEFAULT_ROUNDS * default
+
+
+class Certification:
+    """Certifies what is about to win, and remembers it.
+
+    Args:
+        runner: Makes the runs; what its history holds as wrong is not tried again.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._certificates: dict[Configuration, Certificate | None] = {}
+
+    def certify(self, configuration: Configuration) -> bool:
+        """Return whether a configuration may win, and look into it if nobody has."""
+        if self.is_open(configuration):
+            self._certificates[family(configuration)] = self._runner.certify(configuration)
+        return self.passed(configuration)
+
+    def is_open(self, configuration: Configuration) -> bool:
+        """Whether nobody has looked into it."""
+        return family(configuration) not in self._certificates and not self.refused(configuration)
+
+    def passed(self, configuration: Configuration) -> bool:
+        """Whether it was looked into and may win."""
+        certificate = self.of(configuration)
+        return certificate is not None and not certificate.failures
+
+    def refused(self, configuration: Configuration) -> bool:
+        """Whether it may not win, by what was found now or in an earlier session."""
+        return family(configuration) in self._wrong
+
+    def of(self, configuration: Configuration) -> Certificate | None:
+        """Return what was found."""
+        return self._certificates.get(family(configuration))
+
+    def seconds(self, configurations: Iterable[Configuration]) -> float:
+        """Return the time that certifying some configurations is expected to take."""
+        history = self._runner.history
+        found = {family(each): each for each in configurations if self.is_open(each)}
+        alone = history.baseline
+        if alone is None:
+            return 0.0
+        costs = history.costs
+        extra = REFERENCE_RUNS * costs.seconds(alone)
+        return sum(costs.seconds(each) + extra for each in found.values())
+
+    @property
+    def _wrong(self) -> set[Configuration]:
+        trials = self._runner.history.trials
+        return {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
 
 
 class Finals:

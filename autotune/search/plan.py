@@ -6,7 +6,7 @@ from autotune.config import describe
 from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.search.history import Costs
-from autotune.search.subject import Subject
+from autotune.search.request import Subject
 from autotune.space import Candidates, Space
 from autotune.strategies import strategy
 from autotune.value import Scalar

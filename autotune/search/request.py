@@ -1,16 +1,23 @@
-"""All that a search needs to know, from whichever face it comes."""
+"""What a search is asked for, and what is wrong with it that can be told at once."""
 
 from __future__ import annotations
 
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
+from autotune.errors import OutputError, UsageError
+from autotune.machine import Machine
+from autotune.objective import THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
-from autotune.space import Space
+from autotune.space import AUTO, Space, check_arguments, load_space
 from autotune.value import Value
-from autotune.workload import Workload
+from autotune.workload import Workload, WorkloadFacts
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -40,3 +47,69 @@ class TuningRequest(Value):
     resume: bool = False
     files: bool = True
     """Whether the result is written into `out`; whoever keeps it elsewhere may do without."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A workload, what is known of it, and the machine that it is tuned on."""
+
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+    objective: Objective = THROUGHPUT
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """Tells how good a trial is."""
+        return Scorer(objective=self.objective, facts=self.facts, machine=self.machine)
+
+
+def check(request: TuningRequest) -> None:
+    """Make sure that a search can begin, and that its output folder is there.
+
+    Raises:
+        UsageError: It cannot; the text says why.
+    """
+    if request.study is not None:
+        _check_name(request.study)
+    if request.options.budget is None and request.options.max_trials is None:
+        raise UsageError(
+            "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
+        )
+    objective_named(request.options.objective)
+    named_space(request)
+    _check_output(request.out)
+
+
+def named_space(request: TuningRequest) -> Space | None:
+    """Return the space that was asked for, or None where the machine decides.
+
+    Raises:
+        SpaceError: There is no such space, or it is wrong.
+        ConfigurationError: A fixed argument is autotune's to fill.
+    """
+    asked = request.space
+    space = load_space(asked) if isinstance(asked, str) and asked != AUTO else asked
+    named = space if isinstance(space, Space) else None
+    check_arguments(request.workload, named.own_axes if named else ())
+    return named
+
+
+def _check_name(name: str) -> None:
+    """Make sure that a study's name can be the name of a folder too."""
+    if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
+        raise UsageError(
+            f"{name!r} is not a valid study name.",
+            "Use up to 100 letters, digits, '-', '_' and '.', not starting with '.'.",
+        )
+
+
+def _check_output(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise OutputError(
+            f"{out} cannot be created: {exc.strerror or exc}.", "Choose another --out."
+        ) from exc
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise OutputError(f"{out} is not writable.", "Choose another --out.")

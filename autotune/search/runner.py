@@ -19,12 +19,11 @@ from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
-from autotune.search.budget import Budget
 from autotune.search.dominance import still_known
 from autotune.search.exchange import exchange_request, step_seconds
 from autotune.search.history import History
-from autotune.search.subject import Subject
-from autotune.search.watches import MeasureWatch, read_out_watch
+from autotune.search.request import Subject
+from autotune.search.stopping import Budget, MeasureWatch, read_out_watch
 from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial

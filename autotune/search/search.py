@@ -16,12 +16,11 @@ from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.search.bounds import Bounds
-from autotune.search.budget import Budget
-from autotune.search.certification import Certification
 from autotune.search.design import default_in, openers
 from autotune.search.exchange import LEAST_BYTES, MANY, families
 from autotune.search.explore import Explorer, find_baseline
 from autotune.search.finals import (
+    Certification,
     Finalists,
     Finals,
     choose_finalists,
@@ -31,6 +30,7 @@ from autotune.search.finals import (
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
 from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler
+from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.twins import Twins
 from autotune.space import Candidates

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
-from autotune.options import SearchOptions
 from autotune.past.place import measurements_file
 from autotune.past.session import session_of
 from autotune.past.store import Past
@@ -17,18 +16,15 @@ from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
-from autotune.search.budget import Budget
-from autotune.search.checks import check, named_space
 from autotune.search.grounds import grounds, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
-from autotune.search.inquiry import Inquiry, kept_for_inquiry, telling_seconds
 from autotune.search.plan import plan
-from autotune.search.read_out import ReadOut
-from autotune.search.request import TuningRequest
+from autotune.search.profiling import Profiler, reserved_seconds
+from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
+from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
-from autotune.search.subject import Subject
 from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, Space, candidates, space_for
 
@@ -85,7 +81,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         observer(Planned(plan=prepared.plan, kept=kept))
         _warn(engine.load(), observer)
         whole = Budget(request.options, engine.now, began)
-        budget = whole.without(_kept_back(request.options))
+        budget = whole.without(reserved_seconds(request.options))
         folder = request.out / "trials" / study.name
         if str(prepared.start):
             observer(Notice(text=str(prepared.start)))
@@ -109,7 +105,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         try:
             findings = search.run()
             if request.options.diagnose and not findings.interrupted:
-                findings = _looked_into(findings, runner, whole, observer)
+                findings = Profiler(runner, whole, observer).run(findings)
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
@@ -120,22 +116,6 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             study.flush()
     past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))
     return result
-
-
-def _looked_into(findings: Findings, runner: Runner, whole: Budget, observer: Observer) -> Findings:
-    """Return the findings with what the rest of the time tells of them."""
-    chosen = findings.recommended
-    read_out = ReadOut(runner, whole, observer)
-    left = whole.without(read_out.kept(chosen, telling_seconds(findings)))
-    diagnosis = Inquiry(runner, left, observer).run(findings)
-    return replace(findings, diagnosis=diagnosis, automatic=read_out.run(chosen))
-
-
-def _kept_back(options: SearchOptions) -> float:
-    """Return the seconds that the search leaves for the diagnosis."""
-    if options.budget is None or not options.diagnose:
-        return 0.0
-    return kept_for_inquiry(options.budget)
 
 
 def _warn(load: Load | None, observer: Observer) -> None:

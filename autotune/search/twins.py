@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.options import SearchOptions
-from autotune.search.subject import Subject
+from autotune.search.request import Subject
 from autotune.space import Candidates, Situation
 
 Twins = dict[Configuration, Configuration]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import SavedConfiguration
-from autotune.search.subject import Subject
+from autotune.search.request import Subject
 from autotune.space import Situation
 from autotune.workload import WorkloadFacts
 

@@ -13,8 +13,8 @@ from autotune.measure import mean_rate, paired_ratio, pooled_noise
 from autotune.options import SearchOptions
 from autotune.run.engine import Engine
 from autotune.run.load import Load
-from autotune.search.budget import Budget
-from autotune.search.subject import Subject
+from autotune.search.request import Subject
+from autotune.search.stopping import Budget
 from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 from autotune.verification.checkup import Checkup, OtherLoad

@@ -12,9 +12,9 @@ from autotune.config import Configuration
 from autotune.events import Observer
 from autotune.measure import Noise
 from autotune.run.engine import Engine
-from autotune.search.budget import Budget
+from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
-from autotune.search.subject import Subject
+from autotune.search.stopping import Budget
 from autotune.trial import Stage, Trial
 
 

@@ -14,7 +14,7 @@ from autotune.options import SearchOptions
 from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
-from autotune.search.budget import Budget
+from autotune.search.stopping import Budget
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
 from autotune.verification.changes import changes

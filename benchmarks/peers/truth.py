@@ -18,7 +18,7 @@ from autotune.config import Configuration
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.run.resolve import reserved_engine
 from autotune.search.runner import trial_of
-from autotune.search.watches import MeasureWatch
+from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
 from autotune.trial import Stage
 from autotune.value import Value

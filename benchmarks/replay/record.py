@@ -29,8 +29,8 @@ from autotune.run.resolve import reserved_engine
 from autotune.script import render
 from autotune.search.design import default_in
 from autotune.search.exchange import exchange_request, families, family
-from autotune.search.subject import Subject
-from autotune.search.watches import MeasureWatch
+from autotune.search.request import Subject
+from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
 from autotune.strategies import strategy
 from benchmarks.replay.characters import CHARACTERS, Character, character

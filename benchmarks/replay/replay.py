@@ -10,11 +10,11 @@ from pathlib import Path
 
 from autotune.events import nobody
 from autotune.options import SearchOptions
-from autotune.search.budget import Budget
+from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.search import Findings, Search
-from autotune.search.subject import Subject
+from autotune.search.stopping import Budget
 from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, candidates
 from benchmarks.replay.characters import character

@@ -12,7 +12,7 @@ from autotune.owner import Owner
 from autotune.run.engine import Outcome, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import freeze, render
-from autotune.search.watches import read_out_watch
+from autotune.search.stopping import read_out_watch
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 

@@ -9,7 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.run.local import LocalEngine
 from autotune.search.exchange import exchange_request, exchange_workload, step_seconds
-from autotune.search.subject import Subject
+from autotune.search.request import Subject
 from autotune.workload import WorkloadFacts
 
 pytestmark = pytest.mark.real

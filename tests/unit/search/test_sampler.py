@@ -10,12 +10,12 @@ import pytest
 from autotune.config import Configuration
 from autotune.events import nobody
 from autotune.options import SearchOptions
-from autotune.search.budget import Budget
 from autotune.search.history import History
+from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.sampler import MakeSampler
 from autotune.search.search import Findings, Search
-from autotune.search.subject import Subject
+from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.space import candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
