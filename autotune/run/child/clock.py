@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import keras
+
 from autotune.run import events
 from autotune.run.events import EventWriter
 
@@ -101,3 +103,25 @@ def _read(value: Any) -> float:
     except (TypeError, ValueError):
         # A step of the user's own may log an array, or a structure; it has been waited for.
         return 0.0
+
+
+class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Tells a clock when training begins and when a call of the training step ends.
+
+    It is `async_safe`, so that Keras goes on dispatching callbacks from threads of its own, and
+    the program behaves as it does without a clock.
+    """
+
+    async_safe = True
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Start the clock."""
+        self._clock.begin()
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Count the steps of one call."""
+        self._clock.count(self.model.steps_per_execution, logs)

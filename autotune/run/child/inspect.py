@@ -1,4 +1,4 @@
-"""Calls the factories and looks at what they give, in a process of its own.
+"""Calls the factories and inspects what they give, in a process of its own.
 
 Every step is announced before it is taken, so that the tuner knows what blocks.
 """
@@ -12,13 +12,12 @@ from typing import Any
 
 import cloudpickle
 import keras
+import numpy as np
+import tensorflow as tf
 
 from autotune.run import events
-from autotune.run.child import loading
-from autotune.run.child.complaint import Complaint, failed
-from autotune.run.child.dataset_look import DatasetLook, offered
-from autotune.run.child.loading import Call
-from autotune.run.child.model_look import ModelLook
+from autotune.run.child.inspect_dataset import InspectedDataset, offered
+from autotune.run.child.program import Call, Complaint, failed, fill, load, parameters
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -61,19 +60,19 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         _check_callbacks(request, folder)
 
     announce(Step.CALLING_DATASET)
-    data = DatasetLook(
+    data = InspectedDataset(
         _call(dataset_fn, "dataset_fn", dataset_values), batched="batch_size" in dataset_values
     )
     announce(Step.FIRST_EXAMPLE)
     data.read_first()
     announce(Step.CALLING_MODEL)
-    model = ModelLook(_call(model_fn, "model_fn", model_values))
+    model = InspectedModel(_call(model_fn, "model_fn", model_values))
     announce(Step.TRYING)
     model.train_on(data.few())
     announce(Step.LOOKING)
     return {
-        "model_takes": loading.parameters(model_fn),
-        "dataset_takes": loading.parameters(dataset_fn),
+        "model_takes": parameters(model_fn),
+        "dataset_takes": parameters(dataset_fn),
         **model.facts(),
         **data.facts(patience=request["seconds"] / 4),
     }
@@ -95,12 +94,12 @@ def _values(
     function: Call, role: str, request: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
     fixed = dict(request[role]["arguments"])
-    return loading.fill(function, role=role, fixed=fixed, offered=extra)
+    return fill(function, role=role, fixed=fixed, offered=extra)
 
 
 def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
     if not pickled.exists():
-        return loading.load(factory["name"], factory["module"], factory["root"])
+        return load(factory["name"], factory["module"], factory["root"])
     try:
         function: Call = cloudpickle.loads(pickled.read_bytes())
     except BaseException as exc:
@@ -116,3 +115,100 @@ def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
         return function(**values)
     except BaseException as exc:
         raise failed(f"{name} raised {ERROR}.", "Fix it so that it runs on its own.") from exc
+
+
+class InspectedModel:
+    """Checks a model and describes it.
+
+    Args:
+        model: What the factory returned.
+
+    Raises:
+        Complaint: It is no compiled Keras model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, keras.Model):
+            raise failed(
+                f"model_fn returned {_class_of(model)}, not a keras.Model.",
+                "Return a compiled keras.Model.",
+            )
+        if not model.compiled or model.optimizer is None:
+            raise failed(
+                "model_fn returned a model that is not compiled.",
+                "Call model.compile(optimizer=..., loss=...) before returning it.",
+            )
+        self._model = model
+        self._dense: dict[int, int] = {}
+
+    def train_on(self, batch: Any) -> None:
+        """Take one step, which shows whether model, loss, metrics and data fit together.
+
+        It is taken eagerly: that needs no tracing, and errors name the line that raised them.
+
+        Raises:
+            Complaint: The model does not accept the examples.
+        """
+        self._model.run_eagerly = True
+        self._listen()
+        try:
+            # The batch is a dataset of its own, so that no error of the user's dataset comes here.
+            self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
+        except BaseException as exc:
+            raise failed(
+                f"The model cannot be trained on the dataset's examples: {ERROR}.",
+                "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
+                "the examples. dataset_fn must return single examples, not batches (unless it "
+                "declares batch_size).",
+            ) from exc
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of the model, once it has been tried."""
+        trainable = self._model.trainable_weights
+        return {
+            "weights": sum(int(np.prod(each.shape)) for each in self._model.weights),
+            "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
+            "dense_gradient_bytes": self._exchanged(),
+            "optimizer": type(self._model.optimizer).__name__,
+            "loss": _loss_name(self._model.loss),
+        }
+
+    def _exchanged(self) -> int:
+        # With accumulation only every so many steps exchange anything.
+        rarely = getattr(self._model.optimizer, "gradient_accumulation_steps", None)
+        return 0 if rarely else sum(self._dense.values())
+
+    def _listen(self) -> None:
+        """Note which gradients are dense: replicas exchange of the others only the rows used."""
+        optimizer = self._model.optimizer
+        apply = optimizer.apply
+
+        def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
+            grads = list(grads)
+            for index, grad in enumerate(grads):
+                if isinstance(grad, tf.Tensor):
+                    self._dense[index] = _weight_bytes(grad)
+            return apply(grads, *args, **kwargs)
+
+        optimizer.apply = noting
+
+
+def _class_of(value: Any) -> str:
+    kind = type(value)
+    return "nothing" if value is None else f"a {kind.__module__}.{kind.__qualname__}"
+
+
+def _weight_bytes(weight: Any) -> int:
+    return int(np.prod(weight.shape)) * int(tf.as_dtype(weight.dtype).size)
+
+
+def _loss_name(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(_loss_name(each) for each in loss.values())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_loss_name(each) for each in loss)
+    return str(getattr(loss, "__name__", type(loss).__name__))

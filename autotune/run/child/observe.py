@@ -16,10 +16,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from autotune.run import events
-from autotune.run.child import readings
+from autotune.run.child.batches import GlobalBatches, Input, count_all, load_pickle
 from autotune.run.child.program import load_program
-from autotune.run.child.replay import GlobalBatches, Input, load_pickle
-from autotune.run.child.witness import Reference, WitnessCallback
+from autotune.run.child.weight_recorder import Reference, WeightRecorder
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
 
@@ -36,7 +35,7 @@ def observe(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     given = Input(order["reads"], order["kept"])
     _wrap(program, "make_strategy", given.watch)
     save_to = folder.first_weights if index == 0 else None
-    callback = WitnessCallback(writer, save_to)
+    callback = WeightRecorder(writer, save_to)
     program.main(_arguments(request, order["calls"]), callbacks=[callback])
     _write(folder.kept(index), given.kept_pickle())
     answer = {**(callback.seen or {}), "readers": given.as_json(), "replayed": given.replayed}
@@ -98,7 +97,7 @@ def _whole(program: ModuleType, order: Mapping[str, Any]) -> dict[str, Any] | No
     made: list[Any] = []
     _wrap(program, "dataset_fn", made.append)
     program.make_dataset()
-    return readings.count_all(made[0], order["counting_seconds"], batched=order["batched"])
+    return count_all(made[0], order["counting_seconds"], batched=order["batched"])
 
 
 def _finish(

@@ -19,14 +19,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+import keras
 import numpy as np
+import tensorflow as tf
 
 from autotune.run import events
-from autotune.run.child import devices, inspect, observe
-from autotune.run.child.callback import ClockCallback
-from autotune.run.child.clock import Clock
+from autotune.run.child import inspect, observe
+from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
+from autotune.run.child.clock import Clock, ClockCallback
 from autotune.run.child.program import load_program
-from autotune.run.child.read_out import Feeds, Pipeline, ReadOutCallback
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder
@@ -143,11 +144,26 @@ def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
     return lambda folder, writer, _: look(folder, writer)
 
 
+def list_devices(folder: TrialFolder, _: EventWriter) -> None:
+    """Write the accelerators and the versions as the folder's answer."""
+    found = {
+        "gpus": [_device_name(gpu) for gpu in tf.config.list_physical_devices("GPU")],
+        "tpus": len(tf.config.list_physical_devices("TPU")),
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+    }
+    folder.answer.write_text(json.dumps(found), encoding="utf-8")
+
+
+def _device_name(gpu: Any) -> str:
+    return str(tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name))
+
+
 TASKS: Mapping[str, Task] = {
     "train": _train,
     "read out": _read_out,
     "observe": observe.observe,
     "refer": observe.refer,
     "inspect": _alone(inspect.look),
-    "devices": _alone(devices.look),
+    "devices": _alone(list_devices),
 }

@@ -1,7 +1,7 @@
-"""Trains as a trial does, and tells meanwhile what tf.data's AUTOTUNE has chosen.
+"""Trains as a trial does, and reads meanwhile which values tf.data's AUTOTUNE has chosen.
 
 The program's text stays as it is. Where a strategy feeds replicas, it reads the input through a
-plain iterator, because TensorFlow tells of no other.
+plain iterator, because TensorFlow exposes the values of no other.
 """
 
 from __future__ import annotations
@@ -10,20 +10,116 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
+from autotune.owner import Owner
 from autotune.run import events
-from autotune.run.child.stages import Call, owners
 from autotune.run.events import EventWriter
 
+PARAMETER = "num_parallel_calls"
+MARK = 7919
+"""A number that no program writes by itself: a stage that takes it got it from its parameter."""
+_KINDS = {
+    "_MapDataset": "map",
+    "_ParallelMapDataset": "map",
+    "_InterleaveDataset": "interleave",
+    "_ParallelInterleaveDataset": "interleave",
+    "_BatchDataset": "batch",
+    "_ParallelBatchDataset": "batch",
+    "_PrefetchDataset": "prefetch",
+}
+_NUMBERS = ("_num_parallel_calls", "_buffer_size")
 READ_AT = (1.0, 2.0, 3.0)
 """Seconds past the first call at which the numbers are read."""
 NOT_OFFERED = "This TensorFlow version does not expose the values chosen by AUTOTUNE."
+
+
+class Stage(NamedTuple):
+    """A stage that the program wrote."""
+
+    kind: str
+    number: int | None
+    """What it was given; None where it runs one call after the other."""
+
+
+class FactoryCall(NamedTuple):
+    """How the program called its dataset factory, and what it got."""
+
+    factory: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+    result: Any
+
+
+def stages(dataset: Any) -> list[Stage]:
+    """Return the stages of a dataset, the last one first."""
+    return [*_walk(dataset)]
+
+
+def leaves_numbers(dataset: Any) -> bool:
+    """Return whether any stage of a dataset is left to AUTOTUNE."""
+    try:
+        return any(map(_is_left, stages(dataset)))
+    except AttributeError:  # Private: where TensorFlow has changed, nobody knows.
+        return True
+
+
+def owners(dataset: Any, call: FactoryCall) -> list[tuple[str, str]]:
+    """Return each stage of a program's dataset, the last one first, with who left it to AUTOTUNE.
+
+    Nobody, as an empty text, where it has a number or runs one call after the other.
+
+    Args:
+        dataset: What the program trains on.
+        call: How it got the factory's part of it.
+    """
+    whole, part = stages(dataset), stages(call.result)
+    # The program only adds stages, so the last ones in this order are the factory's.
+    own = whole[: len(whole) - len(part)]
+    found = [(each.kind, str(Owner.PREFETCH) if _is_left(each) else "") for each in own]
+    return [*found, *zip([each.kind for each in part], _of_factory(part, call), strict=True)]
+
+
+def _of_factory(part: list[Stage], call: FactoryCall) -> list[str]:
+    marked = part
+    if call.options.get(PARAMETER) == tf.data.AUTOTUNE and any(map(_is_left, part)):
+        again = call.factory(*call.arguments, **{**call.options, PARAMETER: MARK})
+        marked = stages(again)
+    if [each.kind for each in marked] != [each.kind for each in part]:
+        # It builds another pipeline for another number.
+        return [str(Owner.UNKNOWN) if _is_left(each) else "" for each in part]
+    return [_owner(each, other) for each, other in zip(part, marked, strict=True)]
+
+
+def _owner(stage: Stage, marked: Stage) -> str:
+    if not _is_left(stage):
+        return ""
+    return str(Owner.FACTORY if _is_left(marked) else Owner.NUM_PARALLEL_CALLS)
+
+
+def _is_left(stage: Stage) -> bool:
+    return bool(stage.number == tf.data.AUTOTUNE)
+
+
+def _walk(dataset: Any) -> Iterator[Stage]:
+    kind = _KINDS.get(type(dataset).__name__)
+    if kind:
+        yield Stage(kind, _number(dataset))
+    for source in dataset._inputs():  # noqa: SLF001 - nothing public tells
+        yield from _walk(source)
+
+
+def _number(dataset: Any) -> int | None:
+    for name in _NUMBERS:
+        tensor = getattr(dataset, name, None)
+        if tensor is not None:
+            return int(tensor)
+    return None
 
 
 class Pipeline:
@@ -34,7 +130,7 @@ class Pipeline:
     """
 
     def __init__(self, program: ModuleType) -> None:
-        self._call: Call | None = None
+        self._call: FactoryCall | None = None
         self._dataset: Any = None
         program.dataset_fn = self._noting_call(program.dataset_fn)  # type: ignore[attr-defined] # the program's own names
         program.make_dataset = self._noting_result(program.make_dataset)  # type: ignore[attr-defined] # as above
@@ -51,7 +147,7 @@ class Pipeline:
     def _noting_call(self, factory: Callable[..., Any]) -> Callable[..., Any]:
         def noting(*arguments: Any, **options: Any) -> Any:
             result = factory(*arguments, **options)
-            self._call = Call(factory, arguments, options, result)
+            self._call = FactoryCall(factory, arguments, options, result)
             return result
 
         return noting

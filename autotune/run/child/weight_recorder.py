@@ -1,31 +1,131 @@
-"""Callbacks that note how a training goes: its weights, on every replica, and its losses."""
+"""Records how a training goes: its losses, and its weights on every replica.
+
+What draws random numbers is made deterministic first, so that two trainings can be compared.
+"""
 
 from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from autotune.run import events
-from autotune.run.child.quiet import quieten
-from autotune.run.child.states import (
-    copies,
-    described,
-    first_copies,
-    optimizers_of,
-    random_of,
-    variables_of,
-    weights_of,
-)
+from autotune.run.child.sketch import sketch
 from autotune.run.events import EventWriter
 
+_SEED = "seed_generator_state"
+"""The name that Keras gives to the state of every generator of random numbers."""
 _FAR = 7_000_003
 """Between the states of random numbers of two runs."""
+
+
+class Held(NamedTuple):
+    """A variable, and what it is for."""
+
+    variable: Any
+    kind: str
+
+
+def variables_of(model: Any) -> list[Held]:
+    """Return what a model holds when its training begins: weights and random states."""
+    return weights_of(model) + random_of(model)
+
+
+def weights_of(model: Any) -> list[Held]:
+    """Return the weights of a model, learned and others."""
+    trainable = {id(each) for each in model.trainable_variables}
+    return [Held(v, "trainable" if id(v) in trainable else "state") for v in model.weights]
+
+
+def random_of(model: Any) -> list[Held]:
+    """Return the states of a model's generators of random numbers."""
+    return [Held(each, "random") for each in model.variables if each.name == _SEED]
+
+
+def optimizers_of(model: Any) -> list[Held]:
+    """Return the optimizer's variables, which may exist only once it has taken a step."""
+    if model.optimizer is None:
+        return []
+    return [Held(each, "optimizer") for each in model.optimizer.variables]
+
+
+def described(held: Held, strategy: Any) -> dict[str, Any]:
+    """Return what is known of a variable."""
+    dtype = tf.as_dtype(held.variable.dtype)
+    inner = held.variable.value
+    return {
+        "name": getattr(held.variable, "path", held.variable.name),
+        "kind": held.kind,
+        "epsilon": _epsilon(dtype),
+        "copies": len(strategy.experimental_local_results(inner)),
+        "mirrored": isinstance(inner, tf.distribute.DistributedValues),
+        "apart": "OnRead" in type(inner).__name__,
+    }
+
+
+def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
+    """Return for each local replica the sketch of each variable."""
+    columns = [_sketches(held, strategy) for held in everything]
+    replicas = max(map(len, columns), default=1)
+    # A variable with one copy is the same to all replicas that use it.
+    full = [each if len(each) == replicas else each[:1] * replicas for each in columns]
+    return [list(row) for row in zip(*full, strict=True)]
+
+
+def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
+    """Yield the value of each variable on the first local replica."""
+    for held in everything:
+        yield strategy.experimental_local_results(held.variable.value)[0].numpy()
+
+
+def _sketches(held: Held, strategy: Any) -> list[list[float]]:
+    values = strategy.experimental_local_results(held.variable.value)
+    return [sketch(value.numpy()) for value in values]
+
+
+def _epsilon(dtype: Any) -> float:
+    """Return the relative size of a rounding; 0 for whole numbers."""
+    if dtype == tf.bfloat16:
+        return 2.0**-7  # numpy does not know it
+    return float(np.finfo(dtype.as_numpy_dtype).eps) if dtype.is_floating else 0.0
+
+
+def make_deterministic(model: Any) -> list[str]:
+    """Silence the layers of a model whose training differs between replicas by design.
+
+    Returns:
+        Their kinds, each once.
+    """
+    layers = [each for each in model._flatten_layers() if _differs(each)]  # noqa: SLF001 - Keras offers no public walk over all layers
+    for layer in layers:
+        layer.call = _as_in_inference(layer.call)
+    return sorted({type(layer).__name__ for layer in layers})
+
+
+def _differs(layer: Any) -> bool:
+    if isinstance(layer, keras.layers.BatchNormalization):
+        # A synchronized one normalizes by the global batch, as one device does.
+        return not layer.synchronized
+    return bool(_generators(layer))
+
+
+def _generators(layer: Any) -> list[Any]:
+    return list(getattr(layer, "_seed_generators", ()))
+
+
+def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
+    def quiet(*arguments: Any, **options: Any) -> Any:
+        if options.get("training"):
+            options["training"] = False
+        return call(*arguments, **options)
+
+    return quiet
 
 
 class Notes:
@@ -83,7 +183,7 @@ class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
             self._writer.write(events.FIRST_STEP, steps=1, seconds=seconds)
 
 
-class WitnessCallback(_Timed):
+class WeightRecorder(_Timed):
     """Notes what becomes of a training.
 
     Args:
@@ -100,7 +200,7 @@ class WitnessCallback(_Timed):
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Silence what is random, and note where the training starts."""
-        self._notes = Notes(self.model, quieten(self.model))
+        self._notes = Notes(self.model, make_deterministic(self.model))
         if self._save_to is not None:
             weights = [*first_copies(weights_of(self.model), self.model.distribute_strategy)]
             self._save_to.write_bytes(pickle.dumps(weights))
@@ -149,7 +249,7 @@ class Reference(_Timed):
             model(keras.utils.unpack_x_y_sample_weight(self._batch)[0])
         if model.optimizer is not None and not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
-        self._silenced = quieten(model)
+        self._silenced = make_deterministic(model)
         self._fresh = [held.variable.numpy() for held in optimizers_of(model)]
         self.begin()
 

@@ -1,4 +1,4 @@
-"""What a dataset factory gave."""
+"""Inspects what a dataset factory gave."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from autotune.run.child.bounded import Progress, within
-from autotune.run.child.complaint import failed, too_small
-from autotune.run.child.file_shards import file_shards
-from autotune.run.child.python_input import runs_python
-from autotune.run.child.stages import leaves_numbers
+from autotune.run.child.autotuned_values import leaves_numbers
+from autotune.run.child.program import failed, too_small
+from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
 T = TypeVar("T")
@@ -25,6 +23,9 @@ _COMPARED = 64
 """Examples that two passes are compared by."""
 _COUNTING_SECONDS = 5.0
 _COUNTED_AT_ONCE = 64
+_PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+MOST_SHARDS = 16
+"""Workers that are tried."""
 
 
 def offered() -> dict[str, Any]:
@@ -38,7 +39,7 @@ def offered() -> dict[str, Any]:
     }
 
 
-class DatasetLook:
+class InspectedDataset:
     """Checks a dataset and describes it.
 
     Args:
@@ -202,3 +203,53 @@ def _count(dataset: Any) -> Iterator[int]:
     for batch in dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(_COUNTED_AT_ONCE):
         total += int(batch.shape[0])
         yield total
+
+
+def runs_python(dataset: Any) -> bool:
+    """Return whether a generator, `py_function` or `numpy_function` is part of the dataset."""
+    try:
+        return any(node.op in _PYTHON_OPS for node in _nodes(dataset))
+    except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
+        return False
+
+
+def _nodes(dataset: Any) -> Iterator[Any]:
+    """Yield the operations of all functions of the dataset and of those that it reads from."""
+    for function in dataset._functions():  # noqa: SLF001 - see above
+        graph: tf.compat.v1.GraphDef = function.function.graph.as_graph_def()
+        yield from graph.node
+        for inner in graph.library.function:
+            yield from inner.node_def
+    for source in dataset._inputs():  # noqa: SLF001 - see above
+        yield from _nodes(source)
+
+
+def file_shards(dataset: Any, patience: float) -> int:
+    """Return the largest number found in the time; 0 if the dataset does not read files."""
+    try:
+        # Private: no public function tells, and where it is missing nothing is promised.
+        from tensorflow.python.data.experimental.ops.distribute import (  # noqa: PLC0415
+            _AutoShardDataset,
+        )
+    except ImportError:
+        return 0
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
+    found = within(patience, _working_shards(_AutoShardDataset, dataset.with_options(options)))
+    return found.values[-1] if found.values else 0
+
+
+def _working_shards(shard: Any, dataset: Any) -> Iterator[int]:
+    """Yield each number of workers for which the last one still gets an example."""
+    for workers in range(2, MOST_SHARDS + 1):
+        try:
+            example = next(iter(shard(dataset, workers, workers - 1)), None)
+        except tf.errors.NotFoundError:
+            return  # It reads no files.
+        except tf.errors.OpError:
+            example = None  # It reads too few.
+        if workers == 2:
+            yield 1
+        if example is None:
+            return
+        yield workers

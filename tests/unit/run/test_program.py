@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from autotune.run.child.complaint import Complaint
-from autotune.run.child.loading import fill, parameters
+from autotune.run.child.program import Complaint, fill, parameters
 
 OFFERED = {"input_context": "context", "batch_size": 32}
 
