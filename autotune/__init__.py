@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 # The one list of public names. Each is imported when it is first used, so that `import autotune`
 # stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
-    from autotune.automatic import Automatic as Automatic
+    from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.certificate import Certificate as Certificate
     from autotune.config import Configuration as Configuration
     from autotune.diagnose.break_even import BreakEven as BreakEven

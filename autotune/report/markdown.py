@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.leaderboard import Entry
 from autotune.owner import Owner
 from autotune.report.verdict import FAILURES
@@ -62,7 +62,7 @@ def _cells(row: Entry, result: Result) -> tuple[str, ...]:
     )
 
 
-def _automatic(automatic: Automatic) -> Iterator[str]:
+def _automatic(automatic: AutotunedValues) -> Iterator[str]:
     rows = (
         (
             _plain(each.stage),

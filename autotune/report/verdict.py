@@ -15,7 +15,7 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
-from autotune.automatic import AXES, Automatic, Choice
+from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
@@ -333,7 +333,7 @@ def _noise(result: Result) -> str:
     )
 
 
-def automatic_text(automatic: Automatic) -> Iterator[str]:
+def automatic_text(automatic: AutotunedValues) -> Iterator[str]:
     """Yield the values that tf.data.AUTOTUNE chose, in a sentence or a few."""
     if automatic.why_not:
         yield f"The values chosen by tf.data.AUTOTUNE were not read: {automatic.why_not}"
@@ -350,18 +350,18 @@ def automatic_text(automatic: Automatic) -> Iterator[str]:
     yield " ".join(text)
 
 
-def _part(choice: Choice) -> str:
+def _part(choice: AutotunedValue) -> str:
     return f"{choice.title} {choice.amount}{_WHERE.get(choice.owner, '')}"
 
 
-def _whose(choice: Choice, choices: Sequence[Choice]) -> str:
+def _whose(choice: AutotunedValue, choices: Sequence[AutotunedValue]) -> str:
     """Return which worker's it is, where the workers differ."""
     by_worker = {c.worker: {_part(o) for o in choices if o.worker == c.worker} for c in choices}
     same = all(_part(choice) in each for each in by_worker.values())
     return "" if same else f" in worker {choice.worker}"
 
 
-def _readings(choice: Choice, choices: Sequence[Choice]) -> str:
+def _readings(choice: AutotunedValue, choices: Sequence[AutotunedValue]) -> str:
     several = len({each.worker for each in choices}) > 1
     whose = f" in worker {choice.worker}" if several else ""
     return f"{choice.title} {', then '.join(map(str, choice.readings))}{whose}"

@@ -12,7 +12,7 @@ import tomli_w
 import yaml
 from pydantic import Field, ValidationError
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
@@ -57,7 +57,7 @@ class SavedConfiguration(Value):
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
     """The correctness checks of the recommended distributed configuration."""
-    automatic: Automatic | None = None
+    automatic: AutotunedValues | None = None
     """Values chosen by `tf.data.AUTOTUNE`; None if there was no time to read them."""
     workload: Workload
     facts: WorkloadFacts

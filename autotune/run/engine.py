@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
@@ -133,7 +133,7 @@ class RunResult:
     """Core seconds that each worker used for a step; empty where they did not all say."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
-    automatic: Automatic | None = None
+    automatic: AutotunedValues | None = None
     """What AUTOTUNE chose, where the request has asked for it."""
 
 

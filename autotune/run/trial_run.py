@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from autotune.autotuned_values import autotuned_values
 from autotune.reason import (
     FinishedEarly,
     KernelKilled,
@@ -19,7 +20,6 @@ from autotune.reason import (
 from autotune.run import events, reasons
 from autotune.run.engine import Limits, Outcome, RunResult, TrialRequest, Watch, Window
 from autotune.run.events import Event
-from autotune.run.read_out import automatic_of
 from autotune.run.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
 
 GRACE = 1.0
@@ -180,7 +180,7 @@ class TrialRun:
             lost_updates=self._lost_updates,
             peak_memory=self._group.memory().peak,
             work_seconds=self._cpu.per_step(),
-            automatic=automatic_of(self._read_out) if self._request.reads_out else None,
+            automatic=autotuned_values(self._read_out) if self._request.reads_out else None,
         )
 
     def _name(self, member: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from textwrap import wrap
 
-from autotune.automatic import AXES, Automatic, Choice
+from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.owner import Owner
@@ -24,7 +24,7 @@ class Frozen(Value):
     """They, by axis."""
     left: str
     """What is still left to AUTOTUNE and why, as a sentence; empty if nothing is."""
-    automatic: Automatic
+    automatic: AutotunedValues
 
     def comment(self, owner: Owner) -> tuple[str, ...]:
         """Return the comment above the line that holds the number of an axis."""
@@ -39,7 +39,7 @@ class Frozen(Value):
         return _lines(self.left) if self.left else ()
 
 
-def freeze(configuration: Configuration, automatic: Automatic | None) -> Frozen:
+def freeze(configuration: Configuration, automatic: AutotunedValues | None) -> Frozen:
     """Return a configuration with the numbers that AUTOTUNE settled on in it.
 
     Raises:
@@ -65,13 +65,13 @@ def freeze(configuration: Configuration, automatic: Automatic | None) -> Frozen:
     )
 
 
-def told(choices: tuple[Choice, ...]) -> str:
+def told(choices: tuple[AutotunedValue, ...]) -> str:
     """Return choices for people: `4 parallel calls (ParallelMapV2) and 2 batches (Prefetch)`."""
     each = dict.fromkeys(f"{each.amount} ({each.stage})" for each in choices)
     return listing([*each])
 
 
-def _left(automatic: Automatic) -> str:
+def _left(automatic: AutotunedValues) -> str:
     parts = [
         f"{where}, {told(found)}"
         for owner, where in _WHERE.items()

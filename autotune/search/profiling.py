@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
@@ -146,13 +146,13 @@ class Profiler:
         seconds = step()
         return None if seconds is None else Timing(seconds=seconds)
 
-    def _automatic(self, chosen: Configuration) -> Automatic | None:
+    def _automatic(self, chosen: Configuration) -> AutotunedValues | None:
         """Return AUTOTUNE's values; None without the time for it, or if there are none."""
         if not self._has_values(chosen):
             return None
         program = strategy(chosen.strategy)
         if program.asynchronous:
-            return Automatic(why_not=SERVED.format(title=program.title))
+            return AutotunedValues(why_not=SERVED.format(title=program.title))
         if self._budget.left < self._reading_seconds(chosen):
             return None
         self._observer(Preparing(what="Reading the values chosen by tf.data.AUTOTUNE"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.certificate import Certificate
 from autotune.certify import Candidate, certify
 from autotune.config import Configuration
@@ -173,15 +173,17 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_seconds(self._engine, request)
 
-    def read_out(self, configuration: Configuration) -> Automatic:
+    def read_out(self, configuration: Configuration) -> AutotunedValues:
         """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
             result = self._engine.run(replace(request, reads_out=True), read_out_watch)
         if result.outcome is not Outcome.MEASURED:
             told = reason_text(result.reason)
-            return Automatic(why_not=(f"The run that reads them ended as {result.outcome}: {told}"))
-        return result.automatic or Automatic(why_not=NOT_OFFERED)
+            return AutotunedValues(
+                why_not=(f"The run that reads them ended as {result.outcome}: {told}")
+            )
+        return result.automatic or AutotunedValues(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

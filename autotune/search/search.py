@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
@@ -72,7 +72,7 @@ class Findings:
     interrupted: bool
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
-    automatic: Automatic | None = None
+    automatic: AutotunedValues | None = None
     """What AUTOTUNE settled on in the recommended configuration; likewise."""
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from autotune.automatic import Automatic, Choice
+from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.owner import Owner
@@ -200,9 +200,9 @@ def fake_machine(*, hosts: int = 1, **host: Any) -> Machine:
 
 
 FAKE_MACHINE = fake_machine()
-FAKE_AUTOMATIC = Automatic(
+FAKE_AUTOMATIC = AutotunedValues(
     choices=(
-        Choice(
+        AutotunedValue(
             stage="Prefetch",
             parameter="buffer_size",
             value=2,
@@ -210,7 +210,7 @@ FAKE_AUTOMATIC = Automatic(
             owner=Owner.PREFETCH,
             readings=(2, 2, 2),
         ),
-        Choice(
+        AutotunedValue(
             stage="ParallelMapV2",
             parameter="parallelism",
             value=4,

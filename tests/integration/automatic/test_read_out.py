@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.config import Configuration
 from autotune.owner import Owner
 from autotune.run.engine import Outcome, TrialRequest
@@ -38,7 +38,7 @@ def workload() -> Workload:
 
 def read_out(
     engine: LocalEngine, workload: Workload, configuration: Configuration, folder: Path
-) -> Automatic:
+) -> AutotunedValues:
     machine = engine.machine()
     request = TrialRequest(
         configuration=configuration,

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from autotune.automatic import Automatic, Choice
+from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
@@ -19,8 +19,8 @@ FACTORY = Factory(name="f", module="mine")
 FACTS = WorkloadFacts(examples=64, dataset_takes=("num_parallel_calls",))
 
 
-def choice(owner: Owner, value: int, stage: str = "ParallelMapV2") -> Choice:
-    return Choice(
+def choice(owner: Owner, value: int, stage: str = "ParallelMapV2") -> AutotunedValue:
+    return AutotunedValue(
         stage=stage,
         parameter="parallelism",
         value=value,
@@ -29,8 +29,8 @@ def choice(owner: Owner, value: int, stage: str = "ParallelMapV2") -> Choice:
     )
 
 
-def frozen_text(*choices: Choice, configuration: Configuration | None = None) -> str:
-    frozen = freeze(configuration or Configuration(), Automatic(choices=choices))
+def frozen_text(*choices: AutotunedValue, configuration: Configuration | None = None) -> str:
+    frozen = freeze(configuration or Configuration(), AutotunedValues(choices=choices))
     workload = Workload(model=FACTORY, dataset=FACTORY)
     text = render(frozen.configuration, workload, FACTS, MACHINE, frozen=frozen).train
     ast.parse(text)
@@ -90,9 +90,11 @@ def test_long_comments_keep_to_the_width() -> None:
 
 @pytest.mark.parametrize(
     ("automatic", "said"),
-    [(None, "were not read"), (Automatic(why_not="It crashed."), "It crashed.")],
+    [(None, "were not read"), (AutotunedValues(why_not="It crashed."), "It crashed.")],
 )
-def test_without_numbers_there_is_nothing_to_freeze(automatic: Automatic | None, said: str) -> None:
+def test_without_numbers_there_is_nothing_to_freeze(
+    automatic: AutotunedValues | None, said: str
+) -> None:
     """The error says why there are none, and what to do."""
     with pytest.raises(ConfigurationError, match=said) as caught:
         freeze(Configuration(), automatic)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.automatic import Automatic, Choice
+from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
 from autotune.owner import Owner
@@ -82,12 +82,12 @@ def test_a_run_that_fails_says_why(tuner: Tuner) -> None:
     assert any("were not read" in each and "it died" in each for each in result.reasons)
 
 
-def choice(**changes: object) -> Choice:
+def choice(**changes: object) -> AutotunedValue:
     return FAKE_AUTOMATIC.choices[0].model_copy(update=changes)
 
 
-def sentence(*choices: Choice) -> str:
-    return " ".join(automatic_text(Automatic(choices=choices, seconds=3.0)))
+def sentence(*choices: AutotunedValue) -> str:
+    return " ".join(automatic_text(AutotunedValues(choices=choices, seconds=3.0)))
 
 
 def test_the_sentence_has_stage_number_and_unit() -> None:

@@ -17,7 +17,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome
-from autotune.automatic import Automatic
+from autotune.autotuned_values import AutotunedValues
 from autotune.certificate import Certificate, passed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
@@ -203,7 +203,7 @@ def test_hostile_words_stay_words(
     """Summary, reasons, checks, program and notes are shown as they are."""
     attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
-    changes["automatic"] = Automatic(why_not=HOSTILE)
+    changes["automatic"] = AutotunedValues(why_not=HOSTILE)
     changes["certificate"] = Certificate(checks=(passed(HOSTILE, HOSTILE),))
     page = show(conclude(recommendation.model_copy(update=changes)).id)
     assert "<script>alert" not in page

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from autotune.automatic import Automatic
+from autotune.autotuned_values import (
+    NOTHING_CHOSEN,
+    NOTHING_TOLD,
+    AutotunedValues,
+    autotuned_values,
+)
 from autotune.owner import Owner
-from autotune.run.read_out import NOTHING_CHOSEN, NOTHING_TOLD, automatic_of
 from autotune.run.workers import Report
 
 Numbers = dict[str, float]
@@ -47,7 +51,7 @@ def told(seconds: float, nodes: list[Any], stages: Any = (), member: int = 0) ->
     return Report(member, event)
 
 
-def owners(automatic: Automatic) -> dict[str, list[int]]:
+def owners(automatic: AutotunedValues) -> dict[str, list[int]]:
     """The numbers by their owners."""
     found: dict[str, list[int]] = {}
     for each in automatic.choices:
@@ -57,7 +61,7 @@ def owners(automatic: Automatic) -> dict[str, list[int]]:
 
 def test_each_number_has_its_stage_unit_and_owner() -> None:
     """Stages are told apart by who left them to AUTOTUNE, though they have one name."""
-    found = automatic_of([told(3.0, recorded(8, 1, 2, 4), WRITTEN)])
+    found = autotuned_values([told(3.0, recorded(8, 1, 2, 4), WRITTEN)])
     assert owners(found) == {
         Owner.PREFETCH: [8],
         Owner.FACTORY: [1],
@@ -81,7 +85,7 @@ def test_what_changes_between_readings_is_not_at_rest() -> None:
         told(2.0, recorded(4, 2, 2, 2, first=9)),
         told(3.0, recorded(8, 2, 2, 2, first=9), WRITTEN),
     ]
-    prefetch, last, *_ = automatic_of(history).choices
+    prefetch, last, *_ = autotuned_values(history).choices
     assert (prefetch.readings, prefetch.value, prefetch.moving) == ((2, 4, 8), 8, True)
     assert (last.readings, last.moving) == ((1, 2, 2), False)
 
@@ -89,7 +93,7 @@ def test_what_changes_between_readings_is_not_at_rest() -> None:
 def test_a_fixed_number_is_no_choice() -> None:
     """A buffer whose size the program says is not told as AUTOTUNE's."""
     nodes = [node(1, "Prefetch", 2, tunable=False, buffer_size=2), node(2, "TensorSlice")]
-    found = automatic_of([told(3.0, nodes, [["prefetch", ""]])])
+    found = autotuned_values([told(3.0, nodes, [["prefetch", ""]])])
     assert (found.choices, found.why_not) == ((), NOTHING_CHOSEN)
 
 
@@ -101,14 +105,16 @@ def test_what_tensorflow_adds_is_not_the_programs() -> None:
         node(3, "Prefetch", 4, buffer_size=5),
         node(4, "TensorSlice"),
     ]
-    found = automatic_of([told(3.0, nodes, [["prefetch", "prefetch"]])])
+    found = autotuned_values([told(3.0, nodes, [["prefetch", "prefetch"]])])
     assert owners(found) == {Owner.TENSORFLOW: [1], Owner.PREFETCH: [5]}
 
 
 def test_rewritten_stages_have_no_known_owner() -> None:
     """Where a stage of the program is gone, nobody can say whose the others are."""
     nodes = [node(1, "ParallelMapV2", 2, parallelism=2), node(2, "TensorSlice")]
-    found = automatic_of([told(3.0, nodes, [["map", "factory"], ["map", "num_parallel_calls"]])])
+    found = autotuned_values(
+        [told(3.0, nodes, [["map", "factory"], ["map", "num_parallel_calls"]])]
+    )
     assert owners(found) == {Owner.UNKNOWN: [2]}
 
 
@@ -120,7 +126,7 @@ def test_stages_within_an_interleave_are_summed_up() -> None:
         node(3, "ParallelMapV2", parallelism=2),
         node(4, "ParallelMapV2", parallelism=6),
     ]
-    found = automatic_of([told(3.0, nodes, [["interleave", "factory"]])])
+    found = autotuned_values([told(3.0, nodes, [["interleave", "factory"]])])
     assert owners(found) == {Owner.FACTORY: [4], Owner.UNKNOWN: [6]}
 
 
@@ -130,7 +136,7 @@ def test_each_worker_has_numbers_of_its_own() -> None:
         told(3.0, recorded(2, 1, 1, 1), WRITTEN, member=1),
         told(3.0, recorded(4, 1, 1, 3), WRITTEN, member=0),
     ]
-    found = automatic_of(reports)
+    found = autotuned_values(reports)
     assert [each.worker for each in found.of(Owner.PREFETCH)] == [0, 1]
     assert found.number(Owner.PREFETCH) == 4
     assert found.number(Owner.NUM_PARALLEL_CALLS) == 3
@@ -139,5 +145,5 @@ def test_each_worker_has_numbers_of_its_own() -> None:
 def test_why_nothing_was_read_is_kept() -> None:
     """The process says it, or it said nothing at all."""
     refused = Report(0, {"event": "read_out", "seconds": 1.0, "why_not": "Not offered."})
-    assert automatic_of([refused]).why_not == "Not offered."
-    assert automatic_of([]).why_not == NOTHING_TOLD
+    assert autotuned_values([refused]).why_not == "Not offered."
+    assert autotuned_values([]).why_not == NOTHING_TOLD

@@ -1,22 +1,101 @@
-"""What the processes of a run have told of AUTOTUNE, as values."""
+"""The values that tf.data's AUTOTUNE chose where the input leaves a number to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from autotune.automatic import Automatic, Choice, Unit, kind_of
 from autotune.owner import Owner
-from autotune.run.events import Event
-from autotune.run.workers import Report
+from autotune.value import Value
 
 NOTHING_TOLD = "The run ended before any value was read."
 NOTHING_CHOSEN = "The input pipeline does not use AUTOTUNE."
 _PARALLELISM = "parallelism"
 _SOURCE_FIRST = ("Interleave", "FlatMap")
 """Stages whose further inputs are the datasets that they read from, which come and go."""
-
+Event = Mapping[str, Any]
+"""What a process of a run reports of one reading."""
 Node = Mapping[str, Any]
+Unit = Literal["parallel calls", "batches", "elements"]
+
+
+_SINGULAR: Mapping[Unit, str] = {
+    "parallel calls": "parallel call",
+    "batches": "batch",
+    "elements": "element",
+}
+_KINDS = {
+    "Map": "map",
+    "ParallelMap": "map",
+    "Interleave": "interleave",
+    "ParallelInterleave": "interleave",
+    "Batch": "batch",
+    "ParallelBatch": "batch",
+    "Prefetch": "prefetch",
+}
+AXES = (Owner.PREFETCH, Owner.NUM_PARALLEL_CALLS)
+"""What a program can write as a number instead."""
+
+
+class AutotunedValue(Value):
+    """A number that AUTOTUNE chose for one stage of the input."""
+
+    stage: str
+    """Its name in TensorFlow's model of the input, such as `ParallelMapV2`."""
+    parameter: str
+    """What the number is to TensorFlow: `parallelism`, `buffer_size`."""
+    value: int
+    """As it was read last."""
+    unit: Unit
+    owner: Owner
+    readings: tuple[int, ...] = ()
+    """Every time it was read, oldest first."""
+    worker: int = 0
+    """Whose input it is; each worker has one of its own."""
+
+    @property
+    def moving(self) -> bool:
+        """Whether it was another number when it was read the last time before."""
+        return len(set(self.readings[-2:])) > 1
+
+    @property
+    def amount(self) -> str:
+        """The value with its unit: `1 batch`, `4 parallel calls`."""
+        return f"{self.value} {_SINGULAR[self.unit] if self.value == 1 else self.unit}"
+
+    @property
+    def title(self) -> str:
+        """What people call the stage: `map`, `prefetch`; TensorFlow's name for anything else."""
+        return kind_of(self.stage) or self.stage
+
+
+class AutotunedValues(Value):
+    """What was read out of one run of the recommended program."""
+
+    choices: tuple[AutotunedValue, ...] = ()
+    """Worker by worker; in each from the last stage to the first."""
+    seconds: float = 0.0
+    """Of training, past its first call, before the last reading."""
+    why_not: str = ""
+    """Why nothing could be read, as a sentence; empty if something was."""
+
+    def number(self, owner: Owner) -> int | None:
+        """Return what a program can write for an axis: the largest of its stages and workers."""
+        found = [each.value for each in self.of(owner)]
+        return max(found) if found else None
+
+    def of(self, *owners: Owner) -> tuple[AutotunedValue, ...]:
+        """Return the choices of some owners."""
+        return tuple(each for each in self.choices if each.owner in owners)
+
+
+def kind_of(stage: str) -> str:
+    """Return which of tf.data's methods makes a stage, or nothing for one that it has not.
+
+    Args:
+        stage: Its name in TensorFlow's model, with or without a version.
+    """
+    return _KINDS.get(stage.rstrip("0123456789").removesuffix("V"), "")
 
 
 class _Number(NamedTuple):
@@ -28,7 +107,7 @@ class _Number(NamedTuple):
     parameter: str
 
 
-def automatic_of(reports: Sequence[Report]) -> Automatic:
+def autotuned_values(reports: Sequence[tuple[int, Event]]) -> AutotunedValues:
     """Return what was chosen, from the readings of all processes.
 
     Args:
@@ -37,7 +116,7 @@ def automatic_of(reports: Sequence[Report]) -> Automatic:
     failures = [event["why_not"] for _, event in reports if "why_not" in event]
     told = [(member, event) for member, event in reports if "nodes" in event]
     if not told:
-        return Automatic(why_not=failures[-1] if failures else NOTHING_TOLD)
+        return AutotunedValues(why_not=failures[-1] if failures else NOTHING_TOLD)
     members = sorted({member for member, _ in told})
     choices = [
         each
@@ -46,16 +125,16 @@ def automatic_of(reports: Sequence[Report]) -> Automatic:
     ]
     seconds = told[-1][1]["seconds"]
     why_not = "" if choices else NOTHING_CHOSEN
-    return Automatic(choices=tuple(choices), seconds=seconds, why_not=why_not)
+    return AutotunedValues(choices=tuple(choices), seconds=seconds, why_not=why_not)
 
 
-def _of_process(member: int, told: Sequence[Event]) -> Iterator[Choice]:
+def _of_process(member: int, told: Sequence[Event]) -> Iterator[AutotunedValue]:
     history = [_numbers(event["nodes"]) for event in told]
     names = [node["name"] for node in _chain(told[-1]["nodes"])]
     owners = [*_owners(names, told[-1]["stages"]), Owner.UNKNOWN]
     for number, value in history[-1].items():
         owner = owners[number.place]
-        yield Choice(
+        yield AutotunedValue(
             stage=number.stage,
             parameter=number.parameter,
             value=value,
