@@ -52,9 +52,8 @@ class Text:
         try:
             return read(self.content)
         except SyntaxError as exc:
-            where = self._at(exc.lineno or 1, (exc.offset or 1) - 1)
             raise CodeError(
-                f"{where} {exc.msg}.",
+                f"{self.where(exc.lineno or 1)}:{exc.offset or 1}: {exc.msg}.",
                 "Only files that this version of Python can parse are checked.",
             ) from exc
         except (ValueError, RecursionError, MemoryError) as exc:
@@ -64,7 +63,7 @@ class Text:
         """Return the place of a node."""
         line = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", None) or line
-        lines = self._lines()
+        lines = self.content.split("\n")
         column = _characters(lines, line, getattr(node, "col_offset", 0))
         end = _characters(lines, last, getattr(node, "end_col_offset", None) or 0)
         cell, before = self._cell(line)
@@ -82,17 +81,11 @@ class Text:
         cell, before = self._cell(line)
         return f"{self.file}:{'' if cell is None else f'cell {cell}:'}{line - before}"
 
-    def _at(self, line: int, column: int) -> str:
-        return f"{self.where(line)}:{column + 1}:"
-
     def _cell(self, line: int) -> tuple[int | None, int]:
         if not self.cells:
             return None, 0
         index = max((i for i, before in enumerate(self.cells) if before < line), default=0)
         return index + 1, self.cells[index]
-
-    def _lines(self) -> list[str]:
-        return self.content.split("\n")
 
 
 def read_text(path: Path) -> Text:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from autotune.config import Configuration
+from autotune.config import Configuration, accepts, axes
 from autotune.errors import ConfigurationError
 from autotune.script.text import literal
 from autotune.value import Scalar
@@ -26,9 +26,14 @@ class Placeholders:
         self.values: dict[str, Scalar] = {}
 
     def of_configuration(self, configuration: Configuration) -> Configuration:
-        """Return the configuration without the values of the user's own axes."""
-        own = self._pairs(tuple(configuration.own_values().items()))
-        return configuration.taking(dict(own))
+        """Return the configuration without values that may be any text."""
+        # Axes of the user's own, and those of packages whose type allows every text.
+        free = (
+            (name, value)
+            for name, value in configuration.arguments
+            if name not in axes() or (isinstance(value, str) and accepts(name, "any") is None)
+        )
+        return configuration.taking(dict(self._pairs(tuple(free))))
 
     def of_workload(self, workload: Workload) -> Workload:
         """Return the workload without the values of fixed arguments and without folders."""
@@ -72,8 +77,8 @@ def check_structure(
     if text is None or with_placeholders is None:
         return
     try:
-        found = ast.parse(text)
-        wanted = _Filled(values).visit(ast.parse(with_placeholders))
+        found = _without_docstring(ast.parse(text))
+        wanted = _Filled(values).visit(_without_docstring(ast.parse(with_placeholders)))
     except (SyntaxError, ValueError) as exc:
         raise _broken(values) from exc
     if ast.dump(found) != ast.dump(wanted):
@@ -113,6 +118,13 @@ def _check_names(what: str, names: Iterable[str]) -> None:
                 f"{name!r} is not the name of a {what}.",
                 "Use a Python name: letters, digits and underscores.",
             )
+
+
+def _without_docstring(tree: ast.Module) -> ast.Module:
+    """Return a program without what it says of itself, which may hold plain values."""
+    if ast.get_docstring(tree) is not None:
+        tree.body[0] = ast.Pass()
+    return tree
 
 
 def _same(one: Scalar, other: Scalar) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Binding, How, Scopes
@@ -90,9 +91,11 @@ class Functions:
         """Return where a function is named, calls included."""
         if self._mentions is None:
             self._mentions = defaultdict(list)
-            for node in self._candidates():
-                if found := self.meant(node):
-                    self._mentions[found.function].append(node)
+            named = [each.name for each in self._tree.functions if not isinstance(each, ast.Lambda)]
+            for name in dict.fromkeys(named):
+                for node in (*self._tree.loads.get(name, ()), *self._tree.attributes.get(name, ())):
+                    if found := self.meant(node):
+                        self._mentions[found.function].append(node)
         return self._mentions.get(function, [])
 
     def returned(self, function: Function) -> list[ast.expr]:
@@ -116,12 +119,6 @@ class Functions:
         """Return whether a decorator compiles it."""
         return any(self.compiles(each) for each in getattr(function, "decorator_list", ()))
 
-    def _candidates(self) -> Iterator[ast.expr]:
-        names = {each.name for each in self._tree.functions if not isinstance(each, ast.Lambda)}
-        for name in names:
-            yield from self._tree.loads.get(name, ())
-            yield from self._tree.attributes.get(name, ())
-
     def _bound(self, binding: Binding, depth: int) -> Meant | None:
         if isinstance(binding.node, FUNCTIONS) and binding.how is How.FUNCTION:
             return Meant(binding.node, self.is_decorated_to_compile(binding.node))
@@ -135,13 +132,11 @@ class Functions:
         values = self._classes.values(owner, node.attr)
         if method is not None:
             # Where a member of the same name is assigned, it is most often the compiled method.
-            compiled = bool(values and any(self._is_compiled_value(each) for each in values))
+            calls = [each for each in values if isinstance(each, ast.Call)]
+            compiled = any(self.compiles(each.func) for each in calls)
             return Meant(method, compiled or self.is_decorated_to_compile(method))
         only = values[0] if len(values) == 1 else None
         return self._follow(only, depth + 1) if only is not None else None
-
-    def _is_compiled_value(self, value: ast.expr | None) -> bool:
-        return isinstance(value, ast.Call) and self.compiles(value.func)
 
     def _wrapped(self, node: ast.Call, depth: int) -> Meant | None:
         compiles = self.compiles(node.func)
@@ -174,18 +169,20 @@ class Graphs:
         self._tree = tree
         self._names = names
         self._functions = functions
-        self._named = self._all_named()
-        self._inside = self._all_inside()
+        self._named = self._around(
+            lambda each: (*functions.mentions(each), *(site.call for site in functions.sites(each)))
+        )
+        self._inside = self._around(lambda each: [each])
         self.compiled = set(self._compiled())
         self._traced = _reached({*self.compiled, *self._handed_over()}, self._named, self._inside)
-        self._reached = self._reach()
+        self._python = self._run_by_python()
 
     def is_python(self, function: Function | None) -> bool:
         """Return whether a function, or for None the module, certainly runs as Python.
 
         A function that is compiled somewhere, or may be, is not certain.
         """
-        return function is None or function in self._reached
+        return function is None or function in self._python
 
     def is_compiled(self, function: Function | None) -> bool:
         """Return whether a function of this module is compiled, in this module."""
@@ -225,46 +222,29 @@ class Graphs:
         method = isinstance(call.func, ast.Attribute) and call.func.attr in _TRACING_METHODS
         return method or dotted.startswith(("tf.", "keras."))
 
-    def _all_named(self) -> dict[Function, set[Function]]:
-        """Return for each function the others that are named somewhere inside it."""
+    def _around(
+        self, places: Callable[[Function], Iterable[ast.AST]]
+    ) -> dict[Function, set[Function]]:
+        """Return for each function the others that have a place somewhere inside it."""
         found: dict[Function, set[Function]] = defaultdict(set)
         for other in self._tree.functions:
-            places: list[ast.AST] = [*self._functions.mentions(other)]
-            places += [site.call for site in self._functions.sites(other)]
-            for each in {above for place in places for above in self._functions_around(place)}:
-                if each is not other:
+            for each in {above for place in places(other) for above in self._tree.above(place)}:
+                if isinstance(each, FUNCTIONS) and each is not other:
                     found[each].add(other)
         return found
 
-    def _all_inside(self) -> dict[Function, set[Function]]:
-        found: dict[Function, set[Function]] = defaultdict(set)
-        for other in self._tree.functions:
-            for each in self._functions_around(other):
-                found[each].add(other)
-        return found
-
-    def _functions_around(self, node: ast.AST) -> Iterator[Function]:
-        return (each for each in self._tree.above(node) if isinstance(each, FUNCTIONS))
-
-    def _reach(self) -> set[Function]:
+    def _run_by_python(self) -> set[Function]:
         """Return the functions that Python calls, directly or by others that it calls."""
-        shown = filter(self._only_python, self._tree.calls)
-        found = {each for each in map(self._tree.function_of, shown) if each} - self._traced
-        changed = True
-        while changed:
-            changed = False
-            for function in self._tree.functions:
-                if function in found or function in self._traced:
-                    continue
-                callers = (
-                    self._tree.function_of(site.call)
-                    for site in self._functions.sites(function)
-                    if not site.compiled
-                )
-                if any(each is None or each in found for each in callers):
-                    found.add(function)
-                    changed = True
-        return found
+        calls: dict[Function | None, set[Function]] = defaultdict(set)
+        for function in self._tree.functions:
+            for site in () if function in self._traced else self._functions.sites(function):
+                if not site.compiled:
+                    calls[self._tree.function_of(site.call)].add(function)
+        shown = {
+            self._tree.function_of(call) for call in filter(self._only_python, self._tree.calls)
+        }
+        starts = {each for each in shown | calls[None] if each is not None}
+        return _reached(starts - self._traced, calls)
 
     def _only_python(self, call: ast.Call) -> bool:
         if isinstance(call.func, ast.Name) and call.func.id in _PYTHON_CALLS:
@@ -274,7 +254,7 @@ class Graphs:
         return self._names.dotted(call.func).startswith(_PYTHON_MODULES)
 
 
-def _reached(starts: Iterable[Function], *links: Mapping[Function, set[Function]]) -> set[Function]:
+def _reached(starts: Iterable[Function], *links: Mapping[Any, set[Function]]) -> set[Function]:
     """Return the functions, and all that links lead to from them."""
     found: set[Function] = set()
     waiting = list(starts)

@@ -45,13 +45,10 @@ class Old:
                     yield from self._hit(whole, module.dotted(whole))
 
     def _hit(self, node: ast.AST, dotted: str) -> Iterator[Hit]:
-        today = self.names.get(dotted) or self.names.get(f"{dotted}.") or self._family(dotted)
+        family = (now for name, now in self.names.items() if _is_member(dotted, name))
+        today = self.names.get(dotted) or self.names.get(f"{dotted}.") or next(family, "")
         if today:
             yield node, f"{dotted} {self.verb}; use {today}."
-
-    def _family(self, dotted: str) -> str:
-        found = (now for name, now in self.names.items() if _is_member(dotted, name))
-        return next(found, "")
 
     def _method_calls(self, module: Module) -> Iterator[Hit]:
         for (kind, name), today in self.methods.items():

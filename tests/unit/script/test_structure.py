@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pydantic import BaseModel, Field
 
-from autotune.config import Configuration
+from autotune.config import (
+    Axis,
+    AxisRole,
+    Configuration,
+    Line,
+    Place,
+    register_axes,
+    unregister_axes,
+)
 from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
 from autotune.script import Program, cluster_files, render
@@ -112,14 +121,43 @@ def test_three_quotes_and_a_statement_stay_a_text(name: str) -> None:
     [
         ('"""x"""\nimport os\n"""y"""', "a statement more"),
         ('"""x\n""", (', "no program at all"),
-        ('"""evil"""', "a value where none belongs"),
+        ('"""x"""\nprint("evil")', "a value where none belongs"),
     ],
 )
 def test_a_program_that_a_value_has_changed_is_refused(text: str, why: str) -> None:
     """The error names the value; what is wrong is in the template."""
     with pytest.raises(ConfigurationError, match=r"change the structure.*'evil'"):
-        check_structure(text, '"""p"""', {"q": "evil"})
+        check_structure(text, '"""x"""\nprint("p")', {"q": "evil"})
     assert why
+
+
+class Tagged(BaseModel):
+    """An axis of a package that takes any text."""
+
+    tag: Annotated[
+        str,
+        Field(description="A tag."),
+        Axis(role=AxisRole.INPUT, line=Line(place=Place.EXAMPLES, code="tag({value})")),
+    ] = ""
+
+
+@given(value=texts.filter(bool))
+@settings(max_examples=50, deadline=None)
+def test_a_text_of_a_packages_axis_stays_a_text(value: str) -> None:
+    """It stands in the line that the package declares, and nowhere else as code."""
+    register_axes(Tagged)
+    try:
+        configuration = Configuration().but(tag=value)
+        factory = Factory(name="make", module="mine")
+        text = render(configuration, Workload(model=factory, dataset=factory), FACTS, CPUS).train
+        [call] = [
+            each
+            for each in ast.walk(ast.parse(text))
+            if isinstance(each, ast.Call) and ast.unparse(each.func) == "tag"
+        ]
+        assert _value(call.args[0]) == value
+    finally:
+        unregister_axes(Tagged)
 
 
 @pytest.mark.parametrize("odd", ['a"b', "a\nb", "a.b; import os", "", "class"])
