@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from autotune.board import board_for
 from autotune.events import Event, Notice, Observer, nobody
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
@@ -19,6 +18,7 @@ from autotune.run import resolve
 from autotune.run.engine import Engine
 from autotune.search.request import TuningRequest, check
 from autotune.space import Space, parse_space
+from autotune.tensorboard import board_for
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
 

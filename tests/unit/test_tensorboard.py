@@ -7,21 +7,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
 
-from autotune.board import BoardReport, board_for
-from autotune.board.columns import FIRST, RATE, RATIO
 from autotune.errors import MissingPackage, OutputError
 from autotune.events import Event, Observer, Planned, nobody
 from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
+from autotune.tensorboard import FIRST, RATE, RATIO, board_for
 from autotune.testing import FakeEngine
 from autotune.workload import Factory, Workload
 
 pytest.importorskip("tensorboard")
+pytest.importorskip("tensorboardX")
 
 
 def events(path: Path) -> Iterator[Any]:
@@ -64,7 +65,7 @@ def test_every_trial_is_a_run(folder: Path) -> None:
         tags = [value.tag for event in events(file) for value in event.summary.value]
         assert tags[0] == "_hparams_/session_start_info"
         assert tags[-1] == "_hparams_/session_end_info"
-        assert "reason" in tags
+        assert "reason/text_summary" in tags
         # Drawn over the trials, so that one does not hide the other.
         steps = [event.step for event in events(file) for v in event.summary.value if v.tag == RATE]
         assert steps == [int(run.name[:3])]
@@ -164,23 +165,27 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         board_for(tmp_path / "file" / "board")
 
 
-def test_a_writer_that_dies_costs_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_that_goes_away_costs_nothing_else(tmp_path: Path) -> None:
     """The search goes on without it."""
-    with BoardReport(tmp_path / "board") as board:
+    with board_for(tmp_path / "board") as board:
 
         def tell(event: Event) -> None:
             board(event)
-            if isinstance(event, Planned) and board._writer:
-                board._writer.kill()
-                board._writer.wait()
+            if isinstance(event, Planned):
+                rmtree(tmp_path / "board")
+                (tmp_path / "board").touch()
 
         assert search(tmp_path / "out", tell).trials
 
 
-def test_the_search_does_not_import_tensorboard() -> None:
-    """Nor TensorFlow: both would take the cores from what is timed."""
+def test_nothing_is_imported_for_those_who_did_not_ask(tmp_path: Path) -> None:
+    """Nor TensorFlow, ever: it would take the cores from what is timed."""
     code = (
-        "import sys, autotune.board;"
-        "sys.exit(bool({'tensorboard', 'tensorflow', 'google.protobuf'} & set(sys.modules)))"
+        "import sys, autotune.tensorboard as board;"
+        "known = {'tensorboard', 'tensorflow', 'torch'};"
+        "assert not (known | {'tensorboardX', 'google.protobuf'}) & set(sys.modules);"
+        "board.board_for('logs');"
+        "sys.exit(bool(known & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
+    assert done.returncode == 0
