@@ -111,7 +111,7 @@ class Axis:
         memory: How the memory that a training needs moves with the value.
         step_time: How the time of a step moves with it, all else equal.
         input_work: How the work of the input pipeline for an example moves with it.
-        exchange_time: How the time of a step that only exchanges gradients moves with it.
+        allreduce_time: How the time of a step that only exchanges gradients moves with it.
         screened: Whether the first trials set it to its largest value, together with the others
             of its role, because more of it rarely does harm.
         may_harm: Whether these trials are also made without it.
@@ -133,7 +133,7 @@ class Axis:
     memory: Trend = Trend.UNKNOWN
     step_time: Trend = Trend.UNKNOWN
     input_work: Trend = Trend.UNKNOWN
-    exchange_time: Trend = Trend.UNKNOWN
+    allreduce_time: Trend = Trend.UNKNOWN
     screened: bool = False
     may_harm: bool = False
     speed_only: bool = False
@@ -221,7 +221,7 @@ class Configuration(Value):
             memory=Trend.GROWS,
             step_time=Trend.GROWS,
             input_work=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
         ),
@@ -246,7 +246,7 @@ class Configuration(Value):
             lands_in="make_dataset",
             short="shard {value}",
             memory=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             matters=lambda c: c.workers > 1,
         ),
     ] = "auto"
@@ -264,7 +264,7 @@ class Configuration(Value):
             memory=Trend.NONE,
             step_time=Trend.FALLS,
             input_work=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
         ),
@@ -278,7 +278,7 @@ class Configuration(Value):
             words="{value} batch{es} prefetched",
             memory=Trend.GROWS,
             input_work=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             speed_only=True,
         ),
     ] = "auto"
@@ -292,7 +292,7 @@ class Configuration(Value):
             short="{value} parallel call{s}",
             words="{value} parallel calls in dataset_fn",
             memory=Trend.GROWS,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
             needs_parameter="num_parallel_calls",
@@ -314,7 +314,7 @@ class Configuration(Value):
             short="{value} input thread{s}",
             words="{value} private thread{s} for tf.data",
             memory=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
             speed_only=True,
@@ -328,7 +328,7 @@ class Configuration(Value):
             lands_in="make_dataset",
             short="cached in {value}",
             words="examples cached in {value}",
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             screened=True,
         ),
     ] = "off"
@@ -359,7 +359,7 @@ class Configuration(Value):
             short="XLA",
             words="compiled with XLA",
             input_work=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
         ),
     ] = False
     precision: Annotated[
@@ -371,7 +371,7 @@ class Configuration(Value):
             short="{value}",
             words="dtype policy {value}",
             input_work=Trend.NONE,
-            exchange_time=Trend.NONE,
+            allreduce_time=Trend.NONE,
             changes_numbers=True,
         ),
     ] = "float32"

@@ -1,4 +1,4 @@
-"""Configurations that cannot win, and the proof.
+"""Configurations that need not be run: those that cannot win, with the proof, or cannot run.
 
 A replica's step cannot be faster than the same step on one device that has the whole machine to
 itself. So P replicas reach at most P times the throughput of one device with the same program, the
@@ -10,21 +10,33 @@ Replicas of one process share its input pipeline, and workers with the shard pol
 the whole of it and keep their share of what it gives. Neither get more examples from it than one
 device does that has the machine to itself. What its pipeline takes for a step is at least what the
 step takes longer than without input.
+
+A configuration cannot run where one that needs no more memory had too little.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from autotune.config import AxisRole, Configuration, Trend, axis_of
 from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
 from autotune.objective import throughput_of
-from autotune.reason import AllReduceBound, OneDeviceBound, Proof, SharedInputBound
-from autotune.search.exchange import Family, family
+from autotune.reason import (
+    AllReduceBound,
+    OneDeviceBound,
+    Proof,
+    SharedInputBound,
+    SmallerRanOut,
+    StrategyFailed,
+)
+from autotune.run.engine import Outcome
+from autotune.search.allreduce import Family, family
 from autotune.search.history import History, Observed
 from autotune.strategies import strategy
+from autotune.trial import Trial
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -33,6 +45,13 @@ WRONG = 0.00005
 CAUTION = 2.0
 """A real exchange may be so many times as fast as the one that was timed, which moves all
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
+
+
+FAILURES = 3
+"""After so many failures of one strategy without a success, the rest of it is skipped."""
+_BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
+_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE}
+_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.REJECTED}
 
 
 class Bounds:
@@ -48,7 +67,7 @@ class Bounds:
         self._history = history
         self._facts = facts
         self._goal = math.log1p(margin)
-        self._exchange: dict[Family, float] = {}
+        self._allreduce: dict[Family, float] = {}
         self._without_input: tuple[Configuration, float] | None = None
 
     def why_not(self, configuration: Configuration) -> Proof | None:
@@ -57,19 +76,19 @@ class Bounds:
         if best is None or not configuration.distributed:
             return None
         return (
-            self._too_much_to_exchange(configuration, shown[best])
+            self._too_much_to_reduce(configuration, shown[best])
             or self._too_much_to_read(configuration, shown)
             or self._too_slow_alone(configuration, shown, shown[best])
         )
 
-    def note_exchange(self, configuration: Configuration, seconds: float) -> None:
+    def note_allreduce(self, configuration: Configuration, seconds: float) -> None:
         """Take in how long the replicas of a configuration need to exchange their gradients.
 
         Args:
             configuration: Any one of its family.
             seconds: Of a step that does nothing else.
         """
-        self._exchange[family(configuration)] = seconds / CAUTION
+        self._allreduce[family(configuration)] = seconds / CAUTION
 
     def note_without_input(self, alone: Configuration, seconds: float) -> None:
         """Take in how long a step takes that waits for no input.
@@ -80,8 +99,8 @@ class Bounds:
         """
         self._without_input = alone, seconds
 
-    def _too_much_to_exchange(self, configuration: Configuration, best: Observed) -> Proof | None:
-        seconds = self._exchange.get(family(configuration))
+    def _too_much_to_reduce(self, configuration: Configuration, best: Observed) -> Proof | None:
+        seconds = self._allreduce.get(family(configuration))
         if seconds is None:
             return None
         most = Observed(math.log(configuration.global_batch / seconds), self._history.noise.sd)
@@ -167,3 +186,62 @@ def _same_input(one: Configuration, other: Configuration) -> bool:
 def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
     values = configuration.values().items()
     return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
+
+
+class Dominance:
+    """Reads the failures among some trials.
+
+    Args:
+        trials: Everything that was run so far.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        by_strategy: dict[str, list[Trial]] = defaultdict(list)
+        for trial in trials:
+            by_strategy[trial.configuration.strategy].append(trial)
+        self._full = [
+            trial
+            for mine in by_strategy.values()
+            for trial in mine
+            if trial.outcome is Outcome.OUT_OF_MEMORY
+        ]
+        self._broken = {name: reason for name, t in by_strategy.items() if (reason := _hopeless(t))}
+
+    def why_not(self, configuration: Configuration) -> SmallerRanOut | StrategyFailed | None:
+        """Return why a configuration need not be run, or None if it should."""
+        for trial in self._full:
+            if _larger(configuration, trial.configuration):
+                return SmallerRanOut(trial=trial.number)
+        return self._broken.get(configuration.strategy)
+
+
+def still_known(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials of earlier sessions whose outcome holds for a search that goes on.
+
+    A crash, a hang or an error may have been mended since, so what ended by one is tried again.
+    """
+    trials = list(trials)
+    lasting = [trial for trial in trials if trial.outcome in _LASTING]
+    dominance = Dominance(lasting)
+    return [
+        trial
+        for trial in trials
+        if trial.outcome in _LASTING
+        or (trial.outcome is Outcome.SKIPPED and dominance.why_not(trial.configuration))
+    ]
+
+
+def _hopeless(trials: Sequence[Trial]) -> StrategyFailed | None:
+    broken = [trial for trial in trials if trial.outcome in _BROKEN]
+    if len(broken) < FAILURES or any(trial.outcome in _RAN for trial in trials):
+        return None
+    name = broken[0].configuration.strategy
+    return StrategyFailed(strategy=name, failures=len(broken), last=broken[-1].reason)
+
+
+def _larger(configuration: Configuration, failed: Configuration) -> bool:
+    """Whether it needs at least the memory of one that had too little."""
+    mine, theirs = configuration.values(), failed.values()
+    return mine.keys() == theirs.keys() and all(
+        axis_of(name).memory.at_least(value, theirs[name]) for name, value in mine.items()
+    )

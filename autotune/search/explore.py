@@ -9,9 +9,8 @@ from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Reason
 from autotune.run.engine import Outcome
-from autotune.search.bounds import Bounds
+from autotune.search.bounds import Bounds, Dominance
 from autotune.search.design import groups, one_factor_at_a_time
-from autotune.search.dominance import Dominance
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler

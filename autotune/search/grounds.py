@@ -13,13 +13,13 @@ from autotune.verdict import Conclusion, Explored, Grounds, Verdict
 
 def grounds(findings: Findings) -> Grounds:
     """Return what the verdict of a search rests on."""
-    history, twin = findings.history, findings.twin
+    history, matched = findings.history, findings.matched
     return Grounds(
         conclusion=conclusion(findings),
         decision=findings.decision,
         default=findings.default,
         explored=_explored(findings),
-        unmatched_batch=twin.global_batch if twin else None,
+        unmatched_batch=matched.global_batch if matched else None,
         noise=history.noise,
         prior=history.expected,
         repeats=history.repeats,

@@ -124,7 +124,7 @@ class Profiler:
             size = 0 if experiment is Experiment.LATENCY else None
             return self._timed(
                 configuration,
-                lambda: self._runner.exchange_seconds(configuration, gradient_bytes=size),
+                lambda: self._runner.allreduce_seconds(configuration, gradient_bytes=size),
             )
         what = variant(configuration, experiment)
         if what is None:

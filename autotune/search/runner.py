@@ -19,8 +19,8 @@ from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
-from autotune.search.dominance import still_known
-from autotune.search.exchange import exchange_request, step_seconds
+from autotune.search.allreduce import allreduce_request, step_seconds
+from autotune.search.bounds import still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget, MeasureWatch, read_out_watch
@@ -134,7 +134,7 @@ class Runner:
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
         return self._keep(trial_of(number, stage, configuration, result, turn))
 
-    def exchange_seconds(
+    def allreduce_seconds(
         self, configuration: Configuration, *, gradient_bytes: int | None = None
     ) -> float | None:
         """Measure how long the replicas of a configuration need to exchange their gradients.
@@ -150,7 +150,7 @@ class Runner:
         self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
         limits = _within(self._budget.left)
         with tempfile.TemporaryDirectory() as folder:
-            request = exchange_request(
+            request = allreduce_request(
                 configuration,
                 self.subject,
                 Path(folder) / "exchange",

@@ -15,9 +15,9 @@ from autotune.measure import Interval
 from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
+from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.design import default_in, openers
-from autotune.search.exchange import LEAST_BYTES, MANY, families
 from autotune.search.explore import Explorer, find_baseline
 from autotune.search.finals import (
     Certification,
@@ -32,12 +32,11 @@ from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
-from autotune.search.twins import Twins
 from autotune.space import Candidates
 from autotune.verdict import Decision
 from autotune.workload import WorkloadFacts
 
-EXCHANGE_SHARE = 0.15
+ALLREDUCE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
 INPUT_SHARE = 0.5
 """Of the time that is left, what timing the step without input may take."""
@@ -56,7 +55,7 @@ class Findings:
     decision: Decision
     baseline: Configuration
     default: Configuration
-    twin: Configuration | None
+    matched: Configuration | None
     """One device at the challenger's global batch, if it could run and was not measured."""
     examples_per_second: Interval | None
     """Throughput of the recommended configuration in the finals."""
@@ -83,18 +82,16 @@ class Search:
         runner: Makes the trials.
         budget: Bounds them.
         candidates: The configurations that can run.
-        twins: One device at the global batch of each distributed one.
         options: Margin and seed.
         start: What earlier searches let expect.
         sampler: Makes what proposes the trials.
     """
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
+    def __init__(
         self,
         runner: Runner,
         budget: Budget,
         candidates: Candidates,
-        twins: Twins,
         options: SearchOptions,
         *,
         start: WarmStart = NOTHING_KNOWN,
@@ -104,10 +101,10 @@ class Search:
         self._budget = budget
         self._alone = candidates.one_device
         self._distributed = candidates.distributed
-        self._twins = twins
+        self._matched = candidates.matched
         self._options = options
         self._default = default_in(self._alone)
-        every = dict.fromkeys([*candidates.configurations, *twins.values()])
+        every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
@@ -141,11 +138,11 @@ class Search:
         baseline = self._runner.history.baseline
         if self._distributed and baseline:
             if self._follows_throughput:
-                self._measure_exchanges()
+                self._measure_allreduces()
                 self._measure_without_input(baseline)
             explorer.try_all(openers(baseline, self._distributed))
             explorer.propose_from([*self._alone, *self._distributed])
-            self._explorer(self._finals_reserve).try_all(self._unknown_twins())
+            self._explorer(self._finals_reserve).try_all(self._unknown_matches())
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
@@ -158,7 +155,7 @@ class Search:
             seed=self._options.seed,
         )
 
-    def _measure_exchanges(self) -> None:
+    def _measure_allreduces(self) -> None:
         """Time the exchange of every family that is large enough to repay it, while time lasts."""
         if self._runner.subject.facts.dense_gradient_bytes < LEAST_BYTES:
             return
@@ -166,11 +163,11 @@ class Search:
         for each in families(self._distributed, least=MANY):
             most = self._budget.most(len(history), share=1.0, reserve=self._reserve())
             spent = self._budget.elapsed - began
-            if spent + history.costs.seconds(each) > EXCHANGE_SHARE * (most + spent):
+            if spent + history.costs.seconds(each) > ALLREDUCE_SHARE * (most + spent):
                 return
-            seconds = self._runner.exchange_seconds(each)
+            seconds = self._runner.allreduce_seconds(each)
             if seconds is not None:
-                self._bounds.note_exchange(each, seconds)
+                self._bounds.note_allreduce(each, seconds)
 
     def _measure_without_input(self, baseline: Configuration) -> None:
         """Time the baseline without its input, where that may tell what workers gain."""
@@ -239,14 +236,14 @@ class Search:
         return finals_seconds(history, finalists) + certifying
 
     def _reserve(self) -> float:
-        return self._finals_reserve() + self._runner.history.costs.total(self._unknown_twins())
+        return self._finals_reserve() + self._runner.history.costs.total(self._unknown_matches())
 
-    def _unknown_twins(self) -> list[Configuration]:
+    def _unknown_matches(self) -> list[Configuration]:
         """One device at the global batches of the challengers, where it has not been tried."""
         if self._runner.history.baseline is None:
             return []
-        found = [self._twins.get(each) for each in self._finalists().challengers]
-        return [twin for twin in found if twin and twin not in self._runner.history.tried]
+        found = [self._matched.get(each) for each in self._finalists().challengers]
+        return [each for each in found if each and each not in self._runner.history.tried]
 
     def _finalists(self) -> Finalists:
         return choose_finalists(
@@ -283,13 +280,13 @@ class Search:
         recommended = baseline
         if decision.verdict is Verdict.DISTRIBUTE and decision.challenger:
             recommended = decision.challenger
-        twin = self._twins.get(decision.challenger) if decision.challenger else None
+        matched = self._matched.get(decision.challenger) if decision.challenger else None
         return Findings(
             recommended=recommended,
             decision=decision,
             baseline=baseline,
             default=self._default,
-            twin=twin if twin not in history.tried else None,
+            matched=matched if matched not in history.tried else None,
             examples_per_second=finals.throughput(recommended) if finals else None,
             value=finals.value(recommended) if finals else None,
             over_default=finals.gain_over(recommended, self._default) if finals else None,

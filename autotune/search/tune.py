@@ -25,7 +25,6 @@ from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
 from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
-from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, Space, candidates, space_for
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
@@ -39,7 +38,6 @@ class _Prepared:
     subject: Subject
     space: Space
     found: Candidates
-    twins: Twins
     plan: Plan
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
@@ -98,7 +96,6 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             runner,
             budget,
             prepared.found,
-            prepared.twins,
             request.options,
             start=prepared.start,
         )
@@ -145,13 +142,11 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: P
         objective=objective_named(request.options.objective),
     )
     card = plan(subject, space, found, request.options)
-    level = twins(found, subject, request.options)
     fingerprint = request.workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
         space=space,
         found=found,
-        twins=level,
         plan=card,
         fingerprint=fingerprint,
         start=warm_start(past, machine.fingerprint, fingerprint),
@@ -175,7 +170,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         },
         scorer=subject.scorer,
     )
-    pool = (*prepared.found.configurations, *prepared.twins.values())
+    pool = (*prepared.found.configurations, *prepared.found.matched.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
 
 

@@ -39,6 +39,13 @@ class Candidates(Value):
 
     configurations: tuple[Configuration, ...]
     limits: tuple[Limit, ...]
+    matched: Mapping[Configuration, Configuration]
+    """For each distributed one, one device at its global batch, if it can run.
+
+    Throughput rises with the batch, distributed or not. A space bounds the batch of one replica, so
+    several replicas may take larger steps than one device was tried with; without its match a
+    challenger would be credited with what only the batch has gained.
+    """
 
     @property
     def one_device(self) -> tuple[Configuration, ...]:
@@ -96,7 +103,17 @@ def candidates(
             else:
                 broken[name, rule] += count
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
-    found = Candidates(configurations=tuple(legal), limits=limits)
+    matched = {
+        each: each.on_one_device().with_global_batch(each.global_batch)
+        for each in legal
+        if each.distributed
+    }
+    runs = {each for each in {*matched.values()} if where.why_illegal(each) is None}
+    found = Candidates(
+        configurations=tuple(legal),
+        limits=limits,
+        matched={each: match for each, match in matched.items() if match in runs},
+    )
     if not found.one_device:
         raise _no_baseline(space, where, found)
     return found

@@ -21,7 +21,7 @@ from autotune.run.engine import (
     Watch,
 )
 from autotune.run.observation import Observation
-from autotune.search.exchange import EXCHANGE_MODULE, family
+from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.history import guessed_seconds
 from autotune.testing.observations import observation
 from autotune.value import Scalar
@@ -70,7 +70,7 @@ class ReplayEngine(Engine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Replay a run of the configuration, or of its exchange."""
-        if request.workload.model.module == EXCHANGE_MODULE:
+        if request.workload.model.module == ALLREDUCE_MODULE:
             return self._exchanged(request, watch)
         run = self._random.choice(self._runs[request.configuration])
         if run.outcome is not Outcome.MEASURED:

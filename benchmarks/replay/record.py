@@ -27,8 +27,8 @@ from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Outcome, TrialRequest
 from autotune.run.resolve import reserved_engine
 from autotune.script import render
+from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
-from autotune.search.exchange import exchange_request, families, family
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
@@ -106,7 +106,7 @@ class Recording:
         with tempfile.TemporaryDirectory() as folder, self._draft.open("a") as draft:
             for number, configuration in enumerate(families(self._found.distributed)):
                 if family(configuration) not in known:
-                    request = exchange_request(
+                    request = allreduce_request(
                         configuration, self._subject, Path(folder) / str(number)
                     )
                     watch = MeasureWatch()

@@ -15,7 +15,6 @@ from autotune.search.runner import Runner, TrialList
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.search import Findings, Search
 from autotune.search.stopping import Budget
-from autotune.search.twins import Twins, twins
 from autotune.space import Candidates, candidates
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
@@ -44,7 +43,7 @@ class Replayed:
 
 def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPLER) -> Replayed:
     """Search a world within a budget. What the tuner itself computes is added to the time."""
-    subject, found, level = _situation(world.table.name)
+    subject, found = _situation(world.table.name)
     started = time.process_time()
     options = SearchOptions(budget=seconds, seed=seed)
     engine = ReplayEngine(world, seed)
@@ -55,16 +54,16 @@ def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPL
         runner = Runner(
             engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
         )
-        findings = Search(runner, budget, found, level, options, sampler=sampler).run()
+        findings = Search(runner, budget, found, options, sampler=sampler).run()
     tuner = time.process_time() - started
     return Replayed(world=world, findings=findings, seconds=budget.elapsed + tuner)
 
 
 @cache
-def _situation(name: str) -> tuple[Subject, Candidates, Twins]:
+def _situation(name: str) -> tuple[Subject, Candidates]:
     table, swept = read(FOLDER / f"{name}.json.xz"), character(name)
     subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)
-    level = twins(found, subject, swept.constraints)
     recorded = set(table.configurations)
-    return subject, found, {c: twin for c, twin in level.items() if twin in recorded}
+    matched = {c: match for c, match in found.matched.items() if match in recorded}
+    return subject, found.model_copy(update={"matched": matched})

@@ -31,8 +31,7 @@ from autotune.report.words import in_short
 from autotune.result.files import trials_csv
 from autotune.run.engine import Outcome
 from autotune.script import render
-from autotune.search.bounds import Bounds
-from autotune.search.dominance import Dominance
+from autotune.search.bounds import Bounds, Dominance
 from autotune.search.history import History
 from autotune.space import Space, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE

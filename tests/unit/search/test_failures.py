@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Message, SmallerRanOut
 from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.search.dominance import Dominance
+from autotune.search.bounds import Dominance
 from autotune.testing import Ending, FakeEngine
 
 from .conftest import Tuner, speed

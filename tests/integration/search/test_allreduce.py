@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.run.local import LocalEngine
-from autotune.search.exchange import exchange_request, exchange_workload, step_seconds
+from autotune.search.allreduce import allreduce_request, allreduce_workload, step_seconds
 from autotune.search.request import Subject
 from autotune.workload import WorkloadFacts
 
@@ -27,7 +27,7 @@ def test_replicas_exchange(
 ) -> None:
     """Replicas of one process, and workers of a gang, exchange any number of gradients."""
     facts = WorkloadFacts(dense_gradient_bytes=size)
-    subject = Subject(workload=exchange_workload(size), facts=facts, machine=engine.machine())
-    seconds = step_seconds(engine, exchange_request(configuration, subject, tmp_path / "run"))
+    subject = Subject(workload=allreduce_workload(size), facts=facts, machine=engine.machine())
+    seconds = step_seconds(engine, allreduce_request(configuration, subject, tmp_path / "run"))
     assert seconds is not None
     assert seconds > 0

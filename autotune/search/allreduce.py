@@ -27,7 +27,7 @@ it can save."""
 LEAST_BYTES = 1_000_000
 """Fewer gradients take no time worth timing, beside what a strategy adds to any step."""
 BYTES_PER_NUMBER = 4
-EXCHANGE_MODULE = "autotune.probes.exchange"
+ALLREDUCE_MODULE = "autotune.probes.exchange"
 
 UNLIMITED = Limits()
 """The usual limits of each phase."""
@@ -37,14 +37,14 @@ Family = tuple[Scalar, ...]
 
 def family(configuration: Configuration) -> Family:
     """Return what the time of an exchange depends on, beside the number of gradients."""
-    return tuple(_exchange_settings(configuration).values())
+    return tuple(_settings(configuration).values())
 
 
-def _exchange_settings(configuration: Configuration) -> dict[str, Scalar]:
+def _settings(configuration: Configuration) -> dict[str, Scalar]:
     return {
         name: configuration[name]
         for name, axis in axes().items()
-        if axis.exchange_time is not Trend.NONE
+        if axis.allreduce_time is not Trend.NONE
     }
 
 
@@ -62,16 +62,16 @@ def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configura
     return [max(each, key=lambda c: c.steps_per_execution) for each in large]
 
 
-def exchange_workload(dense_gradient_bytes: int) -> Workload:
+def allreduce_workload(dense_gradient_bytes: int) -> Workload:
     """Return the workload that only exchanges so many bytes of dense gradients."""
     numbers = max(dense_gradient_bytes // BYTES_PER_NUMBER, 1)
     return Workload(
-        model=factory_from_text(f"{EXCHANGE_MODULE}:model_fn", {"numbers": numbers}),
-        dataset=factory_from_text(f"{EXCHANGE_MODULE}:dataset_fn", {}),
+        model=factory_from_text(f"{ALLREDUCE_MODULE}:model_fn", {"numbers": numbers}),
+        dataset=factory_from_text(f"{ALLREDUCE_MODULE}:dataset_fn", {}),
     )
 
 
-def exchange_request(
+def allreduce_request(
     configuration: Configuration,
     subject: Subject,
     folder: Path,
@@ -95,8 +95,8 @@ def exchange_request(
         shard_policy="data" if configuration.workers > 1 else "auto",
         per_replica_batch=1,
         cache="memory",
-    ).taking(_exchange_settings(configuration))
-    workload = exchange_workload(gradient_bytes)
+    ).taking(_settings(configuration))
+    workload = allreduce_workload(gradient_bytes)
     # The element decides between Keras's fit and a loop, so it has to be the real one.
     facts = WorkloadFacts(
         model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
