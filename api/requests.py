@@ -18,7 +18,9 @@ from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.objective import objectives
 from autotune.options import SearchOptions
+from autotune.reason import Rule
 from autotune.report.spaces import any_workload
+from autotune.sentences.reasons import rule_text
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.strategies import strategies
 
@@ -109,15 +111,16 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
     where = Situation(machine=machine, facts=any_workload(found), options=bounds)
     _check_size(found, options)
-    rules: list[str] = []
+    rules: list[Rule] = []
     names = _strategies(found, options)
     for name in [each for each in names if each != ONE_DEVICE] or [ONE_DEVICE]:
         broken = _rules(found, name, where)
         if None in broken:
             return
         rules += [each for each in broken if each]
+    why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
-        f"This space cannot run on this machine: {rules[0] if rules else 'it is empty'}.",
+        f"This space cannot run on this machine: {why}.",
         "Use another space.",
     )
 
@@ -176,7 +179,7 @@ def _check_size(space: Space, options: SearchOptions) -> None:
         )
 
 
-def _rules(space: Space, name: str, where: Situation) -> list[str | None]:
+def _rules(space: Space, name: str, where: Situation) -> list[Rule | None]:
     """Return for each way of distributing the rule that it breaks, None if it can run."""
     try:
         return list(part_of(space, name, where).placements.values())

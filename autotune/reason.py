@@ -296,3 +296,35 @@ Reason = Annotated[
 """Any of them; `kind` tells which."""
 
 StrategyFailed.model_rebuild()
+
+
+class RuleKind(StrEnum):
+    """Why a configuration cannot run."""
+
+    ASYNCHRONOUS = "asynchronous"
+    """It trains asynchronously, which nobody has allowed."""
+    INDIVISIBLE_BATCH = "indivisible batch"
+    BATCH_LIMIT = "batch limit"
+    DATASET_TOO_SMALL = "dataset too small"
+    EPOCH_TOO_SHORT = "epoch too short"
+    UNREPEATABLE_CACHE = "unrepeatable cache"
+    """The dataset differs in every pass, so a cache would change the training."""
+    UNCOUNTED_CACHE = "uncounted cache"
+    """The number of examples is unknown, so a cache may never fill."""
+    CACHE_TOO_LARGE = "cache too large"
+    TOO_MANY_THREADS = "too many threads"
+    FLOAT16_WITHOUT_GPU = "float16 without gpu"
+    ONE_REPLICA = "one replica"
+    """It is the same as one device."""
+    STRATEGY = "strategy"
+    """A rule of the strategy's own."""
+
+
+class Rule(Value):
+    """A rule that a configuration breaks."""
+
+    kind: RuleKind
+    figure: int | None = None
+    """The limit or size that it is about."""
+    text: str = ""
+    """The words of a strategy for a rule of its own."""

@@ -10,6 +10,7 @@ from autotune.machine import Machine
 from autotune.plan import Plan, StrategyPlan
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.report.words import counted, roughly, sentence, size
+from autotune.sentences.reasons import rule_text
 from autotune.space import space_for
 from autotune.workload import WorkloadFacts
 
@@ -44,7 +45,7 @@ def _strategy(plan: StrategyPlan) -> list[RenderableType]:
     """How many configurations it has, and below how many were left out and why."""
     lines: list[RenderableType] = [Text(f"{plan.configurations:>6,}  {plan.title}")]
     for limit in sorted(plan.limits, key=lambda limit: -limit.configurations):
-        out = f"{limit.configurations:,} excluded: {sentence(limit.rule)}"
+        out = f"{limit.configurations:,} excluded: {sentence(rule_text(limit.rule))}"
         lines.append(hanging(out, indent=8, hang=HANG, style="dim"))
     return lines
 

@@ -14,6 +14,7 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.report.tables import columns
 from autotune.report.words import counted, sentence
+from autotune.sentences.reasons import rule_text
 from autotune.space import Candidates, Situation, Space, candidates
 from autotune.strategies import strategy
 from autotune.value import Scalar
@@ -101,12 +102,14 @@ def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machi
             return _first_rule(each.name, found)
         why = where.why_illegal(runs.taking({name: value}))
         if why:
-            return sentence(why)
+            return sentence(rule_text(why))
     return "No strategy of this space uses it."
 
 
 def _first_rule(name: str, found: Candidates) -> str:
-    return next((sentence(each.rule) for each in found.limits if each.strategy == name), "")
+    return next(
+        (sentence(rule_text(each.rule)) for each in found.limits if each.strategy == name), ""
+    )
 
 
 def _comment(text: str, indent: str = "", hang: str = "") -> list[str]:

@@ -24,6 +24,8 @@ from autotune.reason import (
     Phase,
     Raised,
     Reason,
+    Rule,
+    RuleKind,
     SetAside,
     SharedInputBound,
     Slower,
@@ -37,6 +39,14 @@ from autotune.reason import (
 def reason_text(reason: Reason) -> str:
     """Return a reason in words."""
     return _words(reason)
+
+
+def rule_text(rule: Rule) -> str:
+    """Return in words why a configuration cannot run."""
+    if rule.kind is RuleKind.STRATEGY:
+        return rule.text
+    size = f"{(rule.figure or 0) / 2**30:.1f} GiB"
+    return _RULES[rule.kind].format(figure=rule.figure, size=size)
 
 
 def death(reason: Killed | Exited | KernelKilled) -> str:
@@ -174,4 +184,26 @@ _CAUSES = {
     Cause.WORKER_SILENT: (
         "A worker stopped responding to the others: check whether its machine is overloaded."
     ),
+}
+_RULES = {
+    RuleKind.ASYNCHRONOUS: (
+        "it trains asynchronously, which changes convergence; --allow-asynchronous "
+        "(allow_asynchronous in Python and JSON) includes it"
+    ),
+    RuleKind.INDIVISIBLE_BATCH: (
+        "a global batch of {figure} is not divisible by the number of replicas"
+    ),
+    RuleKind.BATCH_LIMIT: "the global batch would exceed max_global_batch {figure}",
+    RuleKind.DATASET_TOO_SMALL: (
+        "the global batch would exceed the {figure} examples of the dataset"
+    ),
+    RuleKind.EPOCH_TOO_SHORT: "an epoch has fewer steps than steps_per_execution",
+    RuleKind.UNREPEATABLE_CACHE: (
+        "a cache would change the training: the dataset differs in every pass"
+    ),
+    RuleKind.UNCOUNTED_CACHE: "the number of examples is unknown, so a cache may never fill",
+    RuleKind.CACHE_TOO_LARGE: "the examples take {size}, too much to cache in memory",
+    RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
+    RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
+    RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }

@@ -13,10 +13,13 @@ from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.reason import Rule
+from autotune.sentences.reasons import rule_text
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import strategy
 from autotune.value import Scalar, Value
+from autotune.wording import plural
 from autotune.workload import WorkloadFacts
 
 MAX_CONFIGURATIONS = 100_000
@@ -29,7 +32,7 @@ class Limit(Value):
     """A rule that took configurations out of the space."""
 
     strategy: str
-    rule: str
+    rule: Rule
     configurations: int
     """Each configuration counts for one rule only, though it may break several."""
 
@@ -68,7 +71,7 @@ class Part:
         others: The values of the axes that are no placement.
     """
 
-    placements: Mapping[Configuration, str | None]
+    placements: Mapping[Configuration, Rule | None]
     others: Domains
 
     @property
@@ -95,7 +98,7 @@ def candidates(
     where = Situation(machine=machine, facts=facts, options=options)
     _check_own_axes(space, facts)
     legal: list[Configuration] = []
-    broken: Counter[tuple[str, str]] = Counter()
+    broken: Counter[tuple[str, Rule]] = Counter()
     for name in _strategies(space, where):
         for each, rule, count in _judged(part_of(space, name, where), where):
             if rule is None:
@@ -170,7 +173,7 @@ def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(["one_device", *(asked or space.strategies)]))
 
 
-def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, str | None, int]]:
+def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:
     """Yield each configuration, the rule that it breaks, and how many it stands for.
 
     A placement that cannot run stands for all configurations with it, which are never made.
@@ -225,12 +228,12 @@ def _no_baseline(space: Space, where: Situation, found: Candidates) -> SpaceErro
     examples = where.facts.examples
     if examples is not None and smallest > examples:
         return DatasetTooSmall(
-            f"The dataset has {examples} example{'s' * (examples != 1)}, fewer than the smallest "
-            "global batch.",
+            f"The dataset has {plural(examples, 'example')}, fewer than the smallest global batch.",
             "Use smaller values of per_replica_batch, or a larger dataset.",
         )
     rules = [limit.rule for limit in found.limits if limit.strategy == "one_device"]
+    why = rule_text(rules[0]) if rules else "the space is empty"
     return SpaceError(
-        f"No single-device configuration can run: {rules[0] if rules else 'the space is empty'}.",
+        f"No single-device configuration can run: {why}.",
         "Change this axis or constraint.",
     )

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.reason import Rule, RuleKind
 from autotune.strategies import strategy
 from autotune.workload import WorkloadFacts
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
-ASYNCHRONOUS = (
-    "it trains asynchronously, which changes convergence; --allow-asynchronous "
-    "(allow_asynchronous in Python and JSON) includes it"
-)
 ANYTHING = SearchOptions(allow_asynchronous=True)
 """The options where the user asks for one configuration, whatever it is."""
 
@@ -37,8 +34,8 @@ class Situation:
     facts: WorkloadFacts
     options: SearchOptions = ANYTHING
 
-    def why_illegal(self, configuration: Configuration) -> str | None:
-        """Return the rule that a configuration breaks, as a sentence, or None if it can run."""
+    def why_illegal(self, configuration: Configuration) -> Rule | None:
+        """Return the rule that a configuration breaks, or None if it can run."""
         return (
             self._permission(configuration)
             or self._division(configuration)
@@ -49,7 +46,7 @@ class Situation:
             or self._strategy(configuration)
         )
 
-    def why_illegal_placement(self, configuration: Configuration) -> str | None:
+    def why_illegal_placement(self, configuration: Configuration) -> Rule | None:
         """Return the rule that a placement breaks, or None if something with it can run.
 
         Args:
@@ -62,56 +59,57 @@ class Situation:
             or self._strategy(configuration)
         )
 
-    def _permission(self, configuration: Configuration) -> str | None:
+    def _permission(self, configuration: Configuration) -> Rule | None:
         asynchronous = strategy(configuration.strategy).asynchronous
-        return ASYNCHRONOUS if asynchronous and not self.options.allow_asynchronous else None
+        refused = asynchronous and not self.options.allow_asynchronous
+        return Rule(kind=RuleKind.ASYNCHRONOUS) if refused else None
 
-    def _division(self, configuration: Configuration) -> str | None:
+    def _division(self, configuration: Configuration) -> Rule | None:
         batch = self.options.global_batch
         if batch and configuration.global_batch != batch:
-            return f"a global batch of {batch} is not divisible by the number of replicas"
+            return Rule(kind=RuleKind.INDIVISIBLE_BATCH, figure=batch)
         return None
 
-    def _batch(self, configuration: Configuration) -> str | None:
+    def _batch(self, configuration: Configuration) -> Rule | None:
         batch, most = configuration.global_batch, self.options.max_global_batch
         if most and batch > most:
-            return f"the global batch would exceed max_global_batch {most}"
+            return Rule(kind=RuleKind.BATCH_LIMIT, figure=most)
         if self.facts.examples is not None and batch > self.facts.examples:
-            return (
-                f"the global batch would exceed the {self.facts.examples} examples of the dataset"
-            )
+            return Rule(kind=RuleKind.DATASET_TOO_SMALL, figure=self.facts.examples)
         return None
 
-    def _epoch(self, configuration: Configuration) -> str | None:
+    def _epoch(self, configuration: Configuration) -> Rule | None:
         if self.facts.examples is None:
             return None
         steps = self.facts.examples // configuration.global_batch
         if configuration.steps_per_execution > max(steps, 1):
-            return "an epoch has fewer steps than steps_per_execution"
+            return Rule(kind=RuleKind.EPOCH_TOO_SHORT)
         return None
 
-    def _cache(self, configuration: Configuration) -> str | None:
+    def _cache(self, configuration: Configuration) -> Rule | None:
         facts = self.facts
         if configuration.cache == "off":
             return None
         if not facts.repeatable:
-            return "a cache would change the training: the dataset differs in every pass"
+            return Rule(kind=RuleKind.UNREPEATABLE_CACHE)
         if facts.examples is None:
-            return "the number of examples is unknown, so a cache may never fill"
+            return Rule(kind=RuleKind.UNCOUNTED_CACHE)
         size = facts.examples * facts.example_bytes * configuration.workers
-        if size > CACHE_SHARE * self.machine.memory:
-            return f"the examples take {size / 2**30:.1f} GiB, too much to cache in memory"
+        if size > CACHE_SHARE * self.machine.least.memory:
+            return Rule(kind=RuleKind.CACHE_TOO_LARGE, figure=size)
         return None
 
-    def _hardware(self, configuration: Configuration) -> str | None:
-        if configuration.threads_per_process > self.machine.cpus:
-            return f"more threads per process than cores ({self.machine.cpus})"
+    def _hardware(self, configuration: Configuration) -> Rule | None:
+        cores = self.machine.least.cpus
+        if configuration.threads_per_process > cores:
+            return Rule(kind=RuleKind.TOO_MANY_THREADS, figure=cores)
         if configuration.precision == "mixed_float16" and not self.machine.gpus:
-            return "float16 is fast only on GPUs, and TensorFlow sees none"
+            return Rule(kind=RuleKind.FLOAT16_WITHOUT_GPU)
         return None
 
-    def _strategy(self, configuration: Configuration) -> str | None:
+    def _strategy(self, configuration: Configuration) -> Rule | None:
         if configuration.strategy != "one_device" and not configuration.distributed:
-            return "with one replica it is the same as one device"
+            return Rule(kind=RuleKind.ONE_REPLICA)
         mine = strategy(configuration.strategy)
-        return mine.why_illegal(configuration, self.machine, self.facts)
+        text = mine.why_illegal(configuration, self.machine, self.facts)
+        return Rule(kind=RuleKind.STRATEGY, text=text) if text else None

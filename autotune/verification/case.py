@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason import Rule
 from autotune.result import SavedConfiguration
 from autotune.search.request import Subject
 from autotune.space import Situation
@@ -27,6 +28,6 @@ class Case:
         """What is run."""
         return Subject(workload=self.saved.workload, facts=self.facts, machine=self.machine)
 
-    def why_illegal(self, configuration: Configuration) -> str | None:
+    def why_illegal(self, configuration: Configuration) -> Rule | None:
         """Return the rule that a configuration breaks here, or None if it can run."""
         return Situation(machine=self.machine, facts=self.facts).why_illegal(configuration)

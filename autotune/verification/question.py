@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.result import Verdict
+from autotune.sentences.reasons import rule_text
 from autotune.value import Value
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
@@ -55,7 +56,7 @@ def notes_on_rival(case: Case) -> tuple[str, ...]:
     else:
         kind, rival = "distributed configuration", saved.best_distributed
     rule = case.why_illegal(rival) if rival else None
-    return (f"The best {kind} of the search cannot run here: {rule}",) if rule else ()
+    return (f"The best {kind} of the search cannot run here: {rule_text(rule)}",) if rule else ()
 
 
 def _against_one_device(case: Case) -> Question | None:

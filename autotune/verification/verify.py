@@ -15,6 +15,7 @@ from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
+from autotune.sentences.reasons import rule_text
 from autotune.verification.answer import Answer
 from autotune.verification.case import Case
 from autotune.verification.changes import changes
@@ -90,7 +91,7 @@ class _Check:
         rule = case.why_illegal(self._saved.configuration)
         if rule:
             return self._result(
-                case, _refuted(f"the recommended configuration cannot run here: {rule}")
+                case, _refuted(f"the recommended configuration cannot run here: {rule_text(rule)}")
             )
         return self._result(case, self._compare(case, options))
 

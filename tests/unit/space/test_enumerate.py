@@ -9,6 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.options import SearchOptions
+from autotune.sentences.reasons import rule_text
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -31,7 +32,7 @@ def found(
 
 
 def rules(candidates: Candidates) -> str:
-    return " | ".join(limit.rule for limit in candidates.limits)
+    return " | ".join(rule_text(limit.rule) for limit in candidates.limits)
 
 
 def test_no_two_candidates_are_equal_in_effect() -> None:

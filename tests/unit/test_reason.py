@@ -1,0 +1,208 @@
+"""Reasons are kinds with data; nothing that is decided reads their sentences."""
+
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import TypeAdapter
+
+from autotune.config import Configuration
+from autotune.options import SearchOptions
+from autotune.reason import (
+    Cause,
+    KnownError,
+    Message,
+    OneDeviceBound,
+    Outcome,
+    Phase,
+    Raised,
+    Reason,
+    Rule,
+    RuleKind,
+    StrategyFailed,
+)
+from autotune.report.verdict import reasons, summary
+from autotune.result import Result
+from autotune.search.tune import TuningRequest, tune
+from autotune.sentences import reasons as sentences
+from autotune.sentences.reasons import reason_text, rule_text
+from autotune.space.schema import parse_space
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Ending
+from autotune.verdict import Conclusion, Decision, Grounds, Verdict
+from autotune.workload import Workload
+
+KINDS: tuple[type[Any], ...] = get_args(get_args(Reason)[0])
+ADAPTER: TypeAdapter[Reason] = TypeAdapter(Reason)
+DATA: dict[str, Any] = {
+    "cause": Cause.PORT_TAKEN,
+    "code": 3,
+    "deaths": 2,
+    "error": "ValueError",
+    "failures": 3,
+    "findings": ("Its replicas diverge.",),
+    "global_batch": 64,
+    "last": Raised(error="KeyError", message="lost"),
+    "limit": 2**30,
+    "message": "shapes differ",
+    "most": 0.5,
+    "name": "loss",
+    "per_replica_batch": 32,
+    "phase": Phase.FIRST_STEP,
+    "process": "worker 1",
+    "replicas": 2,
+    "seconds": 0.25,
+    "share": 0.8,
+    "shard_policy": "data",
+    "signal": 11,
+    "step": 7,
+    "strategy": "mirrored",
+    "text": "It was told to.",
+    "trial": 4,
+    "used": 2**31,
+    "value": "nan",
+    "where": "train.py line 7",
+    "workers": 2,
+}
+SPACE = parse_space(
+    {
+        "strategies": ["one_device", "mirrored", "multi_worker_mirrored"],
+        "axes": {
+            "per_replica_batch": [32, 512],
+            "steps_per_execution": [1],
+            "replicas_per_worker": [2],
+            "workers": [2],
+            "shard_policy": ["data"],
+        },
+    },
+    where="test",
+)
+
+
+def example(kind: type[Any]) -> Reason:
+    names = (name for name in kind.model_fields if name != "kind")
+    return ADAPTER.validate_python(kind(**{name: DATA[name] for name in names}))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_kind_has_a_sentence_with_its_data(kind: type[Any]) -> None:
+    """None is left out, and none is a template."""
+    text = reason_text(example(kind))
+    assert len(text.split()) > 1
+    assert "{" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_kind_survives_its_json(kind: type[Any]) -> None:
+    """A study, a result and the service keep reasons as JSON."""
+    reason = example(kind)
+    assert ADAPTER.validate_json(ADAPTER.dump_json(reason)) == reason
+
+
+def test_kinds_are_told_apart_by_their_names() -> None:
+    """No two share one."""
+    names = {kind.model_fields["kind"].default for kind in KINDS}
+    assert len(names) == len(KINDS)
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_every_known_cause_says_what_to_do(cause: Cause) -> None:
+    """In one sentence."""
+    assert reason_text(KnownError(cause=cause)).endswith(".")
+
+
+@pytest.mark.parametrize("kind", list(RuleKind))
+def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
+    """With its figure."""
+    text = rule_text(Rule(kind=kind, figure=2**31, text="the machine has 2 GPUs"))
+    assert len(text.split()) > 3
+    assert "{" not in text
+
+
+@pytest.mark.parametrize("conclusion", list(Conclusion))
+def test_every_conclusion_has_a_sentence(conclusion: Conclusion) -> None:
+    """Which names no field."""
+    decision = Decision(verdict=Verdict.UNDECIDED)
+    grounds = Grounds(conclusion=conclusion, decision=decision, default=Configuration())
+    text = summary(
+        Result.model_construct(configuration=Configuration(), compared=(), grounds=grounds)
+    )
+    assert text.endswith(".")
+    assert "{" not in text
+
+
+def test_a_failure_of_a_strategy_ends_with_the_last_reason() -> None:
+    """A reason may hold another."""
+    failed = StrategyFailed(strategy="mirrored", failures=3, last=Message(text="no room"))
+    assert reason_text(failed) == "mirrored failed 3 times: no room"
+
+
+def truth(configuration: Configuration) -> float | Ending:
+    """One strategy always fails, and nothing is as fast as a large batch on one device."""
+    if configuration.strategy == "multi_worker_mirrored":
+        return Ending(outcome=Outcome.FAILED, reason=Raised(error="OSError", message="no room"))
+    fast = configuration.per_replica_batch == 512 and not configuration.distributed
+    return (100_000.0 if fast else 1_000.0) * configuration.steps_per_execution**0.1
+
+
+def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
+    """Run a search and resume it."""
+    found = []
+    for resume, count in ((False, 12), (True, 40)):
+        request = TuningRequest(
+            workload=workload,
+            space=SPACE,
+            options=SearchOptions(max_trials=count, budget=2000.0, max_global_batch=512),
+            out=folder,
+            resume=resume,
+        )
+        found.append(tune(request, FakeEngine(truth, between=0.02, seed=3)))
+    return found[0], found[1]
+
+
+@pytest.fixture(name="searched")
+def fixture_searched(workload: Workload, tmp_path: Path) -> Result:
+    """The result of a search."""
+    return search(workload, tmp_path / "plain")[0]
+
+
+def decided(result: Result) -> Any:
+    """Return all that was decided, without anything that takes another time."""
+    trials = [
+        (t.stage, t.configuration, t.outcome, t.examples_per_second, t.reason)
+        for t in result.trials
+    ]
+    values = result.verdict, result.configuration, result.speedup, result.grounds.conclusion
+    return values, trials
+
+
+def test_no_decision_depends_on_the_wording(
+    workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search, its resumption and its verdict are the same where every sentence is gibberish."""
+    plain = search(workload, tmp_path / "plain")
+    noise = random.Random(0)
+    letters = string.ascii_letters + ".: "
+
+    def gibberish(*_: object) -> str:
+        return "".join(noise.choices(letters, k=40))
+
+    monkeypatch.setattr(sentences, "_words", gibberish)
+    monkeypatch.setattr(sentences, "_RULES", {kind: gibberish() for kind in RuleKind})
+    odd = search(workload, tmp_path / "odd")
+    assert [decided(each) for each in odd] == [decided(each) for each in plain]
+    kinds = {type(trial.reason) for trial in plain[1].trials}
+    assert OneDeviceBound in kinds
+    assert set(reasons(odd[0])) != set(reasons(plain[0]))
+
+
+def test_a_saved_result_speaks_as_before(searched: Result, tmp_path: Path) -> None:
+    """Its sentences are made of what was saved."""
+    searched.save(tmp_path / "saved")
+    loaded = Result.load(tmp_path / "saved")
+    assert loaded.grounds == searched.grounds
+    assert (loaded.summary, loaded.reasons) == (searched.summary, searched.reasons)
