@@ -16,7 +16,7 @@ from autotune.api.workloads import Registry
 from autotune.config import AxisRole, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
-from autotune.objective import objectives
+from autotune.objective import objective_names
 from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.report.spaces import any_workload
@@ -153,8 +153,8 @@ def _odd(space: Space) -> bool:
 def _check_names(options: SearchOptions) -> None:
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if options.objective not in objectives():
-        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objectives())}.")
+    if options.objective not in objective_names():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objective_names())}.")
 
 
 def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:

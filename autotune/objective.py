@@ -11,14 +11,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
+from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.plugins import load_plugin, plugin_names
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
@@ -42,6 +42,7 @@ class Measurement:
     """The record of the run; None while it is running, and for runs of earlier searches."""
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What is optimized. A subclass sets the names and reads the figure."""
 
@@ -152,29 +153,25 @@ class Scorer:
 _registered: dict[str, Objective] = {THROUGHPUT.name: THROUGHPUT}
 
 
-def register(objective: Objective) -> None:
-    """Offer an objective in this process, as an entry point does in all."""
+def register_objective(objective: Objective) -> None:
+    """Offer an objective by its name in this process; an entry point offers it in all."""
     _registered[objective.name] = objective
 
 
-def objectives() -> dict[str, Objective]:
-    """Return every objective by its name."""
-    return _installed() | _registered
+def objective_names() -> tuple[str, ...]:
+    """Return the names of all objectives."""
+    return tuple(dict.fromkeys((*_registered, *plugin_names(GROUP))))
 
 
 def objective_named(name: str) -> Objective:
     """Return the objective of that name.
 
     Raises:
-        UsageError: There is none; the text says which there are.
+        UsageError: There is none, or it cannot be imported; the text says which there are.
     """
-    known = objectives()
-    if name not in known:
-        raise UsageError(f"Unknown objective {name!r}.", f"Available: {', '.join(sorted(known))}.")
-    return known[name]
-
-
-@cache
-def _installed() -> dict[str, Objective]:
-    found: list[Objective] = [each.load() for each in entry_points(group=GROUP)]
-    return {each.name: each for each in found}
+    if name in _registered:
+        return _registered[name]
+    if name not in objective_names():
+        raise UsageError(f"Unknown objective {name!r}.", hint(name, objective_names()))
+    found: Objective = load_plugin(GROUP, name, kind=Objective)
+    return found

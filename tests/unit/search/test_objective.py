@@ -11,7 +11,7 @@ from optuna.storages import BaseStorage
 
 from autotune import Outcome, Verdict, objective
 from autotune.errors import StudyMismatch, UsageError
-from autotune.objective import GROUP, Measurement, Objective, Scorer
+from autotune.objective import GROUP, Measurement, Objective, Scorer, objective_named
 from autotune.testing import FAKE_FACTS
 
 from .conftest import Tuner, speed
@@ -54,8 +54,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Offer them for the time of a test."""
     with monkeypatch.context() as patch:
         patch.setattr(objective, "_registered", dict(objective._registered))
-        objective.register(COST)
-        objective.register(Broken(price=1.0))
+        objective.register_objective(COST)
+        objective.register_objective(Broken(price=1.0))
         yield
 
 
@@ -120,8 +120,14 @@ def test_a_value_that_is_none_is_refused(tuner: Tuner) -> None:
 
 def test_an_installed_package_adds_objectives(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found by their entry points."""
-    point = EntryPoint("cost", f"{__name__}:COST", GROUP)
-    monkeypatch.setattr(objective, "entry_points", lambda **_: [point])
-    objective._installed.cache_clear()
-    assert objective.objectives()["cost"] is COST
-    objective._installed.cache_clear()
+    point = EntryPoint("money", f"{__name__}:COST", GROUP)
+    monkeypatch.setattr("autotune.plugins.entry_points", lambda **_: [point])
+    assert objective_named("money") is COST
+
+
+def test_an_entry_point_that_is_no_objective_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text names it."""
+    point = EntryPoint("money", "math:pi", GROUP)
+    monkeypatch.setattr("autotune.plugins.entry_points", lambda **_: [point])
+    with pytest.raises(UsageError, match="is not a Objective"):
+        objective_named("money")
