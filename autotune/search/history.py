@@ -19,8 +19,7 @@ from autotune.measure import (
     surely_below,
 )
 from autotune.objective import Score, throughput_of
-from autotune.past.relative import relative
-from autotune.past.store import Past
+from autotune.past_measurements import PastMeasurements, relative
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 
@@ -281,7 +280,7 @@ NOTHING_KNOWN = WarmStart(known={}, noise=None)
 """The first search on a machine."""
 
 
-def warm_start(past: Past, machine: str, workload: str) -> WarmStart:
+def warm_start(past: PastMeasurements, machine: str, workload: str) -> WarmStart:
     """Return what past searches say.
 
     Args:

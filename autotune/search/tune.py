@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
-from autotune.past.place import measurements_file
-from autotune.past.session import session_of
-from autotune.past.store import Past
+from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import Plan
 from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
@@ -50,7 +48,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer, Past(None)).plan
+    return _prepare(request, engine, observer, PastMeasurements(None)).plan
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -69,7 +67,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
     kept_in = measurements_file() if engine.keeps_history else None
-    past = Past(kept_in, lambda text: observer(Notice(text=text)))
+    past = PastMeasurements(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
@@ -111,7 +109,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 result.save(request.out)
         finally:
             study.flush()
-    past.add(session_of(result.machine, prepared.fingerprint, result.trials[len(kept) :]))
+    past.add(
+        session_of(result.machine.fingerprint, prepared.fingerprint, result.trials[len(kept) :])
+    )
     return result
 
 
@@ -125,7 +125,9 @@ def _with_load(result: Result, load: Load | None) -> Result:
     return result.model_copy(update={"grounds": result.grounds.model_copy(update={"load": load})})
 
 
-def _prepare(request: TuningRequest, engine: Engine, observer: Observer, past: Past) -> _Prepared:
+def _prepare(
+    request: TuningRequest, engine: Engine, observer: Observer, past: PastMeasurements
+) -> _Prepared:
     named = named_space(request)
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()

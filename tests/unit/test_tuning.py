@@ -13,7 +13,7 @@ from optuna.storages import InMemoryStorage
 from autotune import Answer, Plan, SearchOptions, Tuner, autotune
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
-from autotune.past.place import CACHE
+from autotune.past_measurements import CACHE
 from autotune.run.engine import Tell
 from autotune.testing import FakeEngine
 

@@ -11,8 +11,7 @@ from optuna.storages import BaseStorage
 
 from autotune.events import Notice
 from autotune.options import SearchOptions
-from autotune.past.place import CACHE, FILE
-from autotune.past.store import Past
+from autotune.past_measurements import CACHE, FILE, PastMeasurements
 from autotune.result import Result
 from autotune.run.load import Load
 from autotune.search.history import warm_start
@@ -62,7 +61,7 @@ def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
 def test_a_search_is_kept_for_the_next_one(on: On, file: Path, workload: Workload) -> None:
     """Every speed that it saw, under the fingerprints of machine and workload."""
     result, told = on()
-    found = Past(file).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
+    found = PastMeasurements(file).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
     shown = [t.examples_per_second for t in result.trials if t.examples_per_second]
     assert [each.examples_per_second for each in found] == shown
     assert told == []
@@ -71,7 +70,7 @@ def test_a_search_is_kept_for_the_next_one(on: On, file: Path, workload: Workloa
 def test_the_next_search_starts_from_it(on: On, file: Path, workload: Workload) -> None:
     """Configurations relative to the best single device, and the machine's noise."""
     result, _ = on(most=9)
-    start = warm_start(Past(file), MACHINE, workload.fingerprint(FAKE_FACTS))
+    start = warm_start(PastMeasurements(file), MACHINE, workload.fingerprint(FAKE_FACTS))
     alone = {c: gap for c, gap in start.known.items() if not c.distributed}
     assert max(alone.values()) == 0
     assert set(start.known) == {t.configuration for t in result.trials if t.examples_per_second}
@@ -84,7 +83,7 @@ def test_a_resumed_study_is_kept_once(on: On, file: Path, workload: Workload) ->
     """Only trials of its own belong to a session: those before were another day's."""
     first, _ = on()
     second, _ = on(most=6, resume=True)
-    found = Past(file).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
+    found = PastMeasurements(file).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
     assert len(second.trials) > len(first.trials)
     assert len(found) == len([t for t in second.trials if t.examples_per_second])
     assert len({each.session for each in found}) == 2
@@ -119,7 +118,7 @@ def test_what_was_timed_is_what_is_kept(file: Path, tmp_path: Path, workload: Wo
     )
     tune(request, Edited(code))
     assert mine.fingerprint(FAKE_FACTS) != before
-    assert Past(file).measurements(MACHINE, before)
+    assert PastMeasurements(file).measurements(MACHINE, before)
 
 
 def test_a_broken_store_costs_a_sentence(on: On, file: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from autotune import past_measurements
 from autotune.measure import Noise
-from autotune.past import store
-from autotune.past.store import Past
+from autotune.past_measurements import PastMeasurements
 
-from .conftest import ALONE, LARGE, MACHINE, TWO, WORKLOAD, measured, session
+from .conftest import ALONE, MACHINE, WORKLOAD, measured, session
 
 
 def change(file: Path, statement: str) -> None:
@@ -21,14 +21,14 @@ def change(file: Path, statement: str) -> None:
         database.execute(statement)
 
 
-def test_what_is_added_comes_back(past: Past, told: list[str]) -> None:
+def test_what_is_added_comes_back(past: PastMeasurements, told: list[str]) -> None:
     """The same values, without a word to the user."""
     past.add(session())
     assert past.measurements(MACHINE, WORKLOAD) == session().measured
     assert told == []
 
 
-def test_an_empty_store_says_nothing(past: Past, file: Path, told: list[str]) -> None:
+def test_an_empty_store_says_nothing(past: PastMeasurements, file: Path, told: list[str]) -> None:
     """Nobody has measured yet, which is no fault, and reading makes no file."""
     assert past.measurements(MACHINE, WORKLOAD) == ()
     assert past.noise(MACHINE) is None
@@ -38,39 +38,41 @@ def test_an_empty_store_says_nothing(past: Past, file: Path, told: list[str]) ->
 
 def test_a_store_that_is_switched_off_keeps_nothing() -> None:
     """It can be used all the same."""
-    past = Past(None)
+    past = PastMeasurements(None)
     past.add(session())
     assert past.measurements(MACHINE, WORKLOAD) == ()
     assert past.noise(MACHINE) is None
 
 
-def test_a_search_without_measurements_is_not_kept(past: Past, file: Path) -> None:
+def test_a_search_without_measurements_is_not_kept(past: PastMeasurements, file: Path) -> None:
     """There is nothing to learn from it."""
     past.add(session(measured=()))
     assert not file.exists()
 
 
 @pytest.mark.parametrize("other", ["machine", "workload"])
-def test_only_the_same_machine_and_workload_count(past: Past, other: str) -> None:
+def test_only_the_same_machine_and_workload_count(past: PastMeasurements, other: str) -> None:
     """Measurements of anything else do not apply."""
     past.add(session(**{other: "another00000"}))
     assert past.measurements(MACHINE, WORKLOAD) == ()
 
 
 def test_the_newest_sessions_come_first_and_are_few(
-    past: Past, monkeypatch: pytest.MonkeyPatch
+    past: PastMeasurements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Old ones say little of today, whatever the order in which they were added."""
-    monkeypatch.setattr(store, "SESSIONS", 2)
+    monkeypatch.setattr(past_measurements, "SESSIONS", 2)
     for name, ended in {"b": 2.0, "c": 3.0, "a": 1.0}.items():
         past.add(session(name, ended=ended))
     found = [each.session for each in past.measurements(MACHINE, WORKLOAD)]
     assert found == ["c", "c", "b", "b"]
 
 
-def test_the_oldest_searches_give_way(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_searches_give_way(
+    past: PastMeasurements, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The size is bounded, over all machines and workloads."""
-    monkeypatch.setattr(store, "MOST_ROWS", 4)
+    monkeypatch.setattr(past_measurements, "MOST_ROWS", 4)
     past.add(session("a", ended=1.0))
     past.add(session("b", ended=2.0, workload="another00000"))
     past.add(session("c", ended=3.0))
@@ -79,16 +81,16 @@ def test_the_oldest_searches_give_way(past: Past, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_newest_search_is_kept_however_large(
-    past: Past, monkeypatch: pytest.MonkeyPatch
+    past: PastMeasurements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that is larger than the bound still helps the next one."""
-    monkeypatch.setattr(store, "MOST_ROWS", 1)
+    monkeypatch.setattr(past_measurements, "MOST_ROWS", 1)
     past.add(session("a", ended=1.0))
     past.add(session("b", ended=2.0))
     assert {each.session for each in past.measurements(MACHINE, WORKLOAD)} == {"b"}
 
 
-def test_noise_is_pooled_over_all_that_a_machine_trained(past: Past) -> None:
+def test_noise_is_pooled_over_all_that_a_machine_trained(past: PastMeasurements) -> None:
     """Each session counts by its degrees of freedom; one without repeats does not."""
     past.add(session("a", noise=Noise(sd=0.1, degrees=1.0)))
     past.add(session("b", noise=Noise(sd=0.2, degrees=3.0), workload="another00000"))
@@ -100,7 +102,7 @@ def test_noise_is_pooled_over_all_that_a_machine_trained(past: Past) -> None:
     assert noise.sd**2 == pytest.approx((0.1**2 + 3 * 0.2**2) / 4)
 
 
-def test_values_of_every_kind_come_back(past: Past) -> None:
+def test_values_of_every_kind_come_back(past: PastMeasurements) -> None:
     """An axis of the user's own keeps the type of its value."""
     own = (("flag", True), ("rate", 0.5), ("size", 96), ("text", "ü'\""))
     kept = measured(ALONE.but(arguments=own, prefetch=4, cache="memory"), 3.5)
@@ -120,18 +122,10 @@ def test_values_of_every_kind_come_back(past: Past) -> None:
     ],
 )
 def test_what_another_version_wrote_is_ignored(
-    past: Past, file: Path, told: list[str], broken: str
+    past: PastMeasurements, file: Path, told: list[str], broken: str
 ) -> None:
     """A row that does not fit is left out, the others count, and nobody is bothered."""
     past.add(session())
     change(file, f"UPDATE measured SET {broken} WHERE number = 1")  # noqa: S608 - our own
     assert past.measurements(MACHINE, WORKLOAD) == session().measured[1:]
     assert told == []
-
-
-def test_versions_of_autotune_may_differ(past: Past) -> None:
-    """Measurements outlive an update as long as their configurations are valid."""
-    past.add(session("a", autotune="0.0.1"))
-    past.add(session("b", ended=2.0, measured=(measured(LARGE, 5.0, "b"),)))
-    found = {each.configuration for each in past.measurements(MACHINE, WORKLOAD)}
-    assert found == {ALONE, TWO, LARGE}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.past.place import measurements_file
+from autotune.past_measurements import measurements_file
 
 
 @pytest.mark.parametrize(

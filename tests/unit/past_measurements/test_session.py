@@ -7,13 +7,11 @@ import math
 import pytest
 
 from autotune.config import Configuration
-from autotune.past.relative import relative
-from autotune.past.session import scatter, session_of
+from autotune.past_measurements import relative, scatter, session_of
 from autotune.reason import Message
 from autotune.run.engine import Outcome
 from autotune.testing import FAKE_MACHINE
 from autotune.trial import Stage, Trial
-from autotune.version import VERSION
 
 from .conftest import ALONE, LARGE, TWO, WORKLOAD, measured
 
@@ -39,17 +37,18 @@ def test_what_showed_a_speed_is_kept() -> None:
         trial(TWO, 50.0, Outcome.UNSTABLE),
         trial(LARGE, None, Outcome.CRASHED),
     ]
-    kept = session_of(FAKE_MACHINE, WORKLOAD, trials)
+    kept = session_of(FAKE_MACHINE.fingerprint, WORKLOAD, trials)
     found = [(each.configuration, each.pruned) for each in kept.measured]
     assert found == [(ALONE, False), (TWO, True)]
 
 
-def test_a_session_names_its_machine_and_versions() -> None:
+def test_a_session_names_its_machine() -> None:
     """Two sessions of one search never have one name."""
-    first, second = (session_of(FAKE_MACHINE, WORKLOAD, [trial(ALONE, 1.0)]) for _ in range(2))
+    first, second = (
+        session_of(FAKE_MACHINE.fingerprint, WORKLOAD, [trial(ALONE, 1.0)]) for _ in range(2)
+    )
     assert first.id != second.id
     assert first.machine == FAKE_MACHINE.fingerprint
-    assert (first.autotune, first.tensorflow, first.keras) == (VERSION, "2.21.0", "3.15.0")
 
 
 def test_scatter_comes_from_repeats_alone() -> None:

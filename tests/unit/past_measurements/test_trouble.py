@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.past import store
-from autotune.past.store import Past
+from autotune import past_measurements
+from autotune.past_measurements import PastMeasurements
 
 from .conftest import MACHINE, WORKLOAD, session
 
@@ -38,7 +38,9 @@ def folder(file: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [nonsense, torn, other_tables, folder])
-def test_a_broken_store_is_told_once(past: Past, file: Path, told: list[str], spoil: Spoil) -> None:
+def test_a_broken_store_is_told_once(
+    past: PastMeasurements, file: Path, told: list[str], spoil: Spoil
+) -> None:
     """Reading gives nothing, writing does nothing, and the sentence says what to do."""
     past.add(session())
     spoil(file)
@@ -54,23 +56,23 @@ def test_a_broken_store_is_told_once(past: Past, file: Path, told: list[str], sp
 def test_a_folder_that_cannot_be_made(tmp_path: Path, told: list[str]) -> None:
     """Nothing is kept, and the search is over all the same."""
     (tmp_path / "file").touch()
-    past = Past(tmp_path / "file" / "measurements.db", told.append)
+    past = PastMeasurements(tmp_path / "file" / "measurements.db", told.append)
     assert past.measurements(MACHINE, WORKLOAD) == ()
     past.add(session())
     assert len(told) == 1
 
 
-def read_only(file: Path) -> Past:
+def read_only(file: Path) -> PastMeasurements:
     """Return a store that may be read but not written, also by a user who may write anything."""
     with closing(sqlite3.connect(file)) as database, database:
         database.execute(
             "CREATE TRIGGER full BEFORE INSERT ON measured "
             "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
         )
-    return Past(file)
+    return PastMeasurements(file)
 
 
-def test_a_store_that_cannot_be_written_is_still_read(past: Past, file: Path) -> None:
+def test_a_store_that_cannot_be_written_is_still_read(past: PastMeasurements, file: Path) -> None:
     """A search is kept whole or not at all."""
     past.add(session())
     full = read_only(file)
@@ -79,7 +81,9 @@ def test_a_store_that_cannot_be_written_is_still_read(past: Past, file: Path) ->
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
-def test_a_read_only_file_is_still_read(past: Past, file: Path, told: list[str]) -> None:
+def test_a_read_only_file_is_still_read(
+    past: PastMeasurements, file: Path, told: list[str]
+) -> None:
     """The user learns that this search is not kept."""
     past.add(session())
     file.chmod(0o444)
@@ -93,11 +97,11 @@ def test_a_read_only_file_is_still_read(past: Past, file: Path, told: list[str])
 
 
 def test_a_locked_store_is_not_waited_for(
-    past: Past, file: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+    past: PastMeasurements, file: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process may hold it for long; a search has better things to do."""
     past.add(session())
-    monkeypatch.setattr(store, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(past_measurements, "LOCK_SECONDS", 0.01)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert past.measurements(MACHINE, WORKLOAD) == ()
@@ -108,7 +112,7 @@ def test_a_locked_store_is_not_waited_for(
 
 def _write(file: Path, name: str, count: int, failed: object) -> None:
     for number in range(count):
-        Past(file, lambda _: failed.set()).add(session(f"{name}{number}"))  # type: ignore[attr-defined]
+        PastMeasurements(file, lambda _: failed.set()).add(session(f"{name}{number}"))  # type: ignore[attr-defined]
 
 
 def test_two_processes_may_write_at_once(file: Path) -> None:
@@ -121,5 +125,5 @@ def test_two_processes_may_write_at_once(file: Path) -> None:
     for each in writers:
         each.join(30)
     assert not failed.is_set()
-    found = {each.session for each in Past(file).measurements(MACHINE, WORKLOAD)}
+    found = {each.session for each in PastMeasurements(file).measurements(MACHINE, WORKLOAD)}
     assert len(found) == 10

@@ -9,8 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.measure import Noise
-from autotune.past.session import Measured, Session
-from autotune.past.store import Past
+from autotune.past_measurements import Measured, PastMeasurements, Session
 from autotune.trial import Stage
 
 MACHINE, WORKLOAD = "machine00000", "workload0000"
@@ -39,9 +38,6 @@ def session(
         "ended": ended,
         "machine": MACHINE,
         "workload": WORKLOAD,
-        "autotune": "0.1.0",
-        "tensorflow": "2.21.0",
-        "keras": "3.15.0",
         "noise": Noise(sd=0.1, degrees=2.0),
         "measured": (measured(ALONE, rate, name), measured(TWO, rate * 1.5, name)),
     }
@@ -61,6 +57,6 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def past(file: Path, told: list[str]) -> Past:
+def past(file: Path, told: list[str]) -> PastMeasurements:
     """An empty store."""
-    return Past(file, told.append)
+    return PastMeasurements(file, told.append)
