@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
@@ -20,11 +19,10 @@ SHORTEST_SECONDS = 0.5
 """Over less time the kernel's ticks, of 10 ms or less, say too little."""
 _NAMEABLE = 0.05
 """Cores that a program must have kept busy to be named."""
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Counters:
     """The counters of the cores that this process may use, in seconds of processor time."""
 
     at: float
@@ -61,17 +59,25 @@ class Load:
         return self.seconds >= SHORTEST_SECONDS and share >= NOTICEABLE
 
 
-def look(statistics: Path = Path("/proc/stat")) -> Look:
+def read_counters() -> Counters:
     """Return the counters as they are now; zeros where the kernel does not tell."""
     cores = os.sched_getaffinity(0)
-    busy, stolen = _counted(statistics, {f"cpu{core}" for core in cores})
-    own, others = _divided(psutil.process_iter(["ppid", "name", "cpu_times"]))
-    return Look(
-        at=time.monotonic(), cores=len(cores), busy=busy, stolen=stolen, own=own, others=others
+    try:
+        times = [each for core, each in enumerate(psutil.cpu_times(percpu=True)) if core in cores]
+    except OSError:
+        times = []
+    own, others = _divided()
+    return Counters(
+        at=time.monotonic(),
+        cores=len(cores),
+        busy=sum(each.user + each.nice + each.system for each in times),
+        stolen=sum(each.steal for each in times),
+        own=own,
+        others=others,
     )
 
 
-def between(first: Look, last: Look) -> Load:
+def between(first: Counters, last: Counters) -> Load:
     """Return what others took from one look to the next."""
     seconds = max(last.at - first.at, 1e-9)
     # Ticks are coarser than what processes are charged, so a little less than nothing is nothing.
@@ -89,16 +95,16 @@ class Meter:
     """Tells what others took since it was last read.
 
     Args:
-        look: Reads the counters.
+        read: Reads the counters.
     """
 
-    def __init__(self, look: Callable[[], Look] = look) -> None:
-        self._look = look
-        self._last: Look | None = None
+    def __init__(self, read: Callable[[], Counters] = read_counters) -> None:
+        self._read = read
+        self._last: Counters | None = None
 
     def read(self) -> Load | None:
         """Return what others took, and begin anew; None at the first call."""
-        first, self._last = self._last, self._look()
+        first, self._last = self._last, self._read()
         return None if first is None else between(first, self._last)
 
 
@@ -129,42 +135,20 @@ def _taken(load: Load, use: str, withhold: str) -> str:
     return ", and ".join(parts)
 
 
-def _counted(statistics: Path, cores: set[str]) -> tuple[float, float]:
-    """Return the seconds that some cores were busy, and those that were stolen from them."""
-    busy = stolen = 0
-    try:
-        lines = statistics.read_text(encoding="ascii").splitlines()
-    except OSError:
-        lines = []
-    for name, *fields in map(str.split, lines):
-        if name in cores:
-            user, nice, system, _idle, _wait, _irq, _softirq, steal, *_guests = map(int, fields)
-            busy += user + nice + system
-            stolen += steal
-    return busy / _TICKS, stolen / _TICKS
-
-
-def _divided(processes: Iterable[psutil.Process]) -> tuple[float, dict[str, float]]:
+def _divided() -> tuple[float, dict[str, float]]:
     """Return the processor time of this process's family, and of each process outside it."""
-    known = {each.pid: each.info for each in processes if each.info["cpu_times"] is not None}
-    family = _family({pid: info["ppid"] for pid, info in known.items()})
+    family = {os.getpid(), *(each.pid for each in psutil.Process().children(recursive=True))}
     own, others = 0.0, {}
-    for pid, info in known.items():
-        times = info["cpu_times"]
-        if pid in family:
+    for each in psutil.process_iter(["name", "cpu_times"]):
+        times = each.info["cpu_times"]
+        if times is None:
+            continue
+        if each.pid in family:
             # Whoever has ended is in the account of who waited for it, in the family too.
             own += times.user + times.system + times.children_user + times.children_system
         else:
-            others[f"{info['name']} (pid {pid})"] = times.user + times.system
+            others[f"{each.info['name']} (pid {each.pid})"] = times.user + times.system
     return own, others
-
-
-def _family(parents: Mapping[int, int]) -> set[int]:
-    """Return this process and all that descend from it."""
-    family = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= more
-    return family
 
 
 def _busiest(first: Mapping[str, float], last: Mapping[str, float], least: float) -> str | None:

@@ -6,19 +6,21 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from autotune.run.load import Load, Look, Meter, between, look, remark, warning
+from autotune.run.load import Counters, Load, Meter, between, read_counters, remark, warning
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
-def seen(at: float, **counters: Any) -> Look:
+def seen(at: float, **counters: Any) -> Counters:
     zeros = {"busy": 0.0, "stolen": 0.0, "own": 0.0, "others": {}}
-    return Look(at=at, cores=2, **{**zeros, **counters})
+    return Counters(at=at, cores=2, **{**zeros, **counters})
 
 
 def load(busy: float = 0.0, stolen: float = 0.0, **other: Any) -> Load:
@@ -88,32 +90,48 @@ def test_a_machine_that_cannot_be_looked_at_is_quiet() -> None:
 
 def test_our_own_children_are_ours_even_when_they_have_ended() -> None:
     """Of a grandchild that is gone, its parents' account tells."""
-    before = look()
+    before = read_counters()
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert look().own - before.own >= 0.3
+    assert read_counters().own - before.own >= 0.3
 
 
 def test_others_are_not_ours() -> None:
     """This process and its children are not among the others."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in look().others}
+        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in read_counters().others}
         child.kill()
     assert not others & {os.getpid(), child.pid}
 
 
-def test_only_cores_that_we_may_use_count(tmp_path: Path) -> None:
+def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container the kernel lists those of others too; waiting and interrupts are no use."""
-    core = min(os.sched_getaffinity(0))
     tick = os.sysconf("SC_CLK_TCK")
     line = f"{tick} {2 * tick} {3 * tick} 900 900 900 900 {4 * tick} 0 0"
-    (tmp_path / "stat").write_text(f"cpu {line}\ncpu{core} {line}\ncpu9999 {line}\nintr 1\n")
-    found = look(tmp_path / "stat")
+    (tmp_path / "stat").write_text(f"cpu {line}\ncpu0 {line}\ncpu1 {line}\nintr 1\n")
+    monkeypatch.setattr(psutil, "cpu_times", cpu_times_of(tmp_path))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1})
+    found = read_counters()
     assert (found.busy, found.stolen) == (6.0, 4.0)
 
 
-def test_a_kernel_that_does_not_tell_is_quiet(tmp_path: Path) -> None:
+def test_a_kernel_that_does_not_tell_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There is nothing to say then."""
-    first = look(tmp_path / "missing")
+    monkeypatch.setattr(psutil, "cpu_times", cpu_times_of(tmp_path / "missing"))
+    first = read_counters()
     time.sleep(0.01)
-    assert between(first, look(tmp_path / "missing")).busy == 0
+    assert between(first, read_counters()).busy == 0
+
+
+def cpu_times_of(folder: Path) -> Callable[..., Any]:
+    """Return `psutil.cpu_times` for the statistics in a folder."""
+    original = psutil.cpu_times
+
+    def read(**options: bool) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(psutil, "PROCFS_PATH", str(folder))
+            return original(**options)
+
+    return read
