@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from autotune.owner import Owner
+from autotune.owner import Owner, kind_of
 from autotune.value import Value
 
 NOTHING_TOLD = "The run ended before any value was read."
@@ -23,15 +23,6 @@ _SINGULAR: Mapping[Unit, str] = {
     "parallel calls": "parallel call",
     "batches": "batch",
     "elements": "element",
-}
-_KINDS = {
-    "Map": "map",
-    "ParallelMap": "map",
-    "Interleave": "interleave",
-    "ParallelInterleave": "interleave",
-    "Batch": "batch",
-    "ParallelBatch": "batch",
-    "Prefetch": "prefetch",
 }
 AXES = (Owner.PREFETCH, Owner.NUM_PARALLEL_CALLS)
 """What a program can write as a number instead."""
@@ -87,15 +78,6 @@ class AutotunedValues(Value):
     def of(self, *owners: Owner) -> tuple[AutotunedValue, ...]:
         """Return the choices of some owners."""
         return tuple(each for each in self.choices if each.owner in owners)
-
-
-def kind_of(stage: str) -> str:
-    """Return which of tf.data's methods makes a stage, or nothing for one that it has not.
-
-    Args:
-        stage: Its name in TensorFlow's model, with or without a version.
-    """
-    return _KINDS.get(stage.rstrip("0123456789").removesuffix("V"), "")
 
 
 class _Number(NamedTuple):

@@ -183,7 +183,6 @@ class Engine(Protocol):
         Raises:
             EngineError: It cannot run anything at all.
         """
-        ...
 
     def inspect(
         self,
@@ -202,7 +201,6 @@ class Engine(Protocol):
         Raises:
             WorkloadError: A factory does not fulfil its contract; the text says what to do.
         """
-        ...
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong.
@@ -210,22 +208,18 @@ class Engine(Protocol):
         Never raises because of the trial. When it returns, or raises `KeyboardInterrupt`,
         nothing of the trial is left running.
         """
-        ...
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained.
 
         Like `run`, it never raises because of the program and leaves nothing running.
         """
-        ...
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""
-        ...
 
     def close(self) -> None:
         """End everything that this engine started; may be called twice."""
-        ...
 
     def __enter__(self) -> Self:
         """Return the engine."""

@@ -57,7 +57,6 @@ class WorkerGroup(Protocol):
             EngineError: The system refuses another process.
             WorkersLost: The host that should start them is gone.
         """
-        ...
 
     def listen(self, seconds: float) -> list[Report]:
         """Return what was reported since the last call, oldest first.
@@ -70,31 +69,24 @@ class WorkerGroup(Protocol):
         Raises:
             WorkersLost: All processes are gone or out of reach.
         """
-        ...
 
     def read(self) -> list[Report]:
         """Return what was reported since the last call, without waiting."""
-        ...
 
     def exits(self) -> Mapping[int, Exit]:
         """Return how each process ended that is gone, by position."""
-        ...
 
     def memory(self) -> MemoryUse:
         """Return what the processes hold, with a new sample if it is time for one."""
-        ...
 
     def last_words(self, member: int) -> str:
         """Return the last lines that a process printed."""
-        ...
 
     def stack(self, member: int) -> str:
         """Make a process that hangs print where its threads stand, and return that."""
-        ...
 
     def end(self) -> None:
         """End all processes and what they started, and wait until nothing is left.
 
         What they left for the caller is in the run's folder then. May be called before `start`.
         """
-        ...

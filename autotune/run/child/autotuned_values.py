@@ -17,22 +17,13 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from autotune.owner import Owner
+from autotune.owner import Owner, kind_of
 from autotune.run import events
 from autotune.run.events import EventWriter
 
 PARAMETER = "num_parallel_calls"
 MARK = 7919
 """A number that no program writes by itself: a stage that takes it got it from its parameter."""
-_KINDS = {
-    "_MapDataset": "map",
-    "_ParallelMapDataset": "map",
-    "_InterleaveDataset": "interleave",
-    "_ParallelInterleaveDataset": "interleave",
-    "_BatchDataset": "batch",
-    "_ParallelBatchDataset": "batch",
-    "_PrefetchDataset": "prefetch",
-}
 _NUMBERS = ("_num_parallel_calls", "_buffer_size")
 READ_AT = (1.0, 2.0, 3.0)
 """Seconds past the first call at which the numbers are read."""
@@ -46,6 +37,11 @@ class Stage(NamedTuple):
     number: int | None
     """What it was given; None where it runs one call after the other."""
 
+    @property
+    def left(self) -> bool:
+        """Whether its number is left to AUTOTUNE."""
+        return bool(self.number == tf.data.AUTOTUNE)
+
 
 class FactoryCall(NamedTuple):
     """How the program called its dataset factory, and what it got."""
@@ -56,15 +52,20 @@ class FactoryCall(NamedTuple):
     result: Any
 
 
-def stages(dataset: Any) -> list[Stage]:
-    """Return the stages of a dataset, the last one first."""
-    return [*_walk(dataset)]
+def stages(dataset: Any) -> Iterator[Stage]:
+    """Yield the stages of a dataset, the last one first."""
+    kind = kind_of(type(dataset).__name__.lstrip("_").removesuffix("Dataset"))
+    if kind:
+        given = (getattr(dataset, name, None) for name in _NUMBERS)
+        yield Stage(kind, next((int(each) for each in given if each is not None), None))
+    for source in dataset._inputs():  # noqa: SLF001 - nothing public tells
+        yield from stages(source)
 
 
 def leaves_numbers(dataset: Any) -> bool:
     """Return whether any stage of a dataset is left to AUTOTUNE."""
     try:
-        return any(map(_is_left, stages(dataset)))
+        return any(each.left for each in stages(dataset))
     except AttributeError:  # Private: where TensorFlow has changed, nobody knows.
         return True
 
@@ -78,48 +79,22 @@ def owners(dataset: Any, call: FactoryCall) -> list[tuple[str, str]]:
         dataset: What the program trains on.
         call: How it got the factory's part of it.
     """
-    whole, part = stages(dataset), stages(call.result)
+    whole, part = [*stages(dataset)], [*stages(call.result)]
     # The program only adds stages, so the last ones in this order are the factory's.
-    own = whole[: len(whole) - len(part)]
-    found = [(each.kind, str(Owner.PREFETCH) if _is_left(each) else "") for each in own]
-    return [*found, *zip([each.kind for each in part], _of_factory(part, call), strict=True)]
+    found = [Owner.PREFETCH] * (len(whole) - len(part)) + _of_factory(part, call)
+    pairs = zip(whole, found, strict=True)
+    return [(stage.kind, str(owner) if stage.left else "") for stage, owner in pairs]
 
 
-def _of_factory(part: list[Stage], call: FactoryCall) -> list[str]:
-    marked = part
-    if call.options.get(PARAMETER) == tf.data.AUTOTUNE and any(map(_is_left, part)):
-        again = call.factory(*call.arguments, **{**call.options, PARAMETER: MARK})
-        marked = stages(again)
+def _of_factory(part: list[Stage], call: FactoryCall) -> list[Owner]:
+    """Return who would have left each of the factory's stages to AUTOTUNE."""
+    given = call.options.get(PARAMETER) == tf.data.AUTOTUNE
+    if not given or not any(each.left for each in part):
+        return [Owner.FACTORY] * len(part)
+    marked = [*stages(call.factory(*call.arguments, **{**call.options, PARAMETER: MARK}))]
     if [each.kind for each in marked] != [each.kind for each in part]:
-        # It builds another pipeline for another number.
-        return [str(Owner.UNKNOWN) if _is_left(each) else "" for each in part]
-    return [_owner(each, other) for each, other in zip(part, marked, strict=True)]
-
-
-def _owner(stage: Stage, marked: Stage) -> str:
-    if not _is_left(stage):
-        return ""
-    return str(Owner.FACTORY if _is_left(marked) else Owner.NUM_PARALLEL_CALLS)
-
-
-def _is_left(stage: Stage) -> bool:
-    return bool(stage.number == tf.data.AUTOTUNE)
-
-
-def _walk(dataset: Any) -> Iterator[Stage]:
-    kind = _KINDS.get(type(dataset).__name__)
-    if kind:
-        yield Stage(kind, _number(dataset))
-    for source in dataset._inputs():  # noqa: SLF001 - nothing public tells
-        yield from _walk(source)
-
-
-def _number(dataset: Any) -> int | None:
-    for name in _NUMBERS:
-        tensor = getattr(dataset, name, None)
-        if tensor is not None:
-            return int(tensor)
-    return None
+        return [Owner.UNKNOWN] * len(part)  # It builds another pipeline for another number.
+    return [Owner.FACTORY if each.left else Owner.NUM_PARALLEL_CALLS for each in marked]
 
 
 class Pipeline:
@@ -132,8 +107,18 @@ class Pipeline:
     def __init__(self, program: ModuleType) -> None:
         self._call: FactoryCall | None = None
         self._dataset: Any = None
-        program.dataset_fn = self._noting_call(program.dataset_fn)  # type: ignore[attr-defined] # the program's own names
-        program.make_dataset = self._noting_result(program.make_dataset)  # type: ignore[attr-defined] # as above
+        factory, make = program.dataset_fn, program.make_dataset
+
+        def dataset_fn(*arguments: Any, **options: Any) -> Any:
+            result = factory(*arguments, **options)
+            self._call = FactoryCall(factory, arguments, options, result)
+            return result
+
+        def make_dataset(*arguments: Any, **options: Any) -> Any:
+            self._dataset = make(*arguments, **options)
+            return self._dataset
+
+        vars(program).update(dataset_fn=dataset_fn, make_dataset=make_dataset)
 
     def owners(self) -> list[tuple[str, str]]:
         """Return its stages, the last one first, with who left each to AUTOTUNE, if anybody."""
@@ -143,21 +128,6 @@ class Pipeline:
             return owners(self._dataset, self._call)
         except Exception:  # noqa: BLE001 - private parts of TensorFlow, and the user's code again
             return []
-
-    def _noting_call(self, factory: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(*arguments: Any, **options: Any) -> Any:
-            result = factory(*arguments, **options)
-            self._call = FactoryCall(factory, arguments, options, result)
-            return result
-
-        return noting
-
-    def _noting_result(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(*arguments: Any, **options: Any) -> Any:
-            self._dataset = make(*arguments, **options)
-            return self._dataset
-
-        return noting
 
 
 class Feeds:

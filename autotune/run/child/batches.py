@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +73,9 @@ def count_all(dataset: Any, seconds: float, *, batched: bool) -> dict[str, Any]:
 
 def _parts(dataset: Any, *, batched: bool) -> Iterator[list[str]]:
     for element in dataset:
-        arrays = [leaf.numpy() for leaf in tf.nest.flatten(element)]
-        yield list(
-            fingerprints(arrays if batched else [each[np.newaxis] for each in _arrays(arrays)])
-        )
-
-
-def _arrays(values: Iterable[Any]) -> list[Any]:
-    """Return arrays also for scalars, which numpy gives as numbers or bytes."""
-    return [np.asarray(each) for each in values]
+        # Of scalars numpy gives numbers or bytes.
+        arrays = [np.asarray(leaf.numpy()) for leaf in tf.nest.flatten(element)]
+        yield [*fingerprints(arrays if batched else [each[np.newaxis] for each in arrays])]
 
 
 def _bytes(part: Any) -> bytes:
