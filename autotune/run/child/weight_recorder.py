@@ -71,7 +71,8 @@ def described(held: Held, strategy: Any) -> dict[str, Any]:
 
 def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
     """Return for each local replica the sketch of each variable."""
-    columns = [_sketches(held, strategy) for held in everything]
+    local = strategy.experimental_local_results
+    columns = [[sketch(each.numpy()) for each in local(h.variable.value)] for h in everything]
     replicas = max(map(len, columns), default=1)
     # A variable with one copy is the same to all replicas that use it.
     full = [each if len(each) == replicas else each[:1] * replicas for each in columns]
@@ -82,11 +83,6 @@ def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
     """Yield the value of each variable on the first local replica."""
     for held in everything:
         yield strategy.experimental_local_results(held.variable.value)[0].numpy()
-
-
-def _sketches(held: Held, strategy: Any) -> list[list[float]]:
-    values = strategy.experimental_local_results(held.variable.value)
-    return [sketch(value.numpy()) for value in values]
 
 
 def _epsilon(dtype: Any) -> float:
@@ -112,11 +108,7 @@ def _differs(layer: Any) -> bool:
     if isinstance(layer, keras.layers.BatchNormalization):
         # A synchronized one normalizes by the global batch, as one device does.
         return not layer.synchronized
-    return bool(_generators(layer))
-
-
-def _generators(layer: Any) -> list[Any]:
-    return list(getattr(layer, "_seed_generators", ()))
+    return bool(getattr(layer, "_seed_generators", ()))
 
 
 def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
