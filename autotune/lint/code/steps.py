@@ -34,19 +34,19 @@ def _is_over_steps(module: Module, loop: PythonLoop) -> bool:
 
 
 def _is_few(module: Module, node: ast.expr) -> bool:
-    if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.Constant):
-        return True
-    if not isinstance(node, ast.Call):
-        return False
-    func = node.func
-    if isinstance(func, ast.Attribute) and func.attr == "take":
-        return _is_small(node.args)
-    if isinstance(func, ast.Name) and func.id == "range":
-        return _is_small(node.args[-1:])
-    if isinstance(func, ast.Name) and func.id == "enumerate":
-        return any(_is_few(module, each) for each in node.args[:1])
-    # AutoGraph makes it a loop of the graph.
-    return module.dotted(func) == "tf.range"
+    match node:
+        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict() | ast.Constant():
+            return True
+        case ast.Call(func=ast.Attribute(attr="take"), args=given):
+            return _is_small(given)
+        case ast.Call(func=ast.Name(id="range"), args=given):
+            return _is_small(given[-1:])
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+            return _is_few(module, inner)
+        case ast.Call(func=func):
+            # AutoGraph makes it a loop of the graph.
+            return module.dotted(func) == "tf.range"
+    return False
 
 
 def _is_small(arguments: list[ast.expr]) -> bool:

@@ -35,37 +35,30 @@ def _compiled_outside(module: Module) -> Iterator[Hit]:
     """Yield where a model from the scope gets an optimizer that is not from there."""
     for func in module.tree.attributes.get("compile", ()):
         call = module.tree.parent(func)
-        if not isinstance(call, ast.Call) or call.func is not func:
-            continue
-        makes = any(_makes_optimizer(module, each) for each in _optimizers(call))
-        if makes and _is_outside(module, call) and _is_from_scope(module, func.value):
-            yield call, "The model is created in strategy.scope() but compiled outside it."
-
-
-def _optimizers(call: ast.Call) -> list[ast.expr]:
-    named = [each.value for each in call.keywords if each.arg == "optimizer"]
-    return named or call.args[:1]
+        if isinstance(call, ast.Call) and call.func is func:
+            named = [each.value for each in call.keywords if each.arg == "optimizer"]
+            makes = any(_makes_optimizer(module, each) for each in named or call.args[:1])
+            if makes and _is_outside(module, call) and _is_from_scope(module, func.value):
+                yield call, "The model is created in strategy.scope() but compiled outside it."
 
 
 def _makes_optimizer(module: Module, node: ast.expr) -> bool:
     """Return whether an argument of `compile` makes an optimizer that keeps more than weights."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and node.value.lower() != "sgd"
-    return (
-        module.kind(node) is Kind.OPTIMIZER and isinstance(node, ast.Call) and _keeps(module, node)
-    )
+    return module.kind(node) is Kind.OPTIMIZER and _keeps(module, node)
 
 
-def _keeps(module: Module, call: ast.Call) -> bool:
-    """Return whether an optimizer keeps more than the weights."""
-    plain = module.dotted(call.func) == _PLAIN
-    return not plain or any(each.arg in {"momentum", None} for each in call.keywords)
+def _keeps(module: Module, node: ast.expr | None) -> bool:
+    """Return whether an expression makes an optimizer that keeps more than the weights."""
+    if not isinstance(node, ast.Call):
+        return False
+    plain = module.dotted(node.func) == _PLAIN
+    return not plain or any(each.arg in {"momentum", None} for each in node.keywords)
 
 
 def _is_from_scope(module: Module, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Name):
-        return False
-    bindings = module.scopes.bindings(node.id, node)
+    bindings = module.scopes.bindings(node.id, node) if isinstance(node, ast.Name) else []
     return bool(bindings) and all(
         each.plain is not None and module.in_strategy_scope(each.node) for each in bindings
     )
@@ -90,10 +83,8 @@ def _made_outside(module: Module, bindings: list[Binding]) -> Kind | None:
             return None
         kinds.add(module.kind(value))
     kind = kinds.pop() if len(kinds) == 1 else None
-    value = bindings[0].value
-    if kind is Kind.OPTIMIZER and isinstance(value, ast.Call) and not _keeps(module, value):
-        return None
-    return kind if kind in _KINDS else None
+    light = kind is Kind.OPTIMIZER and not _keeps(module, bindings[0].value)
+    return kind if kind in _KINDS and not light else None
 
 
 def _is_outside(module: Module, node: ast.AST) -> bool:

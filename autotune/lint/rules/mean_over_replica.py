@@ -43,12 +43,10 @@ def _check(module: Module) -> Iterator[Hit]:
 
 def _keras_steps(module: Module) -> Iterator[Function]:
     """Yield the train steps of the module's own models, where there is a strategy for them."""
-    for function in module.tree.functions:
+    for function in module.tree.functions if module.strategy_scopes else ():
         owner = module.tree.parent(function)
-        named = getattr(function, "name", "") == "train_step"
-        if not named or not isinstance(owner, ast.ClassDef) or not module.strategy_scopes:
-            continue
-        if module.values.class_kind(owner) is Kind.MODEL:
+        is_model = isinstance(owner, ast.ClassDef) and module.values.class_kind(owner) is Kind.MODEL
+        if is_model and getattr(function, "name", "") == "train_step":
             yield function
 
 
@@ -67,11 +65,10 @@ def _is_gradient(module: Module, call: ast.Call) -> bool:
         return False
     tape = func.value
     bindings = module.scopes.bindings(tape.id, tape) if isinstance(tape, ast.Name) else []
+    entered = (each.value for each in bindings if each.how is How.ENTERED)
     return any(
-        each.how is How.ENTERED
-        and isinstance(each.value, ast.Call)
-        and module.dotted(each.value.func) == "tf.GradientTape"
-        for each in bindings
+        isinstance(each, ast.Call) and module.dotted(each.func) == "tf.GradientTape"
+        for each in entered
     )
 
 
@@ -79,45 +76,43 @@ def _mean_in(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
     """Return the mean over single examples that a loss is, where nothing scales it afterwards."""
     if depth > _DEEPEST:
         return None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left = _mean_in(module, node.left, depth + 1)
-        return left or _mean_in(module, node.right, depth + 1)
-    if isinstance(node, ast.Name):
-        value = _only_value(module, node)
-        return _mean_in(module, value, depth + 1) if value is not None else None
-    return _mean_in_call(module, node, depth) if isinstance(node, ast.Call) else None
-
-
-def _mean_in_call(module: Module, node: ast.Call, depth: int) -> ast.Call | None:
-    if module.dotted(node.func) in _MEANS:
-        whole = len(node.args) == 1 and not any(each.arg == "axis" for each in node.keywords)
-        return node if whole and _is_per_example(module, node.args[0], 0) else None
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _LOSS_SCALERS and node.args:
-        return _mean_in(module, node.args[0], depth + 1)
-    function = module.meant(node.func)
-    results = module.functions.returned(function) if function else []
-    return _mean_in(module, results[0], depth + 1) if len(results) == 1 else None
+    within: ast.expr | None = None
+    match node:
+        case ast.BinOp(op=ast.Add()):
+            left = _mean_in(module, node.left, depth + 1)
+            return left or _mean_in(module, node.right, depth + 1)
+        case ast.Name():
+            within = _only_value(module, node)
+        case ast.Call() if module.dotted(node.func) in _MEANS:
+            whole = len(node.args) == 1 and not any(each.arg == "axis" for each in node.keywords)
+            return node if whole and _is_per_example(module, node.args[0], 0) else None
+        case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _LOSS_SCALERS:
+            within = first
+        case ast.Call():
+            function = module.meant(node.func)
+            results = module.functions.returned(function) if function else []
+            within = results[0] if len(results) == 1 else None
+    return None if within is None else _mean_in(module, within, depth + 1)
 
 
 def _is_per_example(module: Module, node: ast.expr, depth: int) -> bool:
     """Return whether a value certainly holds a number for each example, not scaled by anything."""
     if depth > _DEEPEST:
         return False
-    if isinstance(node, ast.Name):
-        value = _only_value(module, node)
-        return value is not None and _is_per_example(module, value, depth + 1)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return any(_is_per_example(module, each, depth + 1) for each in (node.left, node.right))
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.Pow)
-    return isinstance(node, ast.Call) and _gives_per_example(module, node, depth)
-
-
-def _gives_per_example(module: Module, node: ast.Call, depth: int) -> bool:
-    dotted = module.dotted(node.func)
-    if dotted in _SUMS and node.args:
-        return _is_per_example(module, node.args[0], depth + 1)
-    return bool(_PER_EXAMPLE.fullmatch(dotted)) or _is_unreduced(module, node.func)
+    match node:
+        case ast.Name():
+            value = _only_value(module, node)
+            return value is not None and _is_per_example(module, value, depth + 1)
+        case ast.BinOp(left, op, right):
+            added = (left, right) if isinstance(op, ast.Add) else ()
+            found = any(_is_per_example(module, each, depth + 1) for each in added)
+            return found or isinstance(op, ast.Pow)
+        case ast.Call(func=func, args=[first, *_]) if module.dotted(func) in _SUMS:
+            return _is_per_example(module, first, depth + 1)
+        case ast.Call(func=func):
+            plain = _PER_EXAMPLE.fullmatch(module.dotted(func))
+            return bool(plain) or _is_unreduced(module, func)
+    return False
 
 
 def _is_unreduced(module: Module, node: ast.expr) -> bool:
