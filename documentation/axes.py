@@ -21,6 +21,7 @@ from autotune.config import (
 from autotune.script import render
 from autotune.space import ready_made
 from autotune.strategies import strategies, strategy
+from autotune.testing import fake_machine
 from autotune.value import Scalar
 from documentation import samples
 from documentation.pages import code, page, table, wrapped
@@ -44,7 +45,7 @@ _STARTS = (
     *(start for start, _ in _PARTS),
     Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data"),
 )
-_MACHINE = samples.CPUS.model_copy(update={"cpus": 16})
+_MACHINE = fake_machine(cpus=16)
 
 
 def pages() -> Mapping[str, str]:

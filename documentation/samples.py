@@ -9,12 +9,12 @@ from itertools import product
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies import Strategy
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 CPUS = FAKE_MACHINE
-GPUS = FAKE_MACHINE.model_copy(update={"gpus": ("GPU 0", "GPU 1")})
-TPU = FAKE_MACHINE.model_copy(update={"tpus": 8})
+GPUS = fake_machine(gpus=("GPU 0", "GPU 1"))
+TPU = fake_machine(tpus=8)
 MACHINES = (CPUS, GPUS, TPU)
 ARRAYS = FAKE_FACTS
 WORKLOAD = Workload(
