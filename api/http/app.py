@@ -113,7 +113,9 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     if "Problem" not in schemas:
         for each in (Problem, JobEvent):
-            schema = each.model_json_schema(ref_template="#/components/schemas/{model}")
+            schema = each.model_json_schema(
+                mode="serialization", ref_template="#/components/schemas/{model}"
+            )
             schemas |= {**schema.pop("$defs", {}), each.__name__: schema}
         _put_examples(document)
     return document

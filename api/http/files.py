@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from autotune.api.errors import NotFound
-from autotune.api.http import examples
 from autotune.api.http.access import Reader
 from autotune.api.http.examples import text_answer
 from autotune.api.http.problems import documented
@@ -92,10 +91,10 @@ class ReportQuery(Value):
 
 
 _PROBLEMS = documented(*FOR_ONE, "no-recommendation")
-_CONFIG = text_answer({"application/yaml": examples.CONFIG})
+_CONFIG = text_answer({"application/yaml": "config"})
 _CONFIG["content"]["application/yaml"]["schema"] = {}
 _CONFIG["content"] |= {f"application/{each}": {"schema": {}} for each in (Format.JSON, Format.TOML)}
-_REPORTS = {"text/markdown": examples.REPORT, "text/html": examples.PAGE}
+_REPORTS = {"text/markdown": "report", "text/html": "page"}
 _OF_A_PAGE = {
     # Without `inline` it could be looked at only after a download.
     "Content-Disposition": 'inline; filename="report.html"',
@@ -106,9 +105,9 @@ _OF_A_PAGE = {
 }
 _SCRIPT = text_answer(
     {
-        Part.TRAIN.media_type: examples.SCRIPT,
-        Part.SLURM.media_type: examples.SLURM,
-        Part.JOBSET.media_type: examples.JOBSET,
+        Part.TRAIN.media_type: "script",
+        Part.SLURM.media_type: "slurm",
+        Part.JOBSET.media_type: "jobset",
     }
 )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import httpx2 as httpx
 
-from autotune.api.settings import LOCAL
 from autotune.api.store.database import Database
+from autotune.run.resolve import LOCAL
 from benchmarks.service.gang import gang
 from benchmarks.service.site import Site, address_of, running, until
 from benchmarks.service.table import Row

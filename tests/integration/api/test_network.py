@@ -20,7 +20,7 @@ from autotune.api import isolation
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
 from autotune.api.requests import JobRequest
-from autotune.api.settings import LOCAL, Settings
+from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
@@ -29,6 +29,7 @@ from autotune.api.work import tuner
 from autotune.api.work.worker import Worker, main
 from autotune.events import Notice
 from autotune.run.engine import Outcome
+from autotune.run.resolve import LOCAL
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import select
 
 from autotune.api.requests import JobRequest
-from autotune.api.settings import LOCAL
 from autotune.api.states import FINAL, State
 from autotune.api.store import tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.work import processes
+from autotune.run.resolve import LOCAL
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]
 

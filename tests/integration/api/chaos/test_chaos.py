@@ -15,8 +15,9 @@ from random import Random
 
 import pytest
 
-from autotune.api.settings import LOCAL, Patience
+from autotune.api.settings import Patience
 from autotune.api.store.database import Database
+from autotune.run.resolve import LOCAL
 from benchmarks.service.site import Site
 
 from .disk import own_disk

@@ -12,7 +12,6 @@ from starlette.testclient import TestClient
 
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
-from autotune.api.http.examples import GANG
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
@@ -159,7 +158,9 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
 def gang(recommendation: Result) -> Result:
     """One that starts two workers."""
     changes = {
-        "configuration": GANG,
+        "configuration": Configuration(
+            strategy="multi_worker_mirrored", workers=2, shard_policy="data"
+        ),
         "launch": "print('launched')\n",
         "machine": Machine(**examples.MACHINE["machine"]),
     }

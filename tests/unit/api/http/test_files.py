@@ -85,7 +85,7 @@ def test_the_examples_of_what_starts_a_gang_are_true(
 ) -> None:
     """They are what such a job answers with."""
     job = conclude(gang)
-    for part, example in (("slurm", examples.SLURM), ("jobset", examples.JOBSET)):
+    for part, example in (("slurm", examples.TEXTS["slurm"]), ("jobset", examples.TEXTS["jobset"])):
         assert client.get(f"/v1/tunings/{job.id}/script?part={part}").text == example
 
 

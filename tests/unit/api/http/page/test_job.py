@@ -9,7 +9,7 @@ from html import escape, unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.examples import CERTIFICATE, DIAGNOSIS, UNCHANGED
+from autotune.api.http.examples import RESULT
 from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -93,24 +93,24 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
 ) -> None:
     """After the reasons and before the program, and nothing of it twice."""
     changes = {
-        "certificate": CERTIFICATE,
-        "diagnosis": DIAGNOSIS,
-        "unchanged_batch": UNCHANGED,
+        "certificate": RESULT.certificate,
+        "diagnosis": RESULT.diagnosis,
+        "unchanged_batch": RESULT.unchanged_batch,
     }
     changed = recommendation.model_copy(update=changes)
     page = show(conclude(changed).id)
     places = [page.index(f'id="{each}"') for each in ORDER]
     assert places == sorted(places)
-    for check in CERTIFICATE.checks:
+    for check in RESULT.certificate.checks:
         assert page.count(escape(check.sentence)) == 1
     assert "3 of 4 checks passed." in page
-    assert CERTIFICATE.line not in page
+    assert RESULT.certificate.line not in page
     assert page.count("A step of one device takes") == 1
     assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
     assert "With the global batch left at 32:" in page
     why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
     assert why
-    checks = {CERTIFICATE.line, *CERTIFICATE.undecided}
+    checks = {RESULT.certificate.line, *RESULT.certificate.undecided}
     rest = [escape(each) for each in changed.reasons if each not in checks]
     assert checks < set(changed.reasons)
     assert re.findall("<li>(.*)</li>", why[1]) == rest
@@ -120,7 +120,7 @@ def test_a_reason_that_is_told_nowhere_else_stays(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """Such as that of the noise between runs."""
-    page = show(conclude(recommendation.model_copy(update={"diagnosis": DIAGNOSIS})).id)
+    page = show(conclude(recommendation.model_copy(update={"diagnosis": RESULT.diagnosis})).id)
     assert "<li>Run-to-run variation" in page
     assert "Where the time goes" in page
 
