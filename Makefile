@@ -37,10 +37,10 @@ check: $(READY)
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 
-# Writes the pages that follow from the code, and builds them all into site/; a warning is an error.
+# Makes the pages that follow from the code, and builds them all into site/; a warning is an error.
 docs: $(READY)
 	$(BIN)/python -m documentation.write
-	$(BIN)/zensical build --clean --strict
+	$(BIN)/zensical build --config-file mkdocs.build.yml --clean --strict
 
 # The service's processes killed fifty times at random, some two minutes.
 test-chaos: $(READY)

@@ -229,6 +229,12 @@ class Declared:
         """Its name on the command line."""
         return flag(self.name)
 
+    @property
+    def flags(self) -> str:
+        """Its name, and the one that turns it off if it is on by default."""
+        off = f"/{self.flag_for(value=False)}" if self.default is True else ""
+        return f"{self.flag}{off}"
+
     def flag_for(self, *, value: object) -> str:
         """Return the word of a command line that gives it a value, or precedes one."""
         return f"--no-{self.name.replace('_', '-')}" if value is False else self.flag

@@ -1,4 +1,4 @@
-"""Writes the pages that follow from a declaration in the code, and reads the blocks of all pages.
+"""Makes the pages that follow from a declaration in the code, and reads the blocks of all pages.
 
 It is no part of the package: `make docs` and the tests use it.
 """

@@ -49,9 +49,9 @@ _MACHINE = fake_machine(cpus=16)
 
 
 def pages() -> Mapping[str, str]:
-    """Return the written part of every page, by name."""
-    found = {"axes.md": page(SOURCE, _index())}
-    return found | {f"axes/{name}.md": page(SOURCE, _lines(name)) for name in axes()}
+    """Return every page, by name."""
+    lines = {"axes.md": _index(), **{f"axes/{name}.md": _lines(name) for name in axes()}}
+    return {name: page(SOURCE, each, name) for name, each in lines.items()}
 
 
 def _index() -> Iterator[str]:

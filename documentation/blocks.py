@@ -11,9 +11,13 @@ from markdown_it import MarkdownIt
 from sybil import Document, Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
-from documentation.pages import DOCS, ROOT
+from documentation.pages import DOCS, ROOT, write
+from documentation.write import pages
 
-PAGES = (ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md")))
+write(pages())
+_PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "reference")
+PAGES = (ROOT / "README.md", ROOT / "examples" / "README.md", *_PAGES)
+"""All but those of the reference, which hold no blocks."""
 CHECKED = ("python", "console", "yaml", "toml", "json")
 OUTPUT = ("text", "diff")
 """What something printed: nothing to run."""

@@ -9,13 +9,12 @@ from typing import Any
 import typer
 
 from autotune.cli import app
-from autotune.config import axes, describe
 from documentation.pages import page, table, wrapped
 
 
 def pages() -> Mapping[str, str]:
-    """Return the written part of the page, by its name."""
-    return {"commands.md": page("autotune/cli/", _lines())}
+    """Return the page, by its name."""
+    return {"commands.md": page("autotune/cli/", _lines(), "commands.md")}
 
 
 def _lines() -> Iterator[str]:
@@ -56,5 +55,4 @@ def _shown(parameter: Any, context: Any) -> bool:
 
 def _row(parameter: Any, context: Any) -> tuple[str, str]:
     names, meaning = parameter.get_help_record(context)
-    known = {name: describe(name) for name in axes()}
-    return f"`{names}`", " ".join(meaning.format_map(known).split())
+    return f"`{names}`", " ".join(meaning.split())

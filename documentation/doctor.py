@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import fill
 
 from autotune.lint.rule import Rule
@@ -10,7 +10,7 @@ from autotune.lint.rules import rules
 
 _WIDTH = 100
 _HEAD = """\
-<!-- Written from `autotune/lint/rules/` by `make docs`: change that, not this. -->
+<!-- Made from `autotune/lint/rules/` by `make docs`. -->
 <!-- all parsed only: each example is the test of its rule -->
 # autotune doctor
 
@@ -52,9 +52,9 @@ alone does not show it:
 """
 
 
-def page() -> str:
-    """Return the page."""
-    return _HEAD + "".join(f"{line}\n" for line in _lines())
+def pages() -> Mapping[str, str]:
+    """Return the page, by its name."""
+    return {"doctor.md": _HEAD + "".join(f"{line}\n" for line in _lines())}
 
 
 def _lines() -> Iterator[str]:

@@ -1,59 +1,51 @@
-"""Pages of which one part is written from the code, and the rest by hand."""
+"""Pages that are made from the code, and what is written by hand beside them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import fill
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+NOTES = Path(__file__).parent / "notes"
+"""What a page holds at its end that does not follow from the code, by the page's name."""
 WIDTH = 100
-HEAD = "<!-- Written from {source} by `make docs`: change that, not this. -->\n"
-MARK = "<!-- What follows is written by hand. -->\n"
+HEAD = "<!-- Made from {source} by `make docs`. -->\n"
 
 
-def page(source: str, lines: Iterable[str]) -> str:
-    """Return the written part of a page.
+def page(source: str, lines: Iterable[str], name: str) -> str:
+    """Return a page.
 
     Args:
         source: The file that declares what the page says.
         lines: Of the page, without line ends.
+        name: Of the page, under which there may be notes.
     """
-    return HEAD.format(source=f"`{source}`") + "\n".join(lines).rstrip() + "\n"
+    made = HEAD.format(source=f"`{source}`") + "\n".join(lines).rstrip() + "\n"
+    notes = NOTES / name
+    return f"{made}\n{notes.read_text('utf-8')}" if notes.is_file() else made
 
 
-def joined(written: str, before: str) -> str:
-    """Return a page with its new written part, and what stood in it by hand.
-
-    Args:
-        written: The new part.
-        before: The whole page as it was; may be empty.
-    """
-    _, mark, by_hand = before.partition(MARK)
-    return f"{written}\n{mark}{by_hand}" if by_hand.strip() else written
-
-
-def write(pages: Mapping[str, str]) -> None:
+def write(pages: Mapping[str, str], place: Path = DOCS) -> None:
     """Write pages, and remove those of what is gone.
 
     Args:
-        pages: The written part of each, by its name under `docs/`.
+        pages: By their names under the place.
+        place: Where; several processes may write the same pages at once.
     """
-    for name, written in pages.items():
-        path = DOCS / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(joined(written, read(name)), "utf-8")
+    for name, text in pages.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text("utf-8") != text:
+            draft = path.with_name(f".{path.name}.{os.getpid()}")
+            draft.write_text(text, "utf-8")
+            draft.replace(path)
     for folder in {Path(name).parent for name in pages} - {Path()}:
-        for path in (DOCS / folder).glob("*.md"):
+        for path in (place / folder).glob("*.md"):
             if f"{folder}/{path.name}" not in pages:
-                path.unlink()
-
-
-def read(name: str) -> str:
-    """Return a page as it is; nothing if there is none yet."""
-    path = DOCS / name
-    return path.read_text("utf-8") if path.is_file() else ""
+                path.unlink(missing_ok=True)
 
 
 def wrapped(text: str, *, first: str = "", rest: str = "") -> str:

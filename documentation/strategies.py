@@ -26,10 +26,11 @@ _INTRODUCTION = (
 
 
 def pages() -> Mapping[str, str]:
-    """Return the written part of every page, by name."""
-    found = {"strategies.md": page("autotune/strategies/", _index())}
-    for name, each in strategies().items():
-        found[f"strategies/{name}.md"] = page(f"autotune/strategies/{name}.py", _lines(each))
+    """Return every page, by name."""
+    found = {"strategies.md": page("autotune/strategies/", _index(), "strategies.md")}
+    for each in strategies().values():
+        name = f"strategies/{each.name}.md"
+        found[name] = page(f"autotune/{name[:-3]}.py", _lines(each), name)
     return found
 
 

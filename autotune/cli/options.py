@@ -216,9 +216,8 @@ def _search_options() -> tuple[Any, ...]:
 def _parameter(option: Declared) -> inspect.Parameter:
     kind = {"boolean": bool, "integer": int, "number": float}.get(option.kind, str)
     default = option.text_of(option.default) if option.kind == "duration" else option.default
-    both = f"{option.flag}/{option.flag_for(value=False)}"
     info = typer.Option(
-        both if option.default is True else option.flag,
+        option.flags,
         min=option.minimum,
         max=option.maximum,
         metavar=option.metavar,

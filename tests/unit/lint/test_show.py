@@ -14,7 +14,6 @@ from autotune.lint.check import check_paths
 from autotune.lint.report import Report
 from autotune.lint.rules import rules
 from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
-from documentation.doctor import page
 
 ROOT = Path(__file__).parents[3]
 
@@ -127,8 +126,3 @@ def test_sarif_points_to_the_rule_and_the_place(report: Report) -> None:
     levels = [each["level"] for each in run["invocations"][0]["toolExecutionNotifications"]]
     assert sorted(levels) == ["error", "warning"]
     assert not run["invocations"][0]["executionSuccessful"]
-
-
-def test_the_page_is_written_from_the_rules() -> None:
-    """`make docs` after a change of a rule."""
-    assert (ROOT / "docs" / "doctor.md").read_text("utf-8") == page()

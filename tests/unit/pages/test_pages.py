@@ -1,41 +1,92 @@
-"""The pages that follow from the code are as they would be written today."""
+"""The pages that are made from the code say what the code says, and links lead somewhere."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import autotune
 from autotune.config import axes
+from autotune.lint.rules import rules
+from autotune.options import Declared, declared
 from autotune.space import ready_made
 from autotune.strategies import strategies
-from documentation.pages import DOCS, MARK, joined, read
-from documentation.write import pages
+from documentation.blocks import PAGES
+from documentation.pages import NOTES, ROOT, write
+from documentation.write import config, pages
 
-WRITTEN = pages()
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-def test_a_page_is_current(name: str) -> None:
-    """`make docs` writes it again."""
-    assert read(name) == joined(WRITTEN[name], read(name))
+MADE = pages()
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 
-def test_no_page_is_of_something_that_is_gone() -> None:
-    """A strategy or axis that was removed leaves no page behind."""
-    assert {each.stem for each in (DOCS / "axes").glob("*.md")} == set(axes())
-    assert {each.stem for each in (DOCS / "strategies").glob("*.md")} == set(strategies())
+def test_there_is_a_page_for_each() -> None:
+    """Axis, strategy, public name."""
+    for folder, names in (
+        ("axes", axes()),
+        ("strategies", strategies()),
+        ("reference", autotune.__all__),
+    ):
+        assert {f"{folder}/{each}.md" for each in names} <= MADE.keys()
 
 
-def test_what_stands_by_hand_is_kept() -> None:
-    """Writing a page again changes only the part that follows from the code."""
-    before = joined("# old\n", f"{MARK}\nmine\n")
-    assert joined("# new\n", before) == f"# new\n\n{MARK}\nmine\n"
-    assert joined("# new\n", "# old\n") == "# new\n"
+@pytest.mark.parametrize("name", MADE)
+def test_a_page_is_in_the_navigation(name: str) -> None:
+    """By the configuration that `make docs` writes."""
+    assert name in config()
+
+
+def test_no_made_page_is_committed() -> None:
+    """Its folder or file is ignored."""
+    ignored = (ROOT / ".gitignore").read_text("utf-8").split()
+    for name in MADE:
+        assert f"docs/{name.partition('/')[0]}" + "/" * ("/" in name) in ignored
+
+
+def test_notes_stand_at_the_end_of_their_page() -> None:
+    """What does not follow from the code is written by hand, beside the generator."""
+    for path in NOTES.rglob("*.md"):
+        assert MADE[str(path.relative_to(NOTES))].endswith(path.read_text("utf-8"))
+
+
+def test_writing_removes_what_is_gone(tmp_path: Path) -> None:
+    """A strategy or axis that was removed leaves no page behind, and notes of others stay."""
+    (tmp_path / "axes").mkdir()
+    (tmp_path / "axes" / "gone.md").touch()
+    (tmp_path / "mine.md").touch()
+    write({"axes/cache.md": "# cache\n"}, tmp_path)
+    assert {each.name for each in tmp_path.rglob("*.md")} == {"cache.md", "mine.md"}
 
 
 def test_a_page_says_what_the_declaration_says() -> None:
     """Values of the spaces, reasons of refusal and the axis's own sentence are there."""
-    page = WRITTEN["axes/steps_per_execution.md"]
+    page = MADE["axes/steps_per_execution.md"]
     assert "Training steps per call" in page
     assert all(str(each) in page for each in ready_made()["tpu"].axes["steps_per_execution"])
-    assert "XLA compiles for one device" in WRITTEN["strategies/mirrored.md"]
-    assert "`--resume`" in WRITTEN["commands.md"]
+    assert "XLA compiles for one device" in MADE["strategies/mirrored.md"]
+    assert "`--resume`" in MADE["commands.md"]
+    assert all(f"### {name}\n" in MADE["doctor.md"] for name in rules())
+
+
+@pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
+def test_the_reference_has_what_is_declared_of_an_option(option: Declared) -> None:
+    """With its default, bounds and name on the command line."""
+    rows = MADE["reference/SearchOptions.md"].splitlines()
+    (row,) = (each for each in rows if each.startswith(f"| `{option.name}` |"))
+    assert option.description in row
+    assert option.flag in row
+    assert option.minimum is None or f"{option.minimum:g} to {option.maximum:g}" in row
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    """To another page, or to a file of the repository."""
+    for link in LINK.findall(path.read_text("utf-8")):
+        assert (path.parent / link).exists(), link
+
+
+def test_the_readme_links_only_to_what_is_in_the_repository() -> None:
+    """Whoever reads it there has not run `make docs`."""
+    links = set(LINK.findall((ROOT / "README.md").read_text("utf-8")))
+    assert not links & {f"docs/{name}" for name in MADE}
