@@ -19,8 +19,7 @@ import numpy as np
 
 from autotune.config import AxisRole, Configuration, axis_of
 from autotune.measure import Interval
-from autotune.measure.interval import around
-from autotune.measure.student import t_quantile
+from autotune.measure.intervals import around, t_quantile
 from autotune.value import Scalar, Value
 
 FEWEST = 8

@@ -6,16 +6,19 @@ within one, so it is estimated from repeats and enters every comparison.
 """
 
 from autotune.measure.compare import (
+    EXPECTED,
+    Noise,
     certainly_slower,
+    expectation,
+    mean_rate,
     paired_ratio,
+    pooled_noise,
     shared_rounds,
     surely_below,
     unpaired_ratio,
 )
-from autotune.measure.estimate import Reading, mean_rate, read
-from autotune.measure.interval import Interval
-from autotune.measure.noise import EXPECTED, Noise, expectation, pooled_noise
-from autotune.measure.steady import settled_from
+from autotune.measure.intervals import Interval
+from autotune.measure.windows import Reading, read, settled_from
 
 __all__ = [
     "EXPECTED",

@@ -1,16 +1,15 @@
-"""Comparisons of two configurations."""
+"""How much two runs of one configuration differ, and what that lets say of two configurations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TypeVar
 
-from autotune.measure.estimate import Reading
-from autotune.measure.interval import Interval, around
-from autotune.measure.noise import Noise
-from autotune.measure.student import t_quantile
+from autotune.measure.intervals import Interval, around, log_interval, t_quantile
+from autotune.measure.windows import Reading
+from autotune.value import Value
 
 FALSE_PRUNE_RATE = 0.005
 """Probability that an equally fast run is stopped early, over all looks at it together."""
@@ -20,6 +19,69 @@ that scatters more than the others would be believed too early; with fewer, a ga
 half as many rounds again."""
 
 Runner = TypeVar("Runner", bound=Hashable)
+
+
+class Noise(Value):
+    """Standard deviation of log(rate) between fresh runs, and how well it is known."""
+
+    sd: float
+    degrees: float
+    """Degrees of freedom behind `sd`."""
+
+
+EXPECTED = Noise(sd=0.06, degrees=4.0)
+"""What is expected of a machine that nobody has measured, and how many repeats that is worth;
+3 to 16 % were seen on two shared cores."""
+
+
+def expectation(past: Noise | None) -> Noise:
+    """Return the noise to expect before anything was repeated.
+
+    The past can only raise it. What was quiet yesterday, or with another workload, may be noisy
+    today, and whoever expects too little noise stops good runs early.
+
+    Args:
+        past: What the machine's earlier searches have shown, if there were any.
+    """
+    if past is None or past.sd < EXPECTED.sd:
+        return EXPECTED
+    return Noise(sd=past.sd, degrees=EXPECTED.degrees)
+
+
+def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:
+    """Return the noise, estimated from repeats and drawn towards what was expected.
+
+    A scaled inverse chi-squared prior on the variance, with the residuals of each group around
+    its own mean added to it.
+
+    Args:
+        groups: For each configuration, log(rate) of its runs.
+        expected: The prior.
+    """
+    squares, degrees = expected.degrees * expected.sd**2, expected.degrees
+    for logs in groups:
+        if len(logs) > 1:
+            mean = fmean(logs)
+            squares += sum((each - mean) ** 2 for each in logs)
+            degrees += len(logs) - 1
+    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees)
+
+
+def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
+    """Return the rate of a configuration from its runs.
+
+    With three runs or more their own scatter gives the interval; with fewer, the noise seen on
+    the machine so far.
+
+    Args:
+        rates: One figure for each run, at least one.
+        noise: Between-run noise.
+    """
+    logs = [math.log(each) for each in rates]
+    if len(logs) >= 3:
+        return log_interval(logs)
+    half = t_quantile(noise.degrees, 0.975) * noise.sd / math.sqrt(len(logs))
+    return around(fmean(logs), half)
 
 
 def shared_rounds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from autotune.measure.compare import BORROWED
-from autotune.measure.student import t_quantile
+from autotune.measure.intervals import t_quantile
 from autotune.options import MARGIN
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK

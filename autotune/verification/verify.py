@@ -9,7 +9,7 @@ from autotune.durations import parse_seconds
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
-from autotune.measure.interval import around
+from autotune.measure.intervals import around
 from autotune.options import SearchOptions
 from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine

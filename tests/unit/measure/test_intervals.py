@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from autotune.measure import (
     EXPECTED,
@@ -22,8 +22,11 @@ from autotune.window import Window
 
 rates = st.floats(min_value=0.1, max_value=1e6)
 NOISE = Noise(sd=0.08, degrees=10)
+UNHURRIED = settings(deadline=None)
+"""The first quantile imports scipy."""
 
 
+@UNHURRIED
 @given(st.lists(rates, min_size=2, max_size=8), st.floats(min_value=1e-3, max_value=1e3))
 def test_ratio_ignores_units(values: list[float], unit: float) -> None:
     """Measuring both in another unit changes nothing."""
@@ -34,6 +37,7 @@ def test_ratio_ignores_units(values: list[float], unit: float) -> None:
     assert scaled.high == pytest.approx(plain.high)
 
 
+@UNHURRIED
 @given(st.lists(st.tuples(rates, rates), min_size=2, max_size=8))
 def test_ratio_turned_around_is_the_inverse(pairs: list[tuple[float, float]]) -> None:
     """How much faster A is than B is one over how much faster B is than A."""
@@ -83,6 +87,7 @@ def test_reading_takes_the_median() -> None:
     assert read(windows).steps_per_second == pytest.approx(100)
 
 
+@UNHURRIED
 @given(st.floats(min_value=0.01, max_value=0.99))
 def test_slower_runs_are_pruned_sooner(share: float) -> None:
     """If a run is pruned, every slower run is."""
@@ -104,6 +109,7 @@ def test_equal_runs_are_hardly_ever_pruned() -> None:
     assert pruned / 4000 <= 0.015
 
 
+@UNHURRIED
 @given(
     st.lists(st.tuples(rates, rates), min_size=2, max_size=8),
     st.floats(min_value=0.5, max_value=0.98),
@@ -118,6 +124,7 @@ def test_more_confidence_is_a_wider_interval(
     assert wide.low < narrow.low <= narrow.value <= narrow.high < wide.high
 
 
+@UNHURRIED
 @given(st.lists(rates, min_size=1, max_size=8), st.floats(min_value=1e-3, max_value=1e3))
 def test_mean_scales_with_its_unit(values: list[float], unit: float) -> None:
     """Examples per minute are sixty times examples per second, bounds included."""
@@ -126,6 +133,7 @@ def test_mean_scales_with_its_unit(values: list[float], unit: float) -> None:
     assert scaled.high == pytest.approx(plain.high * unit)
 
 
+@UNHURRIED
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=2, max_size=5), min_size=1, max_size=5))
 def test_noise_ignores_the_level(groups: list[list[float]]) -> None:
     """How fast a configuration is says nothing about how much its runs scatter."""

@@ -1,4 +1,4 @@
-"""An estimate with its 95 % interval."""
+"""An estimate with its 95 % interval, by Student's t distribution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from autotune.measure.student import t_quantile
 from autotune.value import Value
 
 
@@ -40,3 +39,16 @@ def around(mean: float, half: float) -> Interval:
     # Beyond e^50 the figure is meaningless anyway, and exp must not overflow.
     low, high = max(mean - half, -50.0), min(mean + half, 50.0)
     return Interval(low=math.exp(low), value=math.exp(mean), high=math.exp(high))
+
+
+def t_quantile(degrees: float, probability: float) -> float:
+    """Return the value below which a variable of this distribution lies with a probability.
+
+    Args:
+        degrees: Of freedom.
+        probability: Between 0 and 1.
+    """
+    # Takes half a second, and most commands and the service's processes need no quantile.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(degrees, probability))

@@ -1,4 +1,4 @@
-"""When a run has settled: decided from its windows."""
+"""From the windows of a run: when it has settled, and its rate from then on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from autotune.value import Value
 from autotune.window import Window
 
 WARM_UP_SECONDS = 0.6
@@ -17,6 +18,19 @@ LONG_SECONDS = 1.0
 """... or this long, however few its windows: a long window has averaged over its stalls itself."""
 AGREEMENT = 0.10
 """Two adjacent blocks agree when their median rates differ by less than this share."""
+
+
+class Reading(Value):
+    """What the steady windows of one run say."""
+
+    steps_per_second: float
+    """Median over the windows: for comparisons, because rare stalls dominate a mean."""
+    sustained: float
+    """Steps per second over all of that time, stalls included, as in a longer run."""
+    error: float
+    """Standard error of log(rate) within the run."""
+    windows: int
+    seconds: float
 
 
 def settled_from(windows: Sequence[Window]) -> int | None:
@@ -38,6 +52,25 @@ def settled_from(windows: Sequence[Window]) -> int | None:
 def rate(window: Window) -> float:
     """Return steps per second."""
     return window.steps / window.seconds
+
+
+def read(windows: Sequence[Window]) -> Reading:
+    """Return what some steady windows say, at least one.
+
+    The standard error of the median follows from the median absolute deviation: 1.4826 turns that
+    into a standard deviation, 1.2533 (the square root of pi/2) is what a median loses against a
+    mean, both for a normal distribution.
+    """
+    logs = [math.log(rate(each)) for each in windows]
+    middle = median(logs)
+    spread = 1.4826 * median(abs(each - middle) for each in logs)
+    return Reading(
+        steps_per_second=math.exp(middle),
+        sustained=sum(each.steps for each in windows) / sum(each.seconds for each in windows),
+        error=1.2533 * spread / math.sqrt(len(logs)),
+        windows=len(logs),
+        seconds=sum(each.seconds for each in windows),
+    )
 
 
 def _past_floor(windows: Sequence[Window]) -> int:
