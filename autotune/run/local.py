@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -31,7 +30,13 @@ from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
 from autotune.run.load import Load, Meter
 from autotune.run.observation import Observation
-from autotune.run.observing import observation, order_of, seen
+from autotune.run.orders import (
+    all_answered,
+    observation,
+    prepare,
+    prepare_observation,
+    write_pickles,
+)
 from autotune.run.trial_run import TrialRun
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
@@ -96,19 +101,19 @@ class LocalEngine(Engine):
     ) -> WorkloadFacts:
         """Call the factories in a process of their own and report what they give."""
         folder = self._look_folder()
-        _write_pickles(folder, workload)
+        write_pickles(folder, workload)
         return preflight.inspect(self._single, folder, workload, offered, seconds)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
         task = "read out" if request.reads_out else "train"
-        return self._run(request, watch, _prepare(request), task)
+        return self._run(request, watch, prepare(request), task)
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""
-        folder = _prepare(request.trial, order=order_of(request))
+        folder = prepare_observation(request)
         task = "refer" if request.reference_to else "observe"
-        result = self._run(request.trial, seen, folder, task)
+        result = self._run(request.trial, all_answered, folder, task)
         return observation(folder, result, len(request.trial.roles))
 
     def now(self) -> float:
@@ -168,29 +173,6 @@ class LocalEngine(Engine):
 
     def _look_folder(self) -> TrialFolder:
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))
-
-
-def _prepare(request: TrialRequest, **more: object) -> TrialFolder:
-    """Write the trial's folder."""
-    folder = TrialFolder(request.folder).create()
-    folder.script.write_text(request.script, encoding="utf-8")
-    by_value = _write_pickles(folder, request.workload)
-    asked = {"seed": request.seed, "by_value": by_value, **more}
-    folder.request.write_text(json.dumps(asked), encoding="utf-8")
-    return folder
-
-
-def _write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
-    """Write the factories that are shipped by value; return their names in the program."""
-    factories = {
-        "model_fn": workload.model,
-        "dataset_fn": workload.dataset,
-        "callbacks_fn": workload.callbacks,
-    }
-    by_value = {name: each.pickled for name, each in factories.items() if each and each.pickled}
-    for name, pickled in by_value.items():
-        folder.pickled(name).write_bytes(pickled)
-    return list(by_value)
 
 
 def _environments(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:

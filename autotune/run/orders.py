@@ -1,0 +1,79 @@
+"""What the processes of a run are told through its folder, and how their answers are read.
+
+Any engine may use it: the folder is on the caller's host, and the engine brings its files to where
+they are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from autotune.reason import Completed, Outcome
+from autotune.run.engine import ObservationRequest, RunResult, Stop, TrialRequest, Window
+from autotune.run.folder import TrialFolder
+from autotune.run.observation import Observation
+from autotune.workload import Workload
+
+
+def prepare(request: TrialRequest, **more: object) -> TrialFolder:
+    """Write the folder of a trial.
+
+    Args:
+        request: What the processes are to run.
+        more: What they have to know beside it, as JSON.
+    """
+    folder = TrialFolder(request.folder).create()
+    folder.script.write_text(request.script, encoding="utf-8")
+    by_value = write_pickles(folder, request.workload)
+    told = {"seed": request.seed, "by_value": by_value, **more}
+    folder.request.write_text(json.dumps(told), encoding="utf-8")
+    return folder
+
+
+def prepare_observation(request: ObservationRequest) -> TrialFolder:
+    """Write the folder of an observed run."""
+    order = {
+        "calls": request.calls,
+        "steps_per_call": request.trial.configuration.steps_per_execution,
+        "reads": request.reads,
+        "kept": request.kept,
+        "running": len(request.trial.roles),
+        "reference_to": str(request.reference_to) if request.reference_to else None,
+        "processes": request.processes,
+        "counting_seconds": request.counting_seconds,
+        "batched": request.batched,
+    }
+    return prepare(request.trial, order=order)
+
+
+def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
+    """Write the factories that are shipped by value; return their names in the program."""
+    factories = {
+        "model_fn": workload.model,
+        "dataset_fn": workload.dataset,
+        "callbacks_fn": workload.callbacks,
+    }
+    by_value = {name: each.pickled for name, each in factories.items() if each and each.pickled}
+    for name, pickled in by_value.items():
+        folder.pickled(name).write_bytes(pickled)
+    return list(by_value)
+
+
+def all_answered(_: Sequence[Window]) -> Stop:
+    """End an observed run: its one window says that every process has left its answer."""
+    return Stop(Outcome.MEASURED, Completed())
+
+
+def observation(folder: TrialFolder, result: RunResult, processes: int) -> Observation:
+    """Return what the processes saw, or why they did not come to it."""
+    if result.outcome is not Outcome.MEASURED:
+        return Observation(failure=result.reason, seconds=result.wall_seconds)
+    answers = [json.loads(folder.answers(i).read_text("utf-8")) for i in range(processes)]
+    return Observation.model_validate(
+        {
+            "witnesses": [each for answer in answers for each in answer["witnesses"]],
+            "whole": answers[0].get("whole"),
+            "seconds": result.wall_seconds,
+        }
+    )
