@@ -100,7 +100,7 @@ def throughput(
     groups = {"Finals": finalists, "While exploring": explored[:room]}
     shown = [each.speedup for group in groups.values() for each in group if each.speedup]
     return Throughput(
-        sentence=_compared(finalists, explored),
+        sentence=_compared(finalists, explored, over=chosen is not None),
         groups={heading: group for heading, group in groups.items() if group},
         rest=explored[room:],
         scale=scale_for(shown or [ITSELF], 1.0),
@@ -108,11 +108,11 @@ def throughput(
     )
 
 
-def _compared(finalists: Sequence[Entry], explored: Sequence[Entry]) -> str:
+def _compared(finalists: Sequence[Entry], explored: Sequence[Entry], *, over: bool) -> str:
     count = counted(len(finalists) + len(explored), "configuration")
     text = f"{count} measured; lines are 95% intervals. "
     if not finalists:
-        return f"{text}There were no finals."
+        return f"{text}There were no finals." if over else text.strip()
     return (
         f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
         "explored configurations are compared with one device during exploration."

@@ -107,7 +107,7 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
     assert RESULT.certificate.line not in page
     assert page.count("A step of one device takes") == 1
     assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
-    assert "With the global batch left at 32:" in page
+    assert "At a global batch of 32 the fastest configuration tried" in page
     why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
     assert why
     checks = {RESULT.certificate.line, *RESULT.certificate.undecided}
