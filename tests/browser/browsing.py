@@ -80,7 +80,7 @@ def start(page: Page, trials: str = "14", space: str = "cpu") -> None:
     page.get_by_label("Budget").fill("2min")
     page.get_by_label("Search space").select_option(space)
     page.get_by_text("Limits and constraints").click()
-    page.get_by_label("Most trials").fill(trials)
+    page.get_by_label("Max trials").fill(trials)
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("digits")
 

@@ -131,7 +131,7 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     page.keyboard.type("cpu")
     reach(page, page.get_by_text("Limits and constraints"))
     page.keyboard.press("Enter")
-    write(page, "Most trials", "500")
+    write(page, "Max trials", "500")
     reach(page, page.get_by_role("button", name="Start"))
     page.keyboard.press("Enter")
     expect(page.locator(".badge.running")).to_be_visible()

@@ -97,7 +97,7 @@ class Parameter:
         value = typed.one(name) if typed else ("" if default is None else str(default))
         return Field(
             name=name,
-            label=self.name.replace("_", " "),
+            label=self.name.replace("_", " ").capitalize(),
             control=self.control,
             value=value,
             hint=self._hint(),

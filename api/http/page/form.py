@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -20,11 +21,14 @@ from autotune.api.errors import (
     ServiceError,
 )
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
-from autotune.api.http.page.typed import Typed, number
+from autotune.api.http.page.typed import Typed
 from autotune.api.requests import JobRequest, check_budget
+from autotune.objective import objectives
+from autotune.options import Declared, SearchOptions, declared
 from autotune.report.words import roughly
 from autotune.space import AUTO
 from autotune.strategies import strategies
+from autotune.value import Scalar
 
 Mistakes = Mapping[str, str]
 """What is wrong, by the name of the field; what belongs to none has an empty name."""
@@ -38,10 +42,8 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-option": "strategies",
 }
 """Where an error of the service is shown, by its kind."""
-_NUMBERS = ("max_trials", "margin", "seed")
-_BATCHES = ("global_batch", "max_global_batch")
-_MORE = (*_NUMBERS, *_BATCHES, "strategies", "workers")
-USUAL_BUDGET = "3min"
+_APART = ("budget", "strategies")
+"""Options with a place of their own on the form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,21 +140,29 @@ def form_view(
     names = sorted(catalog.workloads)
     chosen = typed.one("workload") if typed else next(iter(names), "")
     wanted = typed.all("strategies") if typed else ()
+    rarer = ("strategies", *(each.name for each in _options()))
     return FormView(
         once=secrets.token_urlsafe(18),
         problem=mistakes.get(WHOLE_FORM, ""),
         workloads=tuple(_choice(catalog, each, chosen, typed, mistakes) for each in names),
         workload_error=mistakes.get("workload", ""),
         usual=_usual(catalog, typed, mistakes),
-        rarer=_rarer(typed, mistakes),
+        rarer=tuple(
+            each.field(each.name, typed, mistakes.get(each.name, "")) for each in _options()
+        ),
         strategies=tuple(
             Option(value=name, label=each.title, chosen=name in wanted)
             for name, each in strategies().items()
         ),
         strategies_error=mistakes.get("strategies", ""),
-        open=any(map(mistakes.get, _MORE)) or bool(typed and any(map(typed.one, _MORE))),
+        open=bool(typed) and any(name in mistakes or _is_set(typed, name) for name in rarer),
         mistakes=len(mistakes),
     )
+
+
+def _is_set(typed: Typed | None, name: str) -> bool:
+    default = SearchOptions.model_fields[name].default
+    return bool(typed and typed.one(name) not in ("", str(default)))
 
 
 def _parameters(catalog: Catalog, workload: str) -> tuple[Parameter, ...]:
@@ -162,30 +172,34 @@ def _parameters(catalog: Catalog, workload: str) -> tuple[Parameter, ...]:
 
 def _request(typed: Typed, workload: str, found: tuple[Parameter, ...]) -> dict[str, Any]:
     params = {each.name: each.given(typed, parameter_field(workload, each.name)) for each in found}
-    numbers = {n: number(typed.one(n)) for n in (*_NUMBERS, *_BATCHES) if typed.one(n)}
+    options = {each.name: each.given(typed, each.name) for each in _options()}
+    budget, strategies = typed.one("budget"), typed.all("strategies")
+    sent = {"budget": budget or None, "strategies": strategies or None, **options}
     return {
         "workload": workload,
         "params": {name: value for name, value in params.items() if value is not None},
         "space": typed.one("space") or AUTO,
-        "budget": typed.one("budget") or USUAL_BUDGET,
-        **numbers,
-        **_lists(typed),
+        **{name: value for name, value in sent.items() if value is not None},
     }
 
 
-def _lists(typed: Typed) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if typed.all("strategies"):
-        found["strategies"] = typed.all("strategies")
-    counts = re.split(r"[\s,]+", typed.one("workers"))
-    if any(counts):
-        found["workers"] = tuple(number(each) for each in counts if each)
-    return found
+@cache
+def _options() -> tuple[Parameter, ...]:
+    """Return the options of a search that are seldom needed, as they are declared."""
+    schema = SearchOptions.model_json_schema()
+    # A box that is not ticked could not be told from one that was not sent.
+    choices: dict[str, tuple[Scalar, ...]] = {"objective": tuple(objectives())}
+    choices |= {each.name: (True, False) for each in declared() if each.kind == "boolean"}
+    for name, found in choices.items():
+        schema["properties"][name]["enum"] = found
+    return tuple(each for each in parameters(schema) if each.name not in _APART)
 
 
 def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
     return {
-        _place(each["loc"], workload): f"{each['msg'].removeprefix('Value error, ')}."
+        _place(
+            each["loc"], workload
+        ): f"{each['msg'].removeprefix('Value error, ').removesuffix('.')}."
         for each in reversed(error.errors())  # The first mistake of a field is the one to tell.
     }
 
@@ -231,8 +245,8 @@ def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[F
         name="budget",
         label="Budget",
         control=Control.TEXT,
-        value=typed.one("budget") if typed else USUAL_BUDGET,
-        hint=f"Time limit of the search, such as 90s or 3min: {low} to {high}.",
+        value=typed.one("budget") if typed else _budget().text_of(_budget().default),
+        hint=f"{_budget().description} Here {low} to {high}.",
         error=mistakes.get("budget", ""),
     )
     space = Field(
@@ -246,6 +260,10 @@ def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[F
     return budget, space
 
 
+def _budget() -> Declared:
+    return next(each for each in declared() if each.name == "budget")
+
+
 def _spaces(catalog: Catalog, chosen: str) -> tuple[Option, ...]:
     try:
         auto = f"auto: {catalog.space().name} on this machine"
@@ -255,44 +273,3 @@ def _spaces(catalog: Catalog, chosen: str) -> tuple[Option, ...]:
     return tuple(
         Option(value=name, label=label, chosen=name == chosen) for name, label in labels.items()
     )
-
-
-def _rarer(typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
-    return tuple(
-        Field(
-            name=name,
-            label=label,
-            control=control,
-            value=typed.one(name) if typed else "",
-            hint=hint,
-            error=mistakes.get(name, ""),
-            keyboard="text" if name == "workers" else "decimal",
-        )
-        for name, label, control, hint in _RARER
-    )
-
-
-_RARER = (
-    ("max_trials", "Most trials", Control.NUMBER, "Default: no limit but the budget."),
-    (
-        "global_batch",
-        "Global batch size (fixed)",
-        Control.NUMBER,
-        "Examples per step over all replicas.",
-    ),
-    (
-        "max_global_batch",
-        "Maximum global batch size",
-        Control.NUMBER,
-        "Maximum examples per step over all replicas.",
-    ),
-    ("workers", "Worker counts", Control.TEXT, "Instead of the space's, such as 1, 2, 4."),
-    (
-        "margin",
-        "Margin",
-        Control.NUMBER,
-        "Minimum relative gain to recommend distribution; default 0.03.",
-    ),
-    ("seed", "Seed", Control.NUMBER, "Random seed of the search; default 0."),
-)
-"""Name, label, control and hint of the fields that are seldom needed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,7 +11,7 @@ from starlette.testclient import TestClient
 from autotune.api.store.auth import Scope
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.options import SearchOptions
+from autotune.options import SearchOptions, declared
 
 SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "budget": "90s"}
 
@@ -67,7 +68,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
         ("max_trials", "some", "Input should be a number."),
         ("margin", "-1", "Input should be greater than or equal to 0."),
         ("global_batch", "x", "Input should be"),
-        ("workers", "1 two", "Input should be"),
+        ("workers", "1 two", "is not a list of integers"),
     ],
 )
 def test_what_is_wrong_is_told_at_its_field(
@@ -151,3 +152,14 @@ def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
     answer = client.post("/", data=SENT)
     assert answer.status_code == 403
     assert "lacks the scope tunings:write" in answer.text
+
+
+def test_every_option_is_on_the_form_as_it_is_declared(browser: TestClient) -> None:
+    """With its description and its default, so that the form cannot drift."""
+    page = unescape(browser.get("/").text)
+    for each in declared():
+        assert f'name="{each.name}"' in page
+        if each.name != "strategies":
+            assert each.description in page
+        if isinstance(each.default, int | float) and each.kind not in ("boolean", "duration"):
+            assert f'value="{each.default}"' in page
