@@ -23,9 +23,9 @@ from autotune.api.errors import (
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
 from autotune.api.http.page.typed import Typed
 from autotune.api.requests import JobRequest, check_budget
-from autotune.objective import objectives
+from autotune.objective import objective_names
 from autotune.options import Declared, SearchOptions, declared
-from autotune.report.words import roughly
+from autotune.report.words import roughly, sentence
 from autotune.space import AUTO
 from autotune.strategies import strategies
 from autotune.value import Scalar
@@ -188,7 +188,7 @@ def _options() -> tuple[Parameter, ...]:
     """Return the options of a search that are seldom needed, as they are declared."""
     schema = SearchOptions.model_json_schema()
     # A box that is not ticked could not be told from one that was not sent.
-    choices: dict[str, tuple[Scalar, ...]] = {"objective": tuple(objectives())}
+    choices: dict[str, tuple[Scalar, ...]] = {"objective": objective_names()}
     choices |= {each.name: (True, False) for each in declared() if each.kind == "boolean"}
     for name, found in choices.items():
         schema["properties"][name]["enum"] = found
@@ -197,9 +197,7 @@ def _options() -> tuple[Parameter, ...]:
 
 def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
     return {
-        _place(
-            each["loc"], workload
-        ): f"{each['msg'].removeprefix('Value error, ').removesuffix('.')}."
+        _place(each["loc"], workload): sentence(each["msg"].removeprefix("Value error, "))
         for each in reversed(error.errors())  # The first mistake of a field is the one to tell.
     }
 
