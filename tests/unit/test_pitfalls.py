@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from documentation.doctor import pages
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "pitfalls.md"
 ROWS = re.split(r"^### ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
@@ -43,7 +45,7 @@ def test_a_row_is_shown_by_what_there_is(row: str) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.partition(".")[0])
 def test_a_row_names_rules_that_there_are(row: str) -> None:
     """Each rule has a file, and its place on the page of the doctor."""
-    doctor = (ROOT / "docs" / "doctor.md").read_text("utf-8")
+    (doctor,) = pages().values()
     for name, place in RULE.findall(row):
         assert name == place
         assert f"\n### {name}\n" in doctor
