@@ -72,8 +72,7 @@ if TYPE_CHECKING:
     from autotune.space import Limit as Limit, Space as Space
     from autotune.trial import Stage as Stage, Trial as Trial
     from autotune.tuning import Tuner as Tuner, autotune as autotune
-    from autotune.verification.answer import Answer as Answer
-    from autotune.verification.verification import Verification as Verification
+    from autotune.verification.answer import Answer as Answer, Verification as Verification
     from autotune.verification.verify import verify as verify
     from autotune.window import Window as Window
     from autotune.workload import (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
     from autotune.result import Result, SavedConfiguration
-    from autotune.verification.verification import Verification
+    from autotune.verification.answer import Verification
 
 FactoryLike = Callable[..., Any] | str
 SpaceLike = str | Space | Mapping[str, Any]

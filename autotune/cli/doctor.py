@@ -124,9 +124,9 @@ def _check_machine(
         # Imported while the engine's own process imports TensorFlow.
         from autotune.options import SearchOptions
         from autotune.report import TurnsReport, checkup_text, document
-        from autotune.verification.doctor import examine
+        from autotune.verification.aa_test import aa_test
 
-        found = examine(
+        found = aa_test(
             running,
             workload,
             options=SearchOptions(budget=seconds, seed=seed),

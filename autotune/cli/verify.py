@@ -11,7 +11,7 @@ from autotune.cli import options as take
 from autotune.cli.console import notices, put, say, show
 
 if TYPE_CHECKING:
-    from autotune.verification.verification import Verification
+    from autotune.verification.answer import Verification
 
 FAILED = 1
 EXIT_CODES = (

@@ -10,17 +10,17 @@ from rich.text import Text
 
 from autotune.report.tables import columns, marked
 from autotune.report.words import counted, in_short, rate_with_error, roughly, share
+from autotune.run.load import Load
 from autotune.search.verdict import FALSE_RATE
-from autotune.verification.checkup import Checkup, OtherLoad
-from autotune.verification.resolution import POWER
-from autotune.verification.verification import Verification
+from autotune.verification.aa_test import POWER, AATest
+from autotune.verification.answer import Verification
 
 _QUESTION = (
     f"Smallest detectable gain ({POWER:.0%} power, at most {FALSE_RATE:.0%} false positives):"
 )
 
 
-def document(found: Verification | Checkup) -> str:
+def document(found: Verification | AATest) -> str:
     """Return it as JSON; the trials come without their windows."""
     windows = {"trials": {"__all__": {"windows"}}}
     return found.model_dump_json(indent=2, exclude=windows) + "\n"
@@ -47,7 +47,7 @@ def _verified(found: Verification) -> Iterator[tuple[str, str]]:
         yield "vs saved", f"{share(found.ratio_to_expected)} of {expected}"
 
 
-def checkup_text(found: Checkup) -> RenderableType:
+def checkup_text(found: AATest) -> RenderableType:
     """Return the noise, what it may come from, and what can be told apart in spite of it."""
     head = Text(
         f"Run-to-run variation on this machine: {found.between.value:.1%} "
@@ -61,7 +61,7 @@ def checkup_text(found: Checkup) -> RenderableType:
     return Group(head, _named(_noise(found)), Text(), Text(_QUESTION, style="bold"), table)
 
 
-def _noise(found: Checkup) -> Iterator[tuple[str, str]]:
+def _noise(found: AATest) -> Iterator[tuple[str, str]]:
     yield "trained", f"{found.workload}, {in_short(found.configuration)}"
     yield "examples/s", rate_with_error(found.examples_per_second)
     sd = found.between
@@ -73,7 +73,7 @@ def _noise(found: Checkup) -> Iterator[tuple[str, str]]:
         yield "other programs", _load(found.other_load)
 
 
-def _judged(found: Checkup) -> str:
+def _judged(found: AATest) -> str:
     pairs = counted(found.pairs, "pair")
     if found.sound:
         return f"over {pairs}: contains 1, as expected"
@@ -83,7 +83,7 @@ def _judged(found: Checkup) -> str:
     )
 
 
-def _load(load: OtherLoad) -> str:
+def _load(load: Load) -> str:
     parts = [f"{load.busy:.1f} of {counted(load.cores, 'core')}"]
     if load.busiest:
         parts.append(f"mostly {load.busiest}")

@@ -1,8 +1,15 @@
-"""The answer to "does this recommendation still hold?"."""
+"""The answer to whether a saved recommendation still holds."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.measure import Interval
+from autotune.result import Verdict
+from autotune.trial import Trial
+from autotune.value import Value
 
 
 class Answer(StrEnum):
@@ -14,3 +21,41 @@ class Answer(StrEnum):
     """Refuted by the runs, or the recommended configuration no longer runs here."""
     UNCLEAR = "unclear"
     """Inconclusive within the given time."""
+
+
+class Comparison(Value):
+    """The comparison of a recommendation with its best alternative."""
+
+    answer: Answer
+    summary: str
+    """The answer with its reason, as a sentence."""
+    rival: Configuration | None = None
+    """The alternative; None if there was none, or nothing could run."""
+    ratio: Interval | None = None
+    """Throughput of the recommendation relative to the alternative; None below 2 pairs."""
+    pairs: int = 0
+    """Pairs of runs in which both were measured."""
+    examples_per_second: Interval | None = None
+    """Throughput of the recommended configuration; None if it was not measured."""
+    trials: tuple[Trial, ...] = ()
+
+
+class Verification(Comparison):
+    """Whether a saved recommendation still holds on this machine with the current code."""
+
+    verdict: Verdict
+    """The saved verdict."""
+    configuration: Configuration
+    """The recommended configuration."""
+    margin: float
+    """Minimum relative gain for which distribution is recommended."""
+    expected: Interval | None
+    """Examples per second in the search; None if it had no finals."""
+    ratio_to_expected: Interval | None
+    """The current throughput relative to `expected`."""
+    notes: tuple[str, ...]
+    """Differences from the search and other remarks, one sentence each."""
+    machine: Machine
+    """The current machine."""
+    seconds: float
+    """Wall time, including the import of TensorFlow."""

@@ -1,14 +1,57 @@
-"""What a saved recommendation is compared with, and what the comparison has to show."""
+"""What a saved recommendation is compared with today, and what differs from the search."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
 from autotune.config import Configuration
-from autotune.result import Verdict
+from autotune.machine import Machine
+from autotune.reason import Rule
+from autotune.result import SavedConfiguration, Verdict
+from autotune.search.request import Subject
 from autotune.sentences.reasons import rule_text
-from autotune.value import Value
+from autotune.space import Situation
+from autotune.value import Scalar, Value
 from autotune.verification.answer import Answer
-from autotune.verification.case import Case
-from autotune.verification.default import default_for
+from autotune.version import VERSION
+from autotune.workload import WorkloadFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is to be verified, and where."""
+
+    saved: SavedConfiguration
+    machine: Machine
+    """The one of today."""
+    facts: WorkloadFacts
+    """What the factories give today."""
+
+    @property
+    def subject(self) -> Subject:
+        """What is run."""
+        return Subject(workload=self.saved.workload, facts=self.facts, machine=self.machine)
+
+    def why_illegal(self, configuration: Configuration) -> Rule | None:
+        """Return the rule that a configuration breaks here, or None if it can run."""
+        return Situation(machine=self.machine, facts=self.facts).why_illegal(configuration)
+
+
+NONE: Mapping[str, Scalar] = MappingProxyType({})
+
+
+def default_for(facts: WorkloadFacts, own: Mapping[str, Scalar] = NONE) -> Configuration:
+    """Return one device with Keras's settings.
+
+    Args:
+        facts: Of the workload; a dataset smaller than Keras's batch is a batch by itself.
+        own: Values of the user's own axes, which have no default.
+    """
+    usual = Configuration().per_replica_batch
+    batch = min(usual, facts.examples or usual)
+    return Configuration(per_replica_batch=batch, arguments=tuple(own.items()))
 
 
 class Question(Value):
@@ -109,3 +152,58 @@ _STAND_IN = (
     "settings on one device are used instead, which can refute the recommendation but not "
     "confirm it: tune again."
 )
+
+
+_HARDWARE: Mapping[str, str] = {
+    "cpus": "CPU cores",
+    "memory": "memory",
+    "processor": "processor",
+    "gpus": "GPUs",
+    "tpus": "TPU cores",
+}
+_SOFTWARE: Mapping[str, str] = {"python": "Python", "tensorflow": "TensorFlow", "keras": "Keras"}
+_WORKLOAD: Mapping[str, str] = {
+    "examples": "examples",
+    "example_bytes": "bytes per example",
+    "element": "element spec",
+    "weights": "model weights",
+    "optimizer": "optimizer",
+    "loss": "loss",
+}
+
+
+def changes(case: Case) -> tuple[str, ...]:
+    """Return what differs between the saved machine, software and workload and today's.
+
+    A sentence for each of the three; none where all is as it was.
+    """
+    saved, machine = case.saved, case.machine
+    software = [*_differing(saved.machine, machine, _SOFTWARE)]
+    if saved.autotune != VERSION:
+        software.append(_change("autotune", saved.autotune, VERSION))
+    found = {
+        "Measured on another machine": [*_differing(saved.machine, machine, _HARDWARE)],
+        "Measured with other software versions": software,
+        "The workload has changed": [*_differing(saved.facts, case.facts, _WORKLOAD)],
+    }
+    return tuple(f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)
+
+
+def _differing(before: Value, now: Value, names: Mapping[str, str]) -> Iterator[str]:
+    for field, name in names.items():
+        old, new = (_text(field, getattr(each, field)) for each in (before, now))
+        if old != new:
+            yield _change(name, old, new)
+
+
+def _change(name: str, before: str, now: str) -> str:
+    return f"{name} {before} then, {now} now"
+
+
+def _text(field: str, value: object) -> str:
+    if field == "memory" and isinstance(value, int):
+        # In the digits that are shown: a kernel keeps a few bytes more or less for itself.
+        return f"{value / 2**30:.3g} GiB"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value) or "unknown"

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from autotune.durations import parse_seconds
-from autotune.errors import DatasetTooSmall, FactoryFailed
+from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
 from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
 from autotune.measure.intervals import around
@@ -16,16 +16,41 @@ from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
 from autotune.sentences.reasons import rule_text
-from autotune.verification.answer import Answer
-from autotune.verification.case import Case
-from autotune.verification.changes import changes
-from autotune.verification.contest import Contest, alone
-from autotune.verification.factories import callable_here, check_factories
-from autotune.verification.question import notes_on_rival, question_of
-from autotune.verification.sentences import sentence
-from autotune.verification.turns import turns
-from autotune.verification.verification import Comparison, Verification
-from autotune.workload import WorkloadFacts
+from autotune.verification.answer import Answer, Comparison, Verification
+from autotune.verification.contest import Contest, alone, sentence, turns
+from autotune.verification.question import Case, changes, notes_on_rival, question_of
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+
+def check_factories(workload: Workload) -> None:
+    """Make sure that every factory can be imported, is at hand, or is written down in full.
+
+    Raises:
+        FactoryNotFound: One is not; a file holds only the text of a function without a module.
+    """
+    for factory in _all(workload):
+        if not factory.module and not factory.pickled and not _written_down(factory):
+            raise FactoryNotFound(
+                f"{factory.name} is not importable (a lambda, local function or notebook cell), "
+                "so it cannot be loaded from a file.",
+                "In Python, pass `result.saved()` to verify(); or tune with importable factories.",
+            )
+
+
+def callable_here(workload: Workload) -> bool:
+    """Whether the factories themselves can be called, and not only the program that has them."""
+    return all(factory.module or factory.pickled for factory in _all(workload))
+
+
+def _all(workload: Workload) -> list[Factory]:
+    found = (workload.model, workload.dataset, workload.callbacks)
+    return [factory for factory in found if factory is not None]
+
+
+def _written_down(factory: Factory) -> bool:
+    source = factory.source
+    return source is not None and bool(source.expression) and not source.missing
+
 
 SECONDS = 50.0
 """Wall time of a check, TensorFlow's import included."""

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 from autotune.testing import FakeEngine
-from autotune.verification.doctor import built_in
+from autotune.verification.aa_test import built_in
 
 Run = Callable[..., Result]
 

@@ -9,9 +9,9 @@ import pytest
 from autotune import Answer, Interval, Verdict, Verification
 from autotune.config import Configuration
 from autotune.report import checkup_text, verification_text
+from autotune.run.load import Load
 from autotune.testing import FAKE_MACHINE, FakeEngine
-from autotune.verification.checkup import OtherLoad
-from autotune.verification.doctor import examine
+from autotune.verification.aa_test import aa_test
 
 Draw = Callable[..., str]
 ALONE = Configuration(per_replica_batch=128)
@@ -61,10 +61,10 @@ def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw)
 @pytest.mark.parametrize("shift", [1.0, 1.5])
 def test_an_odd_machine_is_told(draw: Draw, shift: float) -> None:
     """An A/A ratio away from one is explained, and so is what other programs took."""
-    checkup = examine(FakeEngine(lambda _: 1000.0))
+    checkup = aa_test(FakeEngine(lambda _: 1000.0))
     ratio = checkup.ratio
     moved = Interval(low=ratio.low * shift, value=ratio.value * shift, high=ratio.high * shift)
-    load = OtherLoad(cores=2, busy=0.6, stolen=0.1, busiest="python (pid 7)", noticeable=True)
+    load = Load(seconds=60.0, cores=2, busy=0.6, stolen=0.1, busiest="python (pid 7)")
     text = draw(checkup_text(checkup.model_copy(update={"ratio": moved, "other_load": load})), 80)
     words = " ".join(text.split())
     assert ("does not contain 1" in words) is (shift > 1)

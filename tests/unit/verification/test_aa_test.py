@@ -18,14 +18,12 @@ from autotune.run.load import Load
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.verdict import FALSE_RATE, LAST_LOOK
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine
-from autotune.verification.checkup import Checkup
-from autotune.verification.doctor import BUILT_IN, built_in, examine
-from autotune.verification.resolution import POWER, smallest_gain
+from autotune.verification.aa_test import BUILT_IN, POWER, AATest, aa_test, built_in, smallest_gain
 
 
-def checkup(between: float = 0.08, *, seed: int = 0, seconds: float = 300) -> Checkup:
+def checkup(between: float = 0.08, *, seed: int = 0, seconds: float = 300) -> AATest:
     engine = FakeEngine(lambda _: 1000.0, between=between, within=0.03, seed=seed)
-    return examine(engine, options=SearchOptions(budget=seconds, seed=seed))
+    return aa_test(engine, options=SearchOptions(budget=seconds, seed=seed))
 
 
 def test_the_noise_of_a_machine_is_found() -> None:
@@ -46,7 +44,7 @@ def test_the_interval_of_the_noise_covers_it() -> None:
 def test_the_same_is_compared_with_the_same() -> None:
     """One configuration in fresh runs, Keras's own, until the time is spent."""
     engine = FakeEngine(lambda _: 1000.0)
-    found = examine(engine, options=SearchOptions(budget=45))
+    found = aa_test(engine, options=SearchOptions(budget=45))
     assert {request.configuration for request in engine.requests} == {Configuration()}
     assert {request.workload for request in engine.requests} == {built_in()}
     assert found.runs == 2 * found.pairs == len(engine.requests)
@@ -91,7 +89,7 @@ def test_a_small_dataset_is_a_batch_by_itself() -> None:
     """The user's own workload may hold fewer examples than Keras's batch."""
     few = FAKE_FACTS.model_copy(update={"examples": 20})
     engine = FakeEngine(lambda _: 1000.0, facts=few)
-    found = examine(engine, built_in(), options=SearchOptions(budget=30))
+    found = aa_test(engine, built_in(), options=SearchOptions(budget=30))
     assert found.configuration.per_replica_batch == 20
 
 
@@ -100,7 +98,7 @@ def test_other_programs_are_told_of() -> None:
     taken = Load(seconds=10.0, cores=2, busy=0.5, stolen=0.0, busiest="python (pid 7)")
     loads = iter([None, taken])
     engine = FakeEngine(lambda _: 1000.0, load=lambda: next(loads))
-    load = examine(engine, options=SearchOptions(budget=45)).other_load
+    load = aa_test(engine, options=SearchOptions(budget=45)).other_load
     assert load is not None
     assert (load.busy, load.cores, load.noticeable) == (0.5, 2, True)
     assert load.busiest == "python (pid 7)"
@@ -112,20 +110,20 @@ def test_a_workload_that_does_not_run_is_named() -> None:
     crash = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
     engine = FakeEngine(lambda _: crash)
     with pytest.raises(NothingMeasured, match="killed by SIGSEGV"):
-        examine(engine)
+        aa_test(engine)
     assert len(engine.requests) == 4
 
 
 def test_too_little_time_is_named() -> None:
     """Two pairs are the least."""
     with pytest.raises(NothingMeasured, match="Increase --seconds"):
-        examine(FakeEngine(lambda _: 1000.0), options=SearchOptions(budget=8))
+        aa_test(FakeEngine(lambda _: 1000.0), options=SearchOptions(budget=8))
 
 
 def test_the_built_in_workload_stays_in_the_trials() -> None:
     """Neither it nor TensorFlow is imported by whoever checks a machine."""
     code = (
-        "import sys; import autotune.verification.doctor as module; module.built_in();"
+        "import sys; import autotune.verification.aa_test as module; module.built_in();"
         f"sys.exit(bool({{'tensorflow', 'keras', {BUILT_IN!r}}} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
