@@ -13,7 +13,8 @@ from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, Spac
 from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
 from autotune.api.workloads import Registry
-from autotune.config import AxisRole, axes_of
+from autotune.axis import AxisRole
+from autotune.config import axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.objective import objective_names

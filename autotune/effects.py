@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autotune.config import AxisRole, Configuration, axis_of
+from autotune.axis import AxisRole
+from autotune.config import Configuration, axis_of
 from autotune.measure import Interval
 from autotune.measure.intervals import around, t_quantile
 from autotune.value import Scalar, Value

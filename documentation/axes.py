@@ -9,15 +9,8 @@ from typing import Any, get_args, get_origin
 
 from annotated_types import Ge
 
-from autotune.config import (
-    Configuration,
-    always,
-    axes,
-    default_of,
-    describe,
-    schema_of,
-    type_of,
-)
+from autotune.axis import always
+from autotune.config import Configuration, axes, default_of, describe, schema_of, type_of
 from autotune.script import render
 from autotune.space import ready_made
 from autotune.strategies import strategies, strategy

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 
-from autotune.config import AxisRole, axes
+from autotune.axis import AxisRole
+from autotune.config import axes
 from autotune.machine import Machine
 from autotune.script import render
 from autotune.strategies import Strategy, strategies

@@ -66,11 +66,15 @@ def any_workload(space: Space) -> WorkloadFacts:
     """Return a workload that rules nothing out, so that only the machine does."""
     return WorkloadFacts(
         model_takes=space.own_axes,
-        dataset_takes=("input_context", "num_parallel_calls"),
+        dataset_takes=("input_context", *_parameters_of_axes()),
         examples=2**62,
         repeatable=True,
         file_shards=2**20,
     )
+
+
+def _parameters_of_axes() -> list[str]:
+    return [axis.needs_parameter for axis in axes().values() if axis.needs_parameter]
 
 
 def _strategies(space: Space, found: Candidates) -> Iterator[str]:

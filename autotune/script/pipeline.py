@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autotune.config import Configuration, Place, axes
+from autotune.axis import Place
+from autotune.config import Configuration, axes
 from autotune.owner import Owner
 from autotune.script.frozen import Frozen
 from autotune.script.text import call, literal

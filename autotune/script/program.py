@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from autotune.config import AxisRole, Configuration, Place, axes, axes_of
+from autotune.axis import AxisRole, Place
+from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.script.factories import global_names, preamble, sketch

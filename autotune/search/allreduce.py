@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from autotune.config import Configuration, Trend, axes
+from autotune.axis import Trend
+from autotune.config import Configuration, axes
 from autotune.measure import read, settled_from
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest

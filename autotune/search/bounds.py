@@ -20,7 +20,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from autotune.config import AxisRole, Configuration, Trend, axis_of
+from autotune.axis import AxisRole, Trend
+from autotune.config import Configuration, axis_of
 from autotune.diagnose.input_limit import undivided
 from autotune.measure import surely_below
 from autotune.objective import throughput_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from autotune.config import AxisRole, Configuration, axes, axes_of
+from autotune.axis import AxisRole
+from autotune.config import Configuration, axes, axes_of
 from autotune.value import Scalar
 
 

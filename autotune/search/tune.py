@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from autotune.config import Configuration
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
@@ -133,9 +134,8 @@ def _prepare(
     machine = engine.machine()
     space = named or space_for(machine)
     observer(Preparing(what="Calling model_fn and dataset_fn"))
-    facts = engine.inspect(
-        request.workload, offered={name: space.values(name)[0] for name in space.own_axes}
-    )
+    first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
+    facts = engine.inspect(request.workload, offered=first.for_factories())
     found = candidates(space, machine, facts, request.options)
     subject = Subject(
         workload=request.workload,

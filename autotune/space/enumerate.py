@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autotune.config import AxisRole, Configuration, axes, axes_of, default_of
+from autotune.axis import AxisRole
+from autotune.config import Configuration, axes, axes_of, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.hints import hint
 from autotune.machine import Machine

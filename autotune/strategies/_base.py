@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
+from autotune.axis import AxisRole
 from autotune.cluster import Role
-from autotune.config import AxisRole, Configuration, Reduction, axes_of
+from autotune.config import Configuration, Reduction, axes_of
 from autotune.machine import Machine
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts

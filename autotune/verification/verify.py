@@ -125,7 +125,7 @@ class _Check:
         if not callable_here(self._saved.workload):
             return self._saved.facts
         self._observer(Preparing(what="Calling model_fn and dataset_fn"))
-        own = self._saved.configuration.own_values()
+        own = self._saved.configuration.for_factories()
         return self._engine.inspect(self._saved.workload, offered=own)
 
     def _compare(self, case: Case, options: SearchOptions) -> Comparison:

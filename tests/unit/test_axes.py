@@ -12,17 +12,8 @@ import yaml
 from pydantic import Field, ValidationError
 
 from autotune import config, plugins
-from autotune.config import (
-    Axis,
-    AxisRole,
-    Configuration,
-    Line,
-    Place,
-    Trend,
-    axes,
-    register_axes,
-    unregister_axes,
-)
+from autotune.axis import Axis, AxisRole, Line, Place, Trend
+from autotune.config import Configuration, axes, register_axes, unregister_axes
 from autotune.options import SearchOptions
 from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
 from autotune.report import space_text
@@ -257,6 +248,7 @@ def test_the_command_line_names_it() -> None:
     """A shown space has the axis with its sentence, or says at what default it stays."""
     text = space_text(parse_space(SPACE, where="test"), FAKE_MACHINE)
     assert "  # Whether tf.data gives the examples in order.\n  ordered: [true, false]" in text
+    assert "Not here" not in text.partition("readers: [")[0].rpartition("Value of readers")[2]
     assert "# scaling: none. How the loss is scaled." in text
     assert parse_space(yaml.safe_load(text), where="test").axes["readers"] == (1, 4)
 

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, Field
 
-from autotune.config import (
-    Axis,
-    AxisRole,
-    Configuration,
-    Line,
-    Place,
-    register_axes,
-    unregister_axes,
-)
+from autotune.axis import Axis, AxisRole, Line, Place
+from autotune.config import Configuration, register_axes, unregister_axes
 from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
 from autotune.script import Program, cluster_files, render

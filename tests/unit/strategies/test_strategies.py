@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from autotune.config import AxisRole, Configuration, ShardPolicy, axes_of
+from autotune.axis import AxisRole
+from autotune.config import Configuration, ShardPolicy, axes_of
 from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
 from autotune.strategies import Strategy, strategies, strategy

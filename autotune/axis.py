@@ -1,0 +1,159 @@
+"""What an axis says of itself: everything that is known of a setting beyond its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from autotune.value import Scalar
+
+
+class Distributed(Protocol):
+    """What a placement depends on: a configuration."""
+
+    @property
+    def distributed(self) -> bool:
+        """Whether more than one replica trains."""
+
+
+class AxisRole(StrEnum):
+    """What an axis is to a training."""
+
+    PLACEMENT = "placement"
+    """Where the replicas are and how they work together; on one device it has no effect."""
+    STEP = "step"
+    """How a training step is made and called."""
+    INPUT = "input"
+    """How examples are read and prepared."""
+    NUMERICS = "numerics"
+    """What is computed."""
+
+
+class Trend(StrEnum):
+    """How a quantity moves with the value of an axis."""
+
+    UNKNOWN = "unknown"
+    """Nobody knows, so only equal values can be compared."""
+    NONE = "none"
+    """It does not move."""
+    GROWS = "grows"
+    """A larger number never makes it smaller."""
+    FALLS = "falls"
+    """A larger number never makes it larger."""
+
+    def at_least(self, value: object, other: object) -> bool:
+        """Return whether the quantity is surely no smaller with a value than with another."""
+        if self is Trend.NONE or (value == other and type(value) is type(other)):
+            return True
+        if not (isinstance(value, int | float) and isinstance(other, int | float)):
+            return False
+        return value >= other if self is Trend.GROWS else self is Trend.FALLS and value <= other
+
+
+def always(_: object) -> bool:
+    """Return that an axis matters, whatever the others are."""
+    return True
+
+
+class Place(StrEnum):
+    """Where in the program an axis puts its line."""
+
+    START = "main, before TensorFlow starts"
+    """Nothing was made yet."""
+    EXAMPLES = "make_dataset, on single examples"
+    """`dataset` is what the factory has returned; a line may bind it anew."""
+    OPTIONS = "make_dataset, on its options"
+    """`options` are the `tf.data.Options` that the dataset will get."""
+    MODEL = "main, on the compiled model"
+    """`model` is what the factory has returned, with `jit_compile` and `steps_per_execution`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the program for an axis that is away from its default.
+
+    Attributes:
+        place: Where it stands, and so which names it may use beside `tf` and `keras`.
+        code: The statement; `{value}` is the value as Python text.
+        comment: Why it is there, for the reader of the program.
+    """
+
+    place: Place
+    code: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """What everything beside the script needs to know about a field beyond its type.
+
+    What is left out is taken for unknown, so that nothing is skipped with a wrong proof.
+
+    Attributes:
+        role: What the axis is to the training; groups of axes are made by it.
+        lands_in: Which part of the program holds the value; empty where `line` or
+            `needs_parameter` say it.
+        line: What the program says of the value, where a template does not.
+        short: The wording in a table, with `{name}`, `{value}` and a plural's `{s}`; empty where
+            the head of the text says it (`Mirrored x2, batch 2x64`).
+        words: The wording in the program's docstring, likewise.
+        memory: How the memory that a training needs moves with the value.
+        step_time: How the time of a step moves with it, all else equal.
+        input_work: How the work of the input pipeline for an example moves with it.
+        allreduce_time: How the time of a step that only exchanges gradients moves with it.
+        screened: Whether the first trials set it to its largest value, together with the others
+            of its role, because more of it rarely does harm.
+        may_harm: Whether these trials are also made without it.
+        speed_only: It changes how fast a training is, and not what is computed from which examples.
+        matters: Whether the axis has an effect in a configuration; where it has none it is set
+            to its default, so that configurations equal in effect are one. None: everywhere, but
+            for a placement only where there is more than one replica.
+        needs_parameter: The axis matters only if the dataset factory declares this parameter, and
+            is passed to it; `auto` as tf.data.AUTOTUNE.
+        changes_numbers: The trained weights depend on it beyond rounding, so a ready-made space
+            holds only its default and the user must ask for more.
+    """
+
+    role: AxisRole
+    lands_in: str = ""
+    line: Line | None = None
+    short: str = "{name} {value}"
+    words: str = "{name} = {value!r}"
+    memory: Trend = Trend.UNKNOWN
+    step_time: Trend = Trend.UNKNOWN
+    input_work: Trend = Trend.UNKNOWN
+    allreduce_time: Trend = Trend.UNKNOWN
+    screened: bool = False
+    may_harm: bool = False
+    speed_only: bool = False
+    matters: Callable[[Any], bool] | None = None
+    needs_parameter: str | None = None
+    changes_numbers: bool = False
+
+    @property
+    def landing(self) -> str:
+        """Which part of the program holds the value."""
+        return self.lands_in or (self.line.place if self.line else "make_dataset, for the factory")
+
+    def matters_in(self, configuration: Distributed) -> bool:
+        """Return whether the axis has an effect in a configuration."""
+        if self.matters is not None:
+            return self.matters(configuration)
+        return self.role is not AxisRole.PLACEMENT or configuration.distributed
+
+    def in_short(self, name: str, value: Scalar) -> str:
+        """Return a value as a table shows it: `8 steps/call`."""
+        return self.short.format(name=name, value=value, s="" if value == 1 else "s")
+
+    def in_words(self, name: str, value: Scalar) -> str:
+        """Return a value as the program's docstring says it: `8 steps per execution`."""
+        many = value != 1
+        return self.words.format(
+            name=name, value=value, s="s" if many else "", es="es" if many else ""
+        )
+
+
+OWN_AXIS = Axis(role=AxisRole.NUMERICS, lands_in="the factories", short="{name}={value}")
+"""An axis of the user's own: a parameter of a factory, of which nothing else is known."""
