@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from autotune.axis import Place
 from autotune.config import Configuration, axes
 from autotune.owner import Owner
 from autotune.script.frozen import Frozen
 from autotune.script.text import call, literal
-from autotune.strategies import Training
-from autotune.value import Scalar, Value
+from autotune.value import Scalar
 from autotune.workload import Factory, WorkloadFacts
 
+_CONTEXT = "input_context: tf.distribute.InputContext"
 _SHARDING = {
     "auto": "tf.data shards the examples between the workers, by file where it can.",
     "data": "Every worker runs this whole pipeline, and tf.data keeps its shard of the examples.",
@@ -20,60 +18,56 @@ _SHARDING = {
     "off": "Every worker reads all examples.",
 }
 
-_WHOLE = {
-    False: "because a batch of another size would be retraced",
-    True: "so that all replicas have equal batches",
-}
-
-_DIVIDED = {False: "and tf.data shards them", True: "of which this worker keeps its shard"}
-
-
-class Pipeline(Value):
-    """What the template of the dataset needs to know."""
-
-    parameter: str
-    """The parameter of `make_dataset()` with its type, or nothing."""
-    summary: str
-    """First line of its docstring."""
-    lines: tuple[str, ...]
-    """Its body, without the indentation."""
-
 
 def pipeline(
     configuration: Configuration,
     dataset: Factory,
     facts: WorkloadFacts,
-    training: Training,
     *,
-    held: bool = False,
-    frozen: Frozen | None = None,
-) -> Pipeline:
-    """Return how the program makes batches of the factory's examples.
+    apart: bool,
+    held: bool,
+    frozen: Frozen | None,
+) -> dict[str, object]:
+    """Return what the template of `make_dataset()` needs to know.
 
     Args:
         configuration: Its settings of the input.
         dataset: The factory.
         facts: What is known of it.
-        training: How the program trains.
+        apart: Whether each worker takes steps of its own, on batches for one replica.
         held: Whether every step gets the first batch again, from memory.
         frozen: What stands in the configuration in place of AUTOTUNE, if anything does.
     """
-    apart = training == "coordinator"
-    return Pipeline(
-        parameter=_parameter(configuration, apart=apart),
-        summary=_summary(configuration, apart=apart),
-        lines=(
-            *_context(configuration, dataset, facts, apart=apart),
-            *(frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else ()),
-            _first(configuration, dataset, facts, apart=apart),
-            *(frozen.comment_on_the_rest() if frozen else ()),
-            *axis_lines(configuration, Place.EXAMPLES),
-            *_share(configuration, apart=apart),
-            *_options(configuration, apart=apart),
-            *_batches(configuration, facts, apart=apart, held=held),
-            *_prefetch(configuration, frozen),
-        ),
-    )
+    gang, distributed = configuration.workers > 1, configuration.distributed
+    source = at_source(configuration)
+    whole = distributed and not source and not apart
+    batch = "PER_REPLICA_BATCH" if not whole else "global_batch" if gang else "GLOBAL_BATCH"
+    of_what = "global batches" if whole else "per-replica batches from this worker's shard"
+    of_gang = "worker: int, workers: int" if apart else "global_batch: int"
+    in_gang = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
+    takes_context = "input_context" in {*facts.dataset_takes} - {*dict(dataset.arguments)}
+    prefetch = configuration.prefetch
+    return {
+        "apart": apart,
+        "held": held,
+        "parameter": _CONTEXT if source else of_gang if gang else "",
+        "of_what": of_what if distributed else "batches",
+        "lone_context": takes_context and not source,
+        "in_sync": in_gang if gang else "REPLICAS" if distributed else "1",
+        "comment_on_calls": frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else (),
+        "examples": _examples(configuration, dataset, facts, batch),
+        "comment_on_the_rest": frozen.comment_on_the_rest() if frozen else (),
+        "example_lines": axis_lines(configuration, Place.EXAMPLES),
+        "policy": configuration.shard_policy,
+        "sharding": _SHARDING.get(configuration.shard_policy, ""),
+        "option_lines": axis_lines(configuration, Place.OPTIONS),
+        "equal": distributed and not apart,
+        "batched": "batch_size" in facts.dataset_takes,
+        "batch": batch,
+        "cached": configuration.cache == "memory",
+        "comment_on_prefetch": frozen.comment(Owner.PREFETCH) if frozen else (),
+        "prefetch": _automatic(prefetch) if prefetch else "",
+    }
 
 
 def at_source(configuration: Configuration) -> bool:
@@ -91,53 +85,13 @@ def axis_lines(configuration: Configuration, place: Place) -> list[str]:
     return found
 
 
-# Below, `apart` says that each worker takes steps of its own, on batches for one replica.
-
-
-def _parameter(configuration: Configuration, *, apart: bool) -> str:
-    if configuration.workers == 1:
-        return ""
-    if at_source(configuration):
-        return "input_context: tf.distribute.InputContext"
-    return "worker: int, workers: int" if apart else "global_batch: int"
-
-
-def _summary(configuration: Configuration, *, apart: bool) -> str:
-    if not configuration.distributed:
-        return "Return an infinite dataset of batches."
-    if at_source(configuration) or apart:
-        return "Return an infinite dataset of per-replica batches from this worker's shard."
-    return "Return an infinite dataset of global batches."
-
-
-def _batch(configuration: Configuration, *, apart: bool) -> str:
-    if not configuration.distributed or at_source(configuration) or apart:
-        return "PER_REPLICA_BATCH"
-    return "global_batch" if configuration.workers > 1 else "GLOBAL_BATCH"
-
-
-def _context(
-    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, apart: bool
-) -> Iterator[str]:
-    """Give a lone pipeline a context that says so, if the factory wants one."""
-    fixed = {name for name, _ in dataset.arguments}
-    if "input_context" not in {*facts.dataset_takes} - fixed or at_source(configuration):
-        return
-    replicas = "REPLICAS" if configuration.distributed else "1"
-    if configuration.workers > 1:
-        replicas = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
-        yield f"# As for a single pipeline: it reads all examples, {_DIVIDED[apart]}."
-    yield "input_context = tf.distribute.InputContext("
-    yield f"    num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync={replicas}"
-    yield ")"
-
-
-def _first(
-    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, apart: bool
+def _examples(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, batch: str
 ) -> str:
+    """Return the call of the factory, with each argument that it takes."""
     offered = {
         "input_context": "input_context",
-        "batch_size": _batch(configuration, apart=apart),
+        "batch_size": batch,
         **{
             axis.needs_parameter: _automatic(configuration[name])
             for name, axis in axes().items()
@@ -149,49 +103,6 @@ def _first(
     own = configuration.own_values()
     values |= {name: literal(own[name]) for name in own if name in facts.dataset_takes}
     return call("dataset_fn", values.items(), before="dataset = ", indent=4)
-
-
-def _share(configuration: Configuration, *, apart: bool) -> Iterator[str]:
-    if apart and not at_source(configuration):
-        yield "# Every worker runs this whole pipeline and keeps its shard of the examples."
-        yield "dataset = dataset.shard(workers, worker)"
-
-
-def _options(configuration: Configuration, *, apart: bool) -> Iterator[str]:
-    gang = configuration.workers > 1 and not at_source(configuration) and not apart
-    of_axes = axis_lines(configuration, Place.OPTIONS)
-    if not gang and not of_axes:
-        return
-    yield "options = tf.data.Options()"
-    if gang:
-        policy = configuration.shard_policy
-        yield f"# {_SHARDING[policy]}"
-        kind = f"tf.data.experimental.AutoShardPolicy.{policy.upper()}"
-        yield f"options.experimental_distribute.auto_shard_policy = {kind}"
-    yield from of_axes
-    yield "dataset = dataset.with_options(options)"
-
-
-def _batches(
-    configuration: Configuration, facts: WorkloadFacts, *, apart: bool, held: bool
-) -> Iterator[str]:
-    steps = ["dataset", "repeat()"]
-    if configuration.cache == "memory":
-        steps.insert(1, "cache()")
-    if "batch_size" not in facts.dataset_takes:
-        yield f"# Without the remainder, {_WHOLE[configuration.distributed and not apart]}."
-        steps.append(f"batch({_batch(configuration, apart=apart)}, drop_remainder=True)")
-    if held:
-        yield "# The same batch in every step: this times the step without its input."
-        steps += ["take(1)", "cache()", "repeat()"]
-    chain = ".".join(steps)
-    yield f"dataset = {chain}" if configuration.prefetch else f"return {chain}"
-
-
-def _prefetch(configuration: Configuration, frozen: Frozen | None) -> Iterator[str]:
-    if configuration.prefetch:
-        yield from frozen.comment(Owner.PREFETCH) if frozen else ()
-        yield f"return dataset.prefetch({_automatic(configuration.prefetch)})"
 
 
 def _automatic(value: Scalar) -> str:

@@ -99,7 +99,12 @@ def _written(
         **_about(configuration, workload),
         "setup": setup,
         "pipeline": pipeline(
-            configuration, workload.dataset, facts, training, held=held, frozen=frozen
+            configuration,
+            workload.dataset,
+            facts,
+            apart=training == "coordinator",
+            held=held,
+            frozen=frozen,
         ),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
