@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.certificate import Certificate as Certificate
     from autotune.config import Configuration as Configuration
-    from autotune.diagnose.break_even import BreakEven as BreakEven
     from autotune.diagnose.breakdown import Breakdown as Breakdown
-    from autotune.diagnose.diagnosis import Diagnosis as Diagnosis
+    from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,

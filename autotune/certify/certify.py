@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from autotune.certificate import Certificate, Check, Finding, failed, undecided
-from autotune.certify import course
-from autotune.certify.batches import check_elements, check_sizes
-from autotune.certify.copies import check_equal, check_places, check_random, check_start
-from autotune.certify.course import Steps, check_course
-from autotune.certify.examples import check_examples, needs_whole
+from autotune.certify.examples import check_elements, check_examples, check_sizes, needs_whole
 from autotune.certify.plan import Candidate, candidate_run, reference_run
+from autotune.certify.replicas import check_equal, check_places, check_random, check_start
+from autotune.certify.trajectory import NAME, Steps, check_trajectory
 from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
 from autotune.sentences.reasons import reason_text
@@ -70,7 +68,7 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
     looks: list[Callable[[], Check]] = [
         lambda: check_start(seen.witnesses),
         lambda: check_equal(seen.witnesses, steps),
-        lambda: _course(candidate, seen, alone, steps),
+        lambda: _trajectory(candidate, seen, alone, steps),
     ]
     for look in looks:
         check = look()
@@ -79,10 +77,10 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
             return
 
 
-def _course(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
+def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if alone.failure is not None:
         text = f"The single-device run for comparison failed: {reason_text(alone.failure)}"
-        return undecided(course.NAME, text)
+        return undecided(NAME, text)
     configuration = candidate.configuration
     taken = Steps(
         count=steps,
@@ -90,7 +88,7 @@ def _course(candidate: Candidate, seen: Observation, alone: Observation, steps: 
         replicas=configuration.replicas,
         epsilon=_EPSILON.get(configuration.precision, 0.0),
     )
-    return check_course(seen.witnesses[0], alone.witnesses, taken)
+    return check_trajectory(seen.witnesses[0], alone.witnesses, taken)
 
 
 def _readers(seen: Observation) -> Sequence[Reader]:

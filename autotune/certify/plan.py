@@ -1,4 +1,4 @@
-"""How long a configuration is looked at, and the runs that this takes."""
+"""The runs of a certification, and which configurations one stands for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.cluster import Role
-from autotune.config import Configuration
+from autotune.config import Configuration, axes, default_of
 from autotune.machine import Machine
 from autotune.run.engine import Limits, ObservationRequest, TrialRequest
 from autotune.script import render
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts
+
+
+def family(configuration: Configuration) -> Configuration:
+    """Return what stands for all configurations that are distributed in the same way.
+
+    One step per call and several are told apart, because they may be trained by other programs.
+    """
+    usual = {name: default_of(name) for name, axis in axes().items() if axis.speed_only}
+    several = configuration.steps_per_execution > 1
+    return configuration.taking({**usual, "steps_per_execution": 1 + several})
+
 
 STEPS = 8
 """Of training, where they are quick and a call runs so few: copies that drift do so in one."""

@@ -7,8 +7,7 @@ from enum import StrEnum
 from statistics import median
 
 from autotune.config import Configuration
-from autotune.diagnose.experiment import MANY_STEPS, Experiment
-from autotune.diagnose.timing import Amount, Sum, Timing, amount
+from autotune.diagnose.experiment import MANY_STEPS, Amount, Experiment, Sum, Timing, amount
 from autotune.measure import Interval
 from autotune.value import Value
 

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import BEYOND, BreakEven
-from autotune.diagnose.experiment import Experiment
-from autotune.diagnose.timing import Timing
+from autotune.diagnose.diagnosis import BEYOND, BreakEven
+from autotune.diagnose.experiment import Experiment, Timing
 from autotune.measure import Interval
 
 DRAWS = 2000

@@ -1,10 +1,27 @@
-"""What was found out about the baseline and the best distributed configuration."""
+"""What was found out about the best single device and the best distributed configuration."""
 
 from __future__ import annotations
 
-from autotune.diagnose.break_even import BreakEven
+from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown
+from autotune.measure import Interval
 from autotune.value import Value
+
+BEYOND = 1e12
+"""Stands for infinity, which JSON has not."""
+
+
+class BreakEven(Value):
+    """Where distribution begins to pay, as far as one can tell from the measured steps."""
+
+    configuration: Configuration
+    batch: Interval | None = None
+    """Examples of a replica from which it pays on this machine; None: not within `farthest`."""
+    farthest: int
+    """Largest batch of a replica of which the measured steps tell."""
+    bandwidth: Interval | None = None
+    """Bytes a second from which it pays between machines like this one, each with one worker; None
+    where it was not measured, or no network would do."""
 
 
 class Diagnosis(Value):

@@ -8,7 +8,10 @@ others), and the exchange of the gradients without any training.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.value import Value
@@ -74,3 +77,33 @@ def _other(configuration: Configuration) -> int:
 
 def _with(configuration: Configuration, **values: object) -> Configuration:
     return configuration.model_validate({**configuration.model_dump(), **values})
+
+
+class Timing(Value):
+    """What a step takes, as a mean over runs."""
+
+    seconds: float
+    runs: int = 1
+
+
+class Amount(NamedTuple):
+    """Seconds of a step, with their standard deviation."""
+
+    seconds: float
+    deviation: float
+
+
+Sum = Mapping[Timing, float]
+"""Timings, each with the factor by which it counts."""
+
+
+def amount(terms: Sum, noise: float) -> Amount:
+    """Return a sum of independent timings.
+
+    Args:
+        terms: What is added up.
+        noise: Standard deviation of log(rate) between runs.
+    """
+    parts = [(factor * each.seconds, each.runs) for each, factor in terms.items()]
+    deviation = math.hypot(*(noise * seconds / math.sqrt(runs) for seconds, runs in parts))
+    return Amount(sum(seconds for seconds, _ in parts), deviation)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import BEYOND, BreakEven
 from autotune.diagnose.breakdown import LIMITS, Breakdown, Part, Share, Straggler
-from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.measure import Interval
 from autotune.strategies import title

@@ -14,8 +14,7 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.experiment import Experiment, Variant, experiments, variant
-from autotune.diagnose.timing import Timing
+from autotune.diagnose.experiment import Experiment, Timing, Variant, experiments, variant
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.runner import Runner

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from autotune import Outcome, SearchOptions, autotune
 from autotune.config import Configuration
-from autotune.diagnose.break_even import BreakEven
+from autotune.diagnose.diagnosis import BreakEven
 from autotune.measure import Interval
 from autotune.reason import Message
 from autotune.result import Result

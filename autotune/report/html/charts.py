@@ -11,9 +11,8 @@ from enum import StrEnum
 from itertools import accumulate
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import BEYOND, BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
-from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.effects import FEWEST, Effect, Effects
 from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval

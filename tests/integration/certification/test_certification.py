@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autotune.certificate import Certificate, Finding
-from autotune.certify import batches, copies, course, examples
+from autotune.certify import examples, replicas, trajectory
 from autotune.certify.certify import RUN
 from autotune.config import Configuration
 
@@ -80,39 +80,39 @@ def test_unlike_batches_are_found(certified: Certifier) -> None:
     """Workers whose batches differ in size and type are out for both."""
     facts = {"dataset_takes": ("batch_size", "input_context")}
     certificate = certified("wrong.py:right", "wrong.py:unlike", SOURCE, **facts)
-    assert failures(certificate) >= {batches.SIZES, batches.ELEMENTS}
+    assert failures(certificate) >= {examples.SIZES, examples.ELEMENTS}
     assert "Replica 1 got a batch of 17" in " ".join(certificate.failures)
 
 
 def test_drifting_workers_are_found(certified: Certifier) -> None:
     """Workers that apply their own gradients only do not stay equal."""
     certificate = certified("wrong.py:drifting", "wrong.py:data", GANG)
-    assert copies.EQUAL in failures(certificate)
+    assert replicas.EQUAL in failures(certificate)
 
 
 def test_weights_that_nobody_agreed_on_are_found(certified: Certifier) -> None:
     """Workers that set their first weights by themselves start from different ones."""
     certificate = certified("wrong.py:own_start", "wrong.py:data", GANG)
-    assert copies.START in failures(certificate)
+    assert replicas.START in failures(certificate)
 
 
 @pytest.mark.parametrize("model", ["wrong_average", "wrong_average_adam"])
 def test_a_loss_averaged_over_the_replica_is_found(certified: Certifier, model: str) -> None:
     """Gradients that together are twice too large are found, even where the steps hide it."""
     certificate = certified(f"wrong.py:{model}", "wrong.py:data", MIRRORED)
-    assert failures(certificate) == {course.NAME}
+    assert failures(certificate) == {trajectory.NAME}
 
 
 def test_equal_random_numbers_are_found(certified: Certifier) -> None:
     """A generator that is made too late to be told apart draws the same on every replica."""
     certificate = certified("wrong.py:late_dropout", "wrong.py:data", MIRRORED)
-    assert failures(certificate) == {copies.RANDOM}
+    assert failures(certificate) == {replicas.RANDOM}
 
 
 def test_a_variable_on_one_device_is_found(certified: Certifier) -> None:
     """What was made outside of the scope has no copy on the other replicas."""
     certificate = certified("wrong.py:elsewhere", "wrong.py:data", MIRRORED)
-    assert copies.PLACES in failures(certificate)
+    assert replicas.PLACES in failures(certificate)
     assert "is on one device only" in " ".join(certificate.failures)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.certificate import Finding
-from autotune.certify.batches import check_elements, check_sizes
+from autotune.certify.examples import check_elements, check_sizes
 from autotune.run.observation import Reader
 
 

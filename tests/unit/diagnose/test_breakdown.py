@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part, Straggler, breakdown, straggler
-from autotune.diagnose.experiment import Experiment
-from autotune.diagnose.timing import Timing
+from autotune.diagnose.experiment import Experiment, Timing
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)

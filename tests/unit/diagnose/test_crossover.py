@@ -6,8 +6,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.crossover import break_even
-from autotune.diagnose.experiment import Experiment
-from autotune.diagnose.timing import Timing
+from autotune.diagnose.experiment import Experiment, Timing
 from autotune.measure import Interval
 
 FIXED, EACH, BATCH = 0.001, 1e-4, 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
+from autotune.diagnose.diagnosis import BreakEven
 from autotune.diagnose.input_limit import read_by_one
 from autotune.measure import Interval
 from autotune.report.profile import limits, where_it_goes, where_it_pays

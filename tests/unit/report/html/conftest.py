@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autotune.diagnose.break_even import BreakEven
 from autotune.diagnose.breakdown import Breakdown, Part, Share
-from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.diagnosis import BreakEven, Diagnosis
 from autotune.measure import Interval
 from autotune.report.html.page import page
 from autotune.result import Result

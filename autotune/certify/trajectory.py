@@ -1,4 +1,4 @@
-"""Does the training take the course that one device takes with the same batches?
+"""Do the weights take the trajectory that they take on one device with the same batches?
 
 How far two right programs may be apart is measured, not guessed. Replicas add up gradients in
 another order than one device does, so every step rounds differently. One device is therefore run
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autotune.certificate import Check, failed, passed, undecided
-from autotune.certify.distances import distance, norm, together
 from autotune.run.observation import Numbers, Variable, Witness
 
 NAME = "same result as one device"
@@ -72,7 +71,7 @@ class Steps:
     """Relative size of a rounding in what computes gradients; that of the variables, if smaller."""
 
 
-def check_course(witness: Witness, references: Sequence[Witness], taken: Steps) -> Check:
+def check_trajectory(witness: Witness, references: Sequence[Witness], taken: Steps) -> Check:
     """Return whether the weights went where one device brings them.
 
     Args:
@@ -123,12 +122,12 @@ def _deviation(
     taken: Steps,
 ) -> Deviation:
     end = theirs[0]
-    moved = distance(end, start) if start else norm(end)
+    moved = math.dist(end, start) if start else math.hypot(*end)
     return Deviation(
         name=variable.name,
-        delta=distance(mine, end),
-        spread=max((distance(each, end) for each in theirs[1:]), default=0.0),
-        rounding=_rounding(variable, norm(end), moved, taken),
+        delta=math.dist(mine, end),
+        spread=max((math.dist(each, end) for each in theirs[1:]), default=0.0),
+        rounding=_rounding(variable, math.hypot(*end), moved, taken),
         moved=moved,
     )
 
@@ -142,10 +141,10 @@ def _rounding(variable: Variable, size: float, moved: float, taken: Steps) -> fl
 def _sum(parts: Sequence[Deviation]) -> Deviation:
     return Deviation(
         name="the model",
-        delta=together([each.delta for each in parts]),
-        spread=together([each.spread for each in parts]),
-        rounding=together([each.rounding for each in parts]),
-        moved=together([each.moved for each in parts]),
+        delta=math.hypot(*(each.delta for each in parts)),
+        spread=math.hypot(*(each.spread for each in parts)),
+        rounding=math.hypot(*(each.rounding for each in parts)),
+        moved=math.hypot(*(each.moved for each in parts)),
     )
 
 

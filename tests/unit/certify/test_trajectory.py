@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from autotune.certificate import Check, Finding
-from autotune.certify.course import Steps, check_course
+from autotune.certify.trajectory import Steps, check_trajectory
 from autotune.run.observation import Numbers, Witness
 
 from .conftest import witness
@@ -24,7 +24,7 @@ def course(end: Numbers, spread: float, **fields: object) -> Check:
     others = [END, (3.0 + spread, 4.0), (3.0, 4.0 - spread)]
     references = [witness(each, start=START) for each in others]
     mine = witness(end, end, start=START, **fields)
-    return check_course(mine, references, TAKEN)
+    return check_trajectory(mine, references, TAKEN)
 
 
 def test_the_same_course_passes() -> None:
@@ -58,14 +58,14 @@ def test_coarse_gradients_may_differ_more() -> None:
     """Where gradients are computed in 16 bits, each half of a batch is rounded by itself."""
     mine, theirs = witness((3.03, 4.04), start=START), [witness(END, start=START)] * 3
     coarse = replace(TAKEN, epsilon=2.0**-7)
-    assert check_course(mine, theirs, TAKEN).finding is Finding.UNDECIDED
-    assert check_course(mine, theirs, coarse).finding is Finding.PASSED
+    assert check_trajectory(mine, theirs, TAKEN).finding is Finding.UNDECIDED
+    assert check_trajectory(mine, theirs, coarse).finding is Finding.PASSED
 
 
 def test_no_movement_decides_nothing() -> None:
     """With a learning rate of zero any training looks right."""
     still = [witness(START, start=START)] * 3
-    check = check_course(still[0], still, TAKEN)
+    check = check_trajectory(still[0], still, TAKEN)
     assert check.finding is Finding.UNDECIDED
 
 
@@ -85,7 +85,7 @@ def test_the_optimizers_memory_shows_what_its_steps_hide() -> None:
         )
 
     right = with_memory((1.0, 1.0))
-    check = check_course(with_memory((2.0, 2.0)), [right] * 3, TAKEN)
+    check = check_trajectory(with_memory((2.0, 2.0)), [right] * 3, TAKEN)
     assert check.finding is Finding.FAILED
     assert "momentum" in check.sentence
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from autotune.certificate import Check, failed, passed
-from autotune.certify.distances import distance, norm
 from autotune.run.observation import Copy, Numbers, Variable, Witness
 
 START = "equal initial weights"
@@ -70,8 +70,8 @@ def check_places(witnesses: Sequence[Witness]) -> Check:
 
 
 def _drift(variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int) -> str:
-    apart = max(distance(column[0], each) for each in column)
-    moved = distance(column[0], begun) if begun else norm(column[0])
+    apart = max(math.dist(column[0], each) for each in column)
+    moved = math.dist(column[0], begun) if begun else math.hypot(*column[0])
     share = f"by {apart / moved:.0%} of its change" if moved else "although it never changed"
     return (
         f"Its replicas diverge: after {steps} steps {variable.name} differs {share}, so gradients "
@@ -83,8 +83,8 @@ def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:
     """Whether copies are equal, up to the roundings of different machines."""
     if len(set(column)) == 1:
         return True
-    most = PROCESSORS * steps * variable.epsilon * max(norm(each) for each in column)
-    return max(distance(column[0], each) for each in column) <= most
+    most = PROCESSORS * steps * variable.epsilon * max(math.hypot(*each) for each in column)
+    return max(math.dist(column[0], each) for each in column) <= most
 
 
 def _begun(copy: Copy, index: int) -> Numbers | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.certificate import Finding
-from autotune.certify.copies import check_equal, check_places, check_random, check_start
+from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 
 from .conftest import variable, witness
 
