@@ -198,4 +198,4 @@ class Outcome(Value):
     summary: str | None = None
     reason: str | None = None
     recommendation: str | None = None
-    """The recommendation as JSON."""
+    """The recommendation as JSON, without its trials."""

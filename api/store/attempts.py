@@ -6,7 +6,6 @@ is refused once the lease is over.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
@@ -191,12 +190,10 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, grip, FINISHED)
         ended = Ended(state=to, summary=outcome.summary, reason=outcome.reason)
-        found = outcome.recommendation
         columns: dict[str, Cell] = {
             "ended_at": Now(),
             "expires_at": None,
             **outcome.model_dump(exclude={"state"}),
-            "short_recommendation": found and _without_trials(found),
         }
         advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
     return to
@@ -430,14 +427,3 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
         deaths=len(running),
         killers=tuple(Configuration.model_validate_json(each) for each in running if each),
     )
-
-
-def _without_trials(recommendation: str) -> str:
-    """Return a recommendation as JSON without its trials, which are most of it.
-
-    It is called once, when a job ends: to do it at each reading would take several times as long
-    as the reading itself, in PostgreSQL as well as here.
-    """
-    found = json.loads(recommendation)
-    found.pop("trials", None)
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))

@@ -87,10 +87,7 @@ class _OfOneJob:
 
 _JOB = _OfOneJob(select(*_COLUMNS))
 _POSITION = _OfOneJob(select(jobs.c.seq))
-_WHOLE = _OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
-_SHORT = _OfOneJob(
-    select(jobs.c.state, jobs.c.short_recommendation.label("recommendation"), jobs.c.trials)
-)
+_ENDING = _OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
 _RECORDS = _OfOneJob(
     select(trials.c.record)
     .join(jobs, jobs.c.id == trials.c.job_id)
@@ -242,7 +239,7 @@ class Jobs:
             row = connection.execute(query).one()
             found = read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1)
             told = _events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD)
-        best = row.recommendation and Result.model_validate_json(row.recommendation)
+            best = row.recommendation and _whole(connection, job_id, row.recommendation)
         return Story(
             job=job,
             trials=tuple(each.trial for each in found),
@@ -275,7 +272,9 @@ class Jobs:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        return Result.model_validate_json(self._found(_WHOLE, job_id, owner)[0])
+        with self._database.reading() as connection:
+            found, _ = _ending(connection, job_id, owner)
+            return _whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, owner: str | None) -> tuple[str, int]:
         """Return the recommendation of a job as JSON without its trials, and how many these are.
@@ -284,19 +283,8 @@ class Jobs:
             NotFound: There is no such job.
             NoRecommendation: It has none, or none yet.
         """
-        return self._found(_SHORT, job_id, owner)
-
-    def _found(self, query: _OfOneJob, job_id: str, owner: str | None) -> tuple[str, int]:
         with self._database.reading() as connection:
-            row = query.one(connection, job_id, owner)
-        state, found, count = State(row.state), row.recommendation, row.trials
-        if found is not None:
-            return found, count
-        if state in FINAL:
-            raise NoRecommendation(
-                f"The job is {state} and has no recommendation.", "See the job's reason."
-            )
-        raise NoRecommendation(f"The job is {state}.", "Wait until the job is done.")
+            return _ending(connection, job_id, owner)
 
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""
@@ -403,6 +391,30 @@ def _total(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[floa
     """Return the seconds of some attempts; `until` is for those that have not ended."""
     end = func.coalesce(attempts.c.ended_at, until)
     return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
+
+
+def _ending(connection: Connection, job_id: str, owner: str | None) -> tuple[str, int]:
+    """Return the recommendation of a job as it is kept, and how many trials there are.
+
+    Raises:
+        NotFound: There is no such job.
+        NoRecommendation: It has none, or none yet.
+    """
+    row = _ENDING.one(connection, job_id, owner)
+    if row.recommendation is not None:
+        return row.recommendation, row.trials
+    if row.state in FINAL:
+        raise NoRecommendation(
+            f"The job is {row.state} and has no recommendation.", "See the job's reason."
+        )
+    raise NoRecommendation(f"The job is {row.state}.", "Wait until the job is done.")
+
+
+def _whole(connection: Connection, job_id: str, kept: str) -> Result:
+    """Return a recommendation with its trials."""
+    query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
+    records = connection.execute(query).scalars().all()
+    return Result.model_validate_json(f'{kept[:-1]},"trials":[{",".join(records)}]}}')
 
 
 def _events(connection: Connection, job_id: str, after: int, limit: int) -> tuple[JobEvent, ...]:

@@ -76,8 +76,7 @@ class JobRow(Base, table=True):
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
-    short_recommendation: str | None = Field(default=None, sa_type=Text)
-    """The recommendation without its trials."""
+    """Without its trials, which have a table."""
 
 
 class AttemptRow(Base, table=True):

@@ -269,7 +269,7 @@ def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
                 state=State.DONE,
                 verdict=result.verdict,
                 summary=result.summary,
-                recommendation=result.model_dump_json(),
+                recommendation=result.model_dump_json(exclude={"trials"}),
             )
         case GaveUp(reason=reason):
             return _failed(reason)

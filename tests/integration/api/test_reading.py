@@ -40,12 +40,12 @@ def trial(number: int) -> Trial:
 def test_a_recommendation_is_told_without_its_trials(
     jobs: Jobs, job: Job, database: Database
 ) -> None:
-    """They are taken out when the job ends, and everything else is left as it was."""
+    """They have a table; everything else is left as it was."""
     with pytest.raises(NoRecommendation):
         jobs.short_recommendation(job.id, "me")
     claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
-    kept = '{"margin": 0.05, "over_default": null, "trials": [{"number": 0}], "summary": "é"}'
+    kept = '{"margin": 0.05, "over_default": null, "summary": "é"}'
     attempts.finish(database, claimed.grip, Ending(state=State.DONE, recommendation=kept))
     told, _ = jobs.short_recommendation(job.id, "me")
     assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}

@@ -185,7 +185,7 @@ def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
             state=State.DONE,
             verdict=found.verdict,
             summary=found.summary,
-            recommendation=found.model_dump_json(),
+            recommendation=found.model_dump_json(exclude={"trials"}),
         )
         attempts.finish(database, measured, outcome)
         return jobs.get(measured.job_id, None)
