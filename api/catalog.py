@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from threading import Event
 
 from autotune.api.errors import MachineUnknown
 from autotune.api.log import say
-from autotune.api.settings import Quotas, Settings
-from autotune.api.workloads import Registered, Registry
+from autotune.api.settings import Settings
+from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.run.resolve import new_engine
-from autotune.space import Space, ready_made, space_for
+from autotune.space import Space, space_for
 
 AGAIN_SECONDS = 60.0
 """From a look that failed to the next one."""
@@ -27,31 +26,16 @@ class Catalog:
     """
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
-        self._settings = settings
-        self._registry = registry
+        self.workloads = registry.workloads
+        """The workloads by name."""
+        self.devices = settings.devices
+        """The name of what jobs are measured on."""
+        self.quotas = settings.quotas
+        """What one key may have."""
+        self._engine = settings.engine
         self._machine = settings.machine
         self._failed = False
         self._closed = Event()
-
-    @property
-    def workloads(self) -> Mapping[str, Registered]:
-        """The workloads by name."""
-        return self._registry.workloads
-
-    @property
-    def spaces(self) -> Mapping[str, Space]:
-        """The ready-made spaces by name."""
-        return ready_made()
-
-    @property
-    def devices(self) -> str:
-        """The name of what jobs are measured on."""
-        return self._settings.devices
-
-    @property
-    def quotas(self) -> Quotas:
-        """What one key may have."""
-        return self._settings.quotas
 
     def machine(self) -> Machine:
         """Return what jobs are measured on, if it is known by now.
@@ -104,7 +88,7 @@ class Catalog:
         self._closed.set()
 
     def _looked(self) -> Machine | None:
-        engine = new_engine(self._settings.engine)
+        engine = new_engine(self._engine)
         with engine.reserved("inspecting the machine", _tell):
             if self._closed.is_set():
                 return None

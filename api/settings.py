@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -28,7 +29,7 @@ from pydantic_settings import (
 
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.workloads import Declared, Parameter, Registry, installed, registered
+from autotune.api.workloads import Declared, Registry, installed, registered
 from autotune.errors import first_mistake
 from autotune.machine import Machine
 from autotune.value import Value
@@ -36,14 +37,8 @@ from autotune.value import Value
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"
 """Variable that names the settings file."""
-EXAMPLES: Mapping[str, str] = {
-    "digits": "filters",
-    "lstm": "units",
-    "python_input": "units",
-    "tiny_dense": "units",
-    "wide_dense": "units",
-}
-"""The shipped examples that are registered where they are found, with their parameter."""
+EXAMPLES = "examples/workloads.toml"
+"""Declares the shipped examples, which are registered where they are found."""
 
 
 class Quotas(Value):
@@ -204,22 +199,8 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _examples(root: Path | None) -> dict[str, Declared]:
-    if root is None:
+    """Return the workloads of the checkout, where it is there."""
+    if root is None or not (root / EXAMPLES).is_file():
         return {}
-    found = {name: Path("examples") / f"{name}.py" for name in EXAMPLES}
-    return {
-        name: Declared(
-            model=f"{path}:model_fn",
-            dataset=f"{path}:dataset_fn",
-            description=f"The shipped example {name}.",
-            parameters={EXAMPLES[name]: _SIZE[EXAMPLES[name]]},
-        )
-        for name, path in found.items()
-        if (root / path).is_file()
-    }
-
-
-_SIZE = {
-    "units": Parameter(type="int", default=64, minimum=1, maximum=4096, description="Its width."),
-    "filters": Parameter(type="int", default=32, minimum=1, maximum=512, description="Its width."),
-}
+    given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))
+    return {name: Declared.model_validate(each) for name, each in given.items()}

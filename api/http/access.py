@@ -102,8 +102,6 @@ def bearer(connection: HTTPConnection) -> str | None:
 class CrossOrigin(ServiceError):
     """Another site's page has a browser ask for a change."""
 
-    kind = "cross-origin"
-
 
 def check_origin(connection: HTTPConnection, *, proven: bool = False) -> None:
     """Let no page of another site change anything by a browser that is let in here.

@@ -17,6 +17,7 @@ from autotune.api.http.answers import (
 from autotune.api.http.examples import json_answer, text_answer
 from autotune.api.http.problems import CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
+from autotune.space import ready_made
 
 router = APIRouter(tags=["operating"])
 
@@ -43,7 +44,7 @@ async def workloads(here: Here, _: Reader) -> WorkloadsAnswer:
 def spaces(here: Here, _: Reader) -> SpacesAnswer:
     """List the built-in search spaces, and which one `auto` uses on this machine."""
     catalog = here.catalog
-    return SpacesAnswer(auto=catalog.space().name, spaces=tuple(catalog.spaces.values()))
+    return SpacesAnswer(auto=catalog.space().name, spaces=tuple(ready_made().values()))
 
 
 @router.get(

@@ -26,7 +26,7 @@ from autotune.api.requests import JobRequest, check_budget
 from autotune.objective import objective_names
 from autotune.options import Declared, SearchOptions, declared
 from autotune.report.words import roughly, sentence
-from autotune.space import AUTO
+from autotune.space import AUTO, ready_made
 from autotune.strategies import strategies
 from autotune.value import Scalar
 
@@ -267,7 +267,7 @@ def _spaces(catalog: Catalog, chosen: str) -> tuple[Option, ...]:
         auto = f"auto: {catalog.space().name} on this machine"
     except MachineUnknown:
         auto = "auto: chosen for this machine"
-    labels = {AUTO: auto, **{name: name for name in catalog.spaces}}
+    labels = {AUTO: auto, **{name: name for name in ready_made()}}
     return tuple(
         Option(value=name, label=label, chosen=name == chosen) for name, label in labels.items()
     )
