@@ -18,6 +18,7 @@ from autotune.measure import (
     shared_rounds,
     unpaired_ratio,
 )
+from autotune.objective import Score, throughput_of
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 from autotune.value import Value
@@ -33,7 +34,8 @@ class Entry(Value):
     configuration: Configuration
     examples_per_second: Interval
     speedup: Interval | None
-    """As a multiple of the best single device's throughput; None while that is not known."""
+    """How many times better than the best single device, by the objective; None while that is not
+    known."""
     outcome: Outcome
     runs: int
     final: bool
@@ -50,6 +52,7 @@ class Leaderboard:
         chosen: The best single device, once the search has chosen it.
         known: Throughputs of finalists that the search has settled, which used more than their
             rounds of the finals.
+        score: Reads off a trial how good it is; more is better.
     """
 
     def __init__(
@@ -57,24 +60,26 @@ class Leaderboard:
         trials: Iterable[Trial],
         chosen: Configuration | None = None,
         known: Mapping[Configuration, Interval] = NOTHING,
+        score: Score = throughput_of,
     ) -> None:
+        self._score = score
         self._chosen = chosen
         self._known = known
         self.trials = tuple(trials)
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
-        self._finals: dict[Configuration, dict[int, float]] = defaultdict(dict)
+        self._finals: dict[Configuration, dict[int, Trial]] = defaultdict(dict)
         self._wrong = {t.configuration for t in self.trials if t.outcome is Outcome.REJECTED}
         repeats: dict[Configuration, list[float]] = defaultdict(list)
         for trial in self.trials:
-            rate = trial.examples_per_second
-            if not rate:
+            found = score(trial)
+            if not found:
                 continue
             if trial.measured:
-                repeats[trial.configuration].append(math.log(rate))
+                repeats[trial.configuration].append(math.log(found))
             if trial.stage is not Stage.FINAL:
                 self._explored[trial.configuration].append(trial)
             elif trial.measured and trial.round is not None:
-                self._finals[trial.configuration][trial.round] = rate
+                self._finals[trial.configuration][trial.round] = trial
         self._noise = pooled_noise(repeats.values())
 
     @property
@@ -103,23 +108,23 @@ class Leaderboard:
         return max(alone, key=lambda c: order[c], default=None)
 
     def entries(self, *, final: bool) -> list[Entry]:
-        """Return the finalists, or all that was explored, the fastest first."""
+        """Return the finalists, or all that was explored, the best first."""
         found = list(self._finals if final else self._explored)
         found.sort(key=lambda c: -self._mean(c, final=final))
         return [self._entry(c, final=final) for c in found]
 
     @property
     def finalists(self) -> list[Entry]:
-        """The configurations of the finals, the fastest first."""
+        """The configurations of the finals, the best first."""
         return self.entries(final=True)
 
     @property
     def others(self) -> list[Entry]:
-        """What was explored and is not in the finals, the fastest first."""
+        """What was explored and is not in the finals, the best first."""
         return [c for c in self.entries(final=False) if c.configuration not in self._finals]
 
     def best(self, *, distributed: bool) -> Entry | None:
-        """Return the fastest configuration of its kind, from the finals once they have begun."""
+        """Return the best configuration of its kind, from the finals once they have begun."""
         final = self.in_finals
         mine = [
             c for c in (self._finals if final else self._explored) if c.distributed is distributed
@@ -128,12 +133,13 @@ class Leaderboard:
         return self._entry(best, final=final) if best else None
 
     def speedup_of(self, trial: Trial) -> float | None:
-        """Return a trial's throughput as a multiple of the best single device's so far."""
+        """Return how many times better a trial was than the best single device so far."""
         final = trial.stage is Stage.FINAL
         baseline = self._compared_with(final=final)
-        if baseline is None or not trial.examples_per_second or (final and not self.in_finals):
+        score = self._score(trial)
+        if baseline is None or not score or (final and not self.in_finals):
             return None
-        return trial.examples_per_second / self._rate(baseline, final=final).value
+        return score / self._overall(baseline, final=final).value
 
     def rate_of(self, trial: Trial) -> Interval | None:
         """Return a trial's throughput, as certain as one run on this machine can be."""
@@ -146,7 +152,8 @@ class Leaderboard:
     def _entry(self, configuration: Configuration, *, final: bool) -> Entry:
         runs = self._finals[configuration] if final else self._explored[configuration]
         measured = final or self._is_measured(configuration)
-        rate = self._rate(configuration, final=final)
+        rates = [t.examples_per_second for t in self._runs(configuration, final=final)]
+        rate = mean_rate([each for each in rates if each], self._noise)
         return Entry(
             configuration=configuration,
             examples_per_second=self._known.get(configuration, rate) if final else rate,
@@ -167,24 +174,32 @@ class Leaderboard:
             return None
         if configuration == baseline:
             return ITSELF
-        mine, theirs = shared_rounds(configuration, baseline, self._finals)
+        rounds = {
+            each: {number: self._score(t) or 0.0 for number, t in self._finals[each].items()}
+            for each in (configuration, baseline)
+        }
+        mine, theirs = shared_rounds(configuration, baseline, rounds)
         if final and len(mine) > 1:
             return paired_ratio(mine, theirs, self._noise)
-        rates = (self._rate(each, final=final) for each in (configuration, baseline))
-        return unpaired_ratio(*rates)
+        scores = (self._overall(each, final=final) for each in (configuration, baseline))
+        return unpaired_ratio(*scores)
 
-    def _rate(self, configuration: Configuration, *, final: bool) -> Interval:
-        return mean_rate(self._rates(configuration, final=final), self._noise)
+    def _overall(self, configuration: Configuration, *, final: bool) -> Interval:
+        return mean_rate(self._scores(configuration, final=final), self._noise)
 
     def _mean(self, configuration: Configuration, *, final: bool) -> float:
-        return fmean(math.log(rate) for rate in self._rates(configuration, final=final))
+        return fmean(map(math.log, self._scores(configuration, final=final)))
 
-    def _rates(self, configuration: Configuration, *, final: bool) -> list[float]:
+    def _scores(self, configuration: Configuration, *, final: bool) -> list[float]:
+        runs = self._runs(configuration, final=final)
+        return [score for trial in runs if (score := self._score(trial))]
+
+    def _runs(self, configuration: Configuration, *, final: bool) -> list[Trial]:
+        """Return the runs that count: the measured ones alone, where there are any."""
         if final:
             return list(self._finals[configuration].values())
         trials = self._explored[configuration]
-        whole = [t for t in trials if t.measured] or trials
-        return [t.examples_per_second for t in whole if t.examples_per_second]
+        return [t for t in trials if t.measured] or trials
 
     def _is_measured(self, configuration: Configuration) -> bool:
         return any(t.measured for t in self._explored[configuration])

@@ -32,6 +32,8 @@ class Plan(Value):
     workload: str
     machine: Machine
     space: str
+    objective: str = "throughput"
+    """Name of what is optimized."""
     facts: WorkloadFacts
     strategies: tuple[StrategyPlan, ...]
     budget_seconds: float | None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from autotune.events import Event, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.leaderboard import Leaderboard
+from autotune.objective import Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
 from autotune.trial import Stage
 
@@ -32,6 +33,7 @@ class Progress:
         self.plan: Plan | None = None
         self.running: TrialStarted | None = None
         self.running_since = 0.0
+        self._score: Score = throughput_of
         self.board = Leaderboard(())
 
     @property
@@ -49,8 +51,10 @@ class Progress:
         if isinstance(event, Preparing):
             self.phase = event.what
         elif isinstance(event, Planned):
-            self.plan = event.plan
-            self.board = Leaderboard(event.kept)
+            self.plan = plan = event.plan
+            objective = objective_named(plan.objective)
+            self._score = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
+            self.board = Leaderboard(event.kept, score=self._score)
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
@@ -58,7 +62,7 @@ class Progress:
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
             self.running = None
-            self.board = Leaderboard((*self.board.trials, event.trial))
+            self.board = Leaderboard((*self.board.trials, event.trial), score=self._score)
 
     def _at(self, elapsed: float) -> None:
         self._elapsed, self._since = elapsed, self._now()

@@ -14,7 +14,9 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.errors import ConfigurationError, first_mistake, in_words
 from autotune.leaderboard import NOTHING, Entry, Leaderboard
+from autotune.machine import Machine
 from autotune.measure import Interval
+from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.result.files import put_texts, trials_csv
 from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
@@ -22,6 +24,7 @@ from autotune.script import cluster_files
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.verdict import Grounds
+from autotune.workload import WorkloadFacts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,10 +45,15 @@ class Alternative(Value):
     """Its throughput as a share of the recommended configuration's."""
 
 
+def _scorer(objective: str, facts: WorkloadFacts, machine: Machine) -> Scorer:
+    return Scorer(objective=objective_named(objective), facts=facts, machine=machine)
+
+
 def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     told = data["examples_per_second"]
     known = {data["configuration"]: told} if told else NOTHING
-    board = Leaderboard(data["trials"], data["one_device"], known)
+    scorer = _scorer(data["objective"], data["facts"], data["machine"])
+    board = Leaderboard(data["trials"], data["one_device"], known, scorer)
     return (*board.entries(final=True), *board.entries(final=False))
 
 
@@ -124,7 +132,8 @@ class Result(SavedConfiguration):
 
     def board(self) -> Leaderboard:
         """Return what the trials say one by one; what they say together is `compared`."""
-        return Leaderboard(self.trials, self.one_device)
+        scorer = _scorer(self.objective, self.facts, self.machine)
+        return Leaderboard(self.trials, self.one_device, score=scorer)
 
     def saved(self) -> SavedConfiguration:
         """Return the content of `config.yaml`, as `autotune.verify` accepts it."""

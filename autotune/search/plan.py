@@ -18,6 +18,7 @@ def plan(subject: Subject, space: Space, found: Candidates, options: SearchOptio
         workload=subject.workload.name,
         machine=subject.machine,
         space=space.name,
+        objective=options.objective,
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.budget,
