@@ -94,6 +94,13 @@ class Grounds(Value):
     """Between-run noise."""
     prior: Noise = EXPECTED
     """What was expected of it."""
+    quantity: str = "throughput"
+    """What was compared, in words."""
+    adjective: str = "fast"
+    """What a better configuration is, as in `1.3 times as fast`."""
+    value: str = ""
+    """What the objective says of the recommended configuration, with its unit; empty without
+    finals."""
     repeats: int = 0
     """Runs that repeated an earlier one."""
     load: Load | None = None

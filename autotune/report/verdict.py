@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.objective import THROUGHPUT
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.report.profile import profile
@@ -50,6 +51,7 @@ class Topic(StrEnum):
     TUNING = "gain over the defaults"
     PROFILE = "profile"
     AUTOTUNE = "values of AUTOTUNE"
+    OBJECTIVE = "value of the objective"
     PROOF = "proof"
     FAILURE = "failure"
     MEMORY = "memory"
@@ -83,6 +85,7 @@ def told(result: Result) -> Iterator[Told]:
     """Yield the reasons with what they are about, the most important first."""
     trials = _current(result.trials)
     for topic, texts in {
+        Topic.OBJECTIVE: _objective(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
         Topic.BATCH: _batch(result),
         Topic.CERTIFICATE: _certificate(result),
@@ -133,15 +136,16 @@ def _figures(result: Result) -> dict[str, str]:
         "rival": differences(decision.rival) if decision.rival else "",
         "rounds": plural(decision.rounds, "round"),
         "margin": f"{result.margin:.0%}",
+        "adjective": result.grounds.adjective,
         "most": f"{max(decision.most - 1, 0):.0%}",
     }
 
 
 _CONCLUSIONS = {
-    Conclusion.GAIN: "Distribute: {name} is {gain} as fast as the best single device.",
+    Conclusion.GAIN: "Distribute: {name} is {gain} as {adjective} as the best single device.",
     Conclusion.NO_GAIN: (
-        "Stay on one device: the best distributed configuration, {name}, reaches {gain} the "
-        "single-device throughput; no gain of {margin} or more."
+        "Stay on one device: the best distributed configuration, {name}, is {gain} as {adjective} "
+        "as the best single device; no gain of {margin} or more."
     ),
     Conclusion.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
@@ -168,8 +172,8 @@ _CONCLUSIONS = {
         "stay on one device, or continue with --resume."
     ),
     Conclusion.RIVALED: (
-        "Undecided after {rounds}: distribution is {gain} as fast as one device, but other "
-        "single-device settings may be as fast ({rival}); increase the budget."
+        "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "
+        "single-device settings may be as {adjective} ({rival}); increase the budget."
     ),
     Conclusion.NOT_SIGNIFICANT: (
         "Undecided after {rounds}: a gain is likely ({gain}), but not significant; increase the "
@@ -193,6 +197,13 @@ def _current(trials: Sequence[Trial]) -> list[Trial]:
         for trial in trials
         if trial.outcome is Outcome.REJECTED or trial.number >= last.get(trial.configuration, -1)
     ]
+
+
+def _objective(result: Result) -> Iterator[str]:
+    """Yield the value of the objective, unless it is what is told anyway."""
+    if result.grounds.value and result.objective != THROUGHPUT.name:
+        found = result.grounds
+        yield f"The {found.quantity} of the recommended configuration is {found.value}."
 
 
 def _asynchronous(result: Result) -> Iterator[str]:
@@ -248,12 +259,13 @@ def _rejected(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _explored(result: Result) -> Iterator[str]:
+    adjective = result.grounds.adjective
     for best in result.grounds.explored:
         lost = _lost_updates(result, best.configuration)
         price = f"; {lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
         yield (
-            f"During exploration, {title(best.configuration)} reached {best.share:.0%} of the "
-            f"single-device throughput ({differences(best.configuration)}){price}."
+            f"During exploration, {title(best.configuration)} was {best.share:.0%} as {adjective} "
+            f"as the best single device ({differences(best.configuration)}){price}."
         )
 
 
@@ -269,8 +281,8 @@ def _tuning(result: Result) -> Iterator[str]:
     elif result.over_default is not None:
         yield (
             f"The recommended settings ({differences(result.config)}) are "
-            f"{times(result.over_default)} as fast as the defaults on one device "
-            f"({differences(default)})."
+            f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
+            f"device ({differences(default)})."
         )
 
 

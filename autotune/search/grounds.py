@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 from autotune.config import Configuration
+from autotune.measure import Interval
+from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
 from autotune.search.search import Findings
 from autotune.verdict import Conclusion, Explored, Grounds, Verdict
 
 
-def grounds(findings: Findings) -> Grounds:
+def grounds(findings: Findings, objective: Objective) -> Grounds:
     """Return what the verdict of a search rests on."""
     history, matched = findings.history, findings.matched
     return Grounds(
@@ -22,8 +24,16 @@ def grounds(findings: Findings) -> Grounds:
         unmatched_batch=matched.global_batch if matched else None,
         noise=history.noise,
         prior=history.expected,
+        quantity=objective.title,
+        adjective=objective.adjective,
+        value=_in_short(findings.value, objective) if findings.value else "",
         repeats=history.repeats,
     )
+
+
+def _in_short(value: Interval, objective: Objective) -> str:
+    low, high = objective.short(value.low), objective.short(value.high)
+    return f"{objective.short(value.value)} ({low} to {high})"
 
 
 def conclusion(findings: Findings) -> Conclusion:

@@ -189,7 +189,7 @@ def _recommendation(
     return Result(
         configuration=chosen,
         verdict=decision.verdict,
-        grounds=grounds(findings),
+        grounds=grounds(findings, subject.objective),
         diagnosis=findings.diagnosis,
         unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,

@@ -153,14 +153,16 @@ def key_figures(result: Result) -> tuple[Figure, ...]:
     if result.distributed_speedup and result.best_distributed:
         found.append(_times(result.distributed_speedup, _compared(result)))
     if result.over_default:
-        found.append(_times(result.over_default, "as fast as the Keras defaults"))
+        found.append(
+            _times(result.over_default, f"as {result.grounds.adjective} as the Keras defaults")
+        )
     if result.examples_per_second:
         found.append(figure(rate_with_error(result.examples_per_second), "examples per second"))
     return tuple(found)
 
 
 def _compared(result: Result) -> str:
-    against = "as fast as the best single device"
+    against = f"as {result.grounds.adjective} as the best single device"
     if result.best_distributed in (None, result.configuration):
         return against
     return f"{against}: best distributed configuration, {in_short(result.best_distributed)}"

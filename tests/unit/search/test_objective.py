@@ -75,6 +75,7 @@ def test_the_gain_is_one_of_the_objective(tuner: Tuner) -> None:
     """2.6 times as fast on two devices is 1.3 times as cheap."""
     result = tuner(speed(distributed=2.6), options={"objective": "cost"})
     assert result.speedup.low < 1.3 < result.speedup.high
+    assert "as cheap as the best single device" in result.summary
 
 
 def test_the_value_is_told_beside_the_throughput(tuner: Tuner) -> None:
@@ -86,6 +87,17 @@ def test_the_value_is_told_beside_the_throughput(tuner: Tuner) -> None:
     assert result.value.low < result.value.value < result.value.high
     seconds = (FAKE_FACTS.examples or 0) / result.examples_per_second.value
     assert result.value.value == pytest.approx(seconds / 3600 * 0.4, rel=1e-6)
+
+
+def test_the_result_ranks_by_the_objective(tuner: Tuner) -> None:
+    """What is 1.5 times as fast on two devices stands below one device, and says by how much."""
+    result = tuner(speed(distributed=1.5), options={"objective": "cost"})
+    best, *_ = result.compared
+    assert not best.configuration.distributed
+    assert best.speedup is not None
+    dear = [e.speedup.value for e in result.compared if e.configuration.distributed and e.speedup]
+    assert max(dear) == pytest.approx(0.75, rel=0.2)
+    assert any(text.startswith("The cost per epoch of the recommended") for text in result.reasons)
 
 
 def test_proofs_in_examples_per_second_are_off(tuner: Tuner) -> None:
