@@ -12,7 +12,7 @@ uncertainty; an effect is a factor with an interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from autotune.axis import AxisRole
 from autotune.config import Configuration, axis_of
 from autotune.measure import Interval
 from autotune.measure.intervals import around, t_quantile
+from autotune.strategies import distribution
 from autotune.value import Scalar, Value
 
 FEWEST = 8
@@ -70,14 +71,9 @@ class _Fit(NamedTuple):
     freedom: float
 
 
-def effects(rates: Rates, distribution: Callable[[Configuration], str]) -> Effects:
-    """Return what the throughput of some configurations tells of the axes.
-
-    Args:
-        rates: Examples per second of each.
-        distribution: Names how one is distributed.
-    """
-    levels = _levels(list(rates), distribution)
+def effects(rates: Rates) -> Effects:
+    """Return what the throughput of some configurations tells of the axes."""
+    levels = _levels(list(rates))
     columns = [(axis, value) for axis, seen in levels.items() for value in _values(seen)]
     if len(rates) < FEWEST or not columns:
         return Effects(configurations=len(rates))
@@ -97,9 +93,7 @@ def effects(rates: Rates, distribution: Callable[[Configuration], str]) -> Effec
     )
 
 
-def _levels(
-    configurations: Sequence[Configuration], distribution: Callable[[Configuration], str]
-) -> Levels:
+def _levels(configurations: Sequence[Configuration]) -> Levels:
     every = [(configuration, configuration.values()) for configuration in configurations]
     found: dict[str, Sequence[Scalar | None]] = {HOW: [distribution(c) for c in configurations]}
     for name in dict.fromkeys(name for _, values in every for name in values):

@@ -12,6 +12,7 @@ import psutil
 from pydantic import Field
 
 from autotune.value import Value
+from autotune.wording import plural
 
 
 class Host(Value):
@@ -83,9 +84,9 @@ class Machine(Value):
 
     def __str__(self) -> str:
         """Return it in a few words."""
-        devices = [f"{self.cpus} CPU core{'s' * (self.cpus != 1)}", *self.gpus]
+        devices = [f"{plural(self.cpus, 'CPU core')}", *self.gpus]
         if self.tpus:
-            devices.append(f"{self.tpus} TPU core{'s' * (self.tpus != 1)}")
+            devices.append(f"{plural(self.tpus, 'TPU core')}")
         text = f"{', '.join(devices)}, {self.memory / 2**30:.0f} GiB"
         return text if len(self.hosts) == 1 else f"{len(self.hosts)} hosts: {text}"
 

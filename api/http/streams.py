@@ -19,7 +19,7 @@ from autotune.api.log import say
 from autotune.api.settings import Web
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobEvent
-from autotune.report.words import counted
+from autotune.wording import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
 RARER = 4
@@ -199,12 +199,12 @@ class Streams:
         total, own = self._open.total(), self._open[key_id]
         if total >= self._web.streams:
             raise TooManyStreams(
-                f"This service has {counted(total, 'event stream')} open, the maximum.",
+                f"This service has {plural(total, 'event stream')} open, the maximum.",
                 "Try again later.",
             )
         if own >= self._web.streams_per_key:
             raise TooManyStreams(
-                f"This key has {counted(own, 'event stream')} open, the maximum.",
+                f"This key has {plural(own, 'event stream')} open, the maximum.",
                 "Close one and try again.",
             )
 

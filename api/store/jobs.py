@@ -39,9 +39,9 @@ from autotune.api.store.tables import attempts, events, idempotency, jobs, trial
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
-from autotune.report.words import counted
 from autotune.result import Result
 from autotune.trial import Trial
+from autotune.wording import plural
 
 MOST_JOBS = 100
 MOST_EVENTS = 500
@@ -481,7 +481,7 @@ def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: fl
     queued = select(func.count()).where(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
     if connection.execute(queued).scalar_one() >= quotas.queued:
         raise QuotaExceeded(
-            f"This API key may have at most {counted(quotas.queued, 'job')} queued.",
+            f"This API key may have at most {plural(quotas.queued, 'job')} queued.",
             "Wait until one has started, or cancel one.",
         )
     # Of the jobs that ended what they used, of the others what they may use.

@@ -33,7 +33,7 @@ from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, d
 from autotune.api.work.orders import Order, folder, jobs_folder, order
 from autotune.api.work.supervision import Cause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
-from autotune.report.words import counted
+from autotune.wording import plural
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
@@ -136,7 +136,7 @@ class Worker:
         if claimed.job.state is State.CANCELLING:
             return Outcome(state=State.CANCELLED)
         if claimed.deaths >= self._settings.deaths:
-            return _failed(f"Its search or worker crashed {counted(claimed.deaths, 'time')}.")
+            return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
     def _tune(self, lease: Lease, claimed: Claim, what: Order) -> State:

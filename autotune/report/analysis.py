@@ -10,9 +10,9 @@ from autotune.config import axes
 from autotune.extras import needed
 from autotune.leaderboard import Entry
 from autotune.report.result import best_rows, outcome_of
-from autotune.report.words import in_short
 from autotune.result import Result
 from autotune.result.files import COLUMNS
+from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 
 if TYPE_CHECKING:

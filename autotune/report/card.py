@@ -9,9 +9,9 @@ from rich.text import Text
 from autotune.machine import Machine
 from autotune.plan import Plan, StrategyPlan
 from autotune.report.tables import HANG, HEAD, columns, hanging
-from autotune.report.words import counted, roughly, sentence, size
 from autotune.sentences.reasons import rule_text
 from autotune.space import space_for
+from autotune.wording import plural, roughly, sentence, size
 from autotune.workload import WorkloadFacts
 
 
@@ -35,7 +35,7 @@ def _facts(facts: WorkloadFacts) -> str:
     each = size(facts.example_bytes)
     many = facts.examples
     examples = (
-        f"{counted(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
+        f"{plural(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
     )
     parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
     return "; ".join(filter(None, parts))
@@ -63,7 +63,7 @@ def _axes(plan: Plan) -> Table:
 
 def _time(plan: Plan) -> Text:
     whole = roughly(plan.exhaustive_seconds)
-    text = Text(f"{counted(plan.configurations, 'configuration')}. Running each once would ")
+    text = Text(f"{plural(plan.configurations, 'configuration')}. Running each once would ")
     text.append(f"take about {whole}; ")
     if plan.budget_seconds is None:
         return text.append("this search ends after --max-trials.")

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.report.tables import columns, marked
-from autotune.report.words import counted, in_short, rate_with_error, roughly, share
 from autotune.run.load import Load
 from autotune.search.verdict import FALSE_RATE
+from autotune.strategies import in_short
 from autotune.verification.aa_test import POWER, AATest
 from autotune.verification.answer import Verification
+from autotune.wording import plural, rate_with_error, roughly, share
 
 _QUESTION = (
     f"Smallest detectable gain ({POWER:.0%} power, at most {FALSE_RATE:.0%} false positives):"
@@ -29,7 +30,7 @@ def document(found: Verification | AATest) -> str:
 def verification_text(found: Verification) -> RenderableType:
     """Return the answer, what it rests on, and what else should be known."""
     notes = [marked(" - ", Text(note)) for note in found.notes]
-    count = f"{counted(len(found.trials), 'run')} in {roughly(found.seconds)}."
+    count = f"{plural(len(found.trials), 'run')} in {roughly(found.seconds)}."
     head = Text(found.summary, style="bold")
     return Group(head, _named(_verified(found)), *notes, Text(count, style="dim"))
 
@@ -51,7 +52,7 @@ def checkup_text(found: AATest) -> RenderableType:
     """Return the noise, what it may come from, and what can be told apart in spite of it."""
     head = Text(
         f"Run-to-run variation on this machine: {found.between.value:.1%} "
-        f"({counted(found.runs, 'run')} in {roughly(found.seconds)}).",
+        f"({plural(found.runs, 'run')} in {roughly(found.seconds)}).",
         style="bold",
     )
     table = columns("  time for paired runs", ">pairs", ">gain")
@@ -74,7 +75,7 @@ def _noise(found: AATest) -> Iterator[tuple[str, str]]:
 
 
 def _judged(found: AATest) -> str:
-    pairs = counted(found.pairs, "pair")
+    pairs = plural(found.pairs, "pair")
     if found.sound:
         return f"over {pairs}: contains 1, as expected"
     return (
@@ -84,7 +85,7 @@ def _judged(found: AATest) -> str:
 
 
 def _load(load: Load) -> str:
-    parts = [f"{load.busy:.1f} of {counted(load.cores, 'core')}"]
+    parts = [f"{load.busy:.1f} of {plural(load.cores, 'core')}"]
     if load.busiest:
         parts.append(f"mostly {load.busiest}")
     if load.stolen >= 0.05:

@@ -11,9 +11,10 @@ from rich.text import Text
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded
 from autotune.report.card import card
 from autotune.report.progress import PHASES, Progress
-from autotune.report.words import clock, counted, in_short, one_line, rate
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
+from autotune.wording import clock, one_line, plural, rate
 
 
 class TurnsReport:
@@ -96,7 +97,7 @@ class PlainReport(TurnsReport):
         if isinstance(event, Planned):
             self._console.print(Text(), card(event.plan), Text(), sep="\n")
             if event.kept:
-                self._say(f"Resuming after {counted(len(event.kept), 'trial')}")
+                self._say(f"Resuming after {plural(len(event.kept), 'trial')}")
 
     def _trial(self, trial: Trial) -> None:
         if trial.stage is not self._stage:

@@ -18,19 +18,11 @@ from autotune.leaderboard import Entry, Leaderboard
 from autotune.report.card import card
 from autotune.report.progress import Progress
 from autotune.report.tables import Line, Rendered, Stacked
-from autotune.report.words import (
-    clock,
-    counted,
-    in_short,
-    one_line,
-    rate,
-    rate_with_error,
-    roughly,
-    share,
-)
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Trial
+from autotune.wording import clock, one_line, plural, rate, rate_with_error, roughly, share
 
 LINES = 9
 """Of recent trials, so that the view fits a terminal of 24 lines."""
@@ -190,7 +182,7 @@ class LiveReport:
         if isinstance(event, Planned):
             self._console.print(card(event.plan), Text(), sep="\n")
             if event.kept:
-                self._say(f"Resuming after {counted(len(event.kept), 'trial')}.")
+                self._say(f"Resuming after {plural(len(event.kept), 'trial')}.")
         elif isinstance(event, Notice):
             self._say(event.text)
 

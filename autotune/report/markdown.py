@@ -8,10 +8,11 @@ from autotune.autotuned_values import AutotunedValues
 from autotune.leaderboard import Entry
 from autotune.owner import Owner
 from autotune.report.verdict import FAILURES
-from autotune.report.words import counted, in_short, one_line, rate_with_error, roughly, share
 from autotune.result import Result
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Trial
+from autotune.wording import one_line, plural, rate_with_error, roughly, share
 
 OWNERS = {
     Owner.PREFETCH: "the program (prefetch)",
@@ -94,7 +95,7 @@ def _failures(failed: Iterable[Trial]) -> Iterator[str]:
 
 def _measured(result: Result) -> Iterator[str]:
     machine = result.machine
-    yield f"- {counted(len(result.trials), 'trial')} in {roughly(result.seconds)}"
+    yield f"- {plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
     yield f"- {_plain(str(machine))}; {_plain(machine.processor)}"
     yield f"- TensorFlow {machine.tensorflow}, Keras {machine.keras}, Python {machine.python}"
 

@@ -19,11 +19,12 @@ from autotune.report.result import (
     reasons_beside_tables,
 )
 from autotune.report.verdict import FAILURES
-from autotune.report.words import clock, in_short, one_line, rate, rate_with_error, roughly, share
 from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Trial
+from autotune.wording import clock, one_line, rate, rate_with_error, roughly, share
 
 SECONDS = 1.0
 """Between two redraws: rare, because the processes that are timed share the cores with this one."""

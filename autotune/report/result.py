@@ -13,19 +13,13 @@ from rich.text import Text
 from autotune.leaderboard import Entry
 from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told
-from autotune.report.words import (
-    counted,
-    in_short,
-    one_line,
-    rate_with_error,
-    roughly,
-    share,
-)
 from autotune.result import Result
 from autotune.result.files import MEANINGS, written
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Trial
+from autotune.wording import one_line, plural, rate_with_error, roughly, share
 
 EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals."""
@@ -113,7 +107,7 @@ def counts(result: Result) -> str:
     """Return how many trials there were and how they ended, and what the figures mean."""
     found = Counter(str(trial.outcome) for trial in result.trials)
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
-    trials = counted(len(result.trials), "trial")
+    trials = plural(len(result.trials), "trial")
     key = "Speedup is over one device; ± and ranges are 95% intervals."
     return f"{trials} in {roughly(result.seconds)}: {parts}. {key}"
 

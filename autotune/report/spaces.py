@@ -13,11 +13,11 @@ from autotune.config import axes, default_of, describe
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.report.tables import columns
-from autotune.report.words import counted, sentence
 from autotune.sentences.reasons import rule_text
 from autotune.space import Candidates, Situation, Space, candidates
 from autotune.strategies import strategy
 from autotune.value import Scalar
+from autotune.wording import plural, sentence
 from autotune.workload import WorkloadFacts
 
 WIDTH = 96
@@ -80,7 +80,7 @@ def _parameters_of_axes() -> list[str]:
 def _strategies(space: Space, found: Candidates) -> Iterator[str]:
     for name in space.strategies:
         count = sum(c.strategy == name for c in found.configurations)
-        text = f"- {name}: {counted(count, 'configuration')}. {strategy(name).doc}"
+        text = f"- {name}: {plural(count, 'configuration')}. {strategy(name).doc}"
         why = "" if count else f" Not here: {_first_rule(name, found)}"
         yield from _comment(text + why, hang="  ")
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import psutil
 
+from autotune.wording import plural
+
 NOTICEABLE = 0.1
 """Share of the cores that others must take before it is worth a word."""
 SHORTEST_SECONDS = 0.5
@@ -126,7 +128,7 @@ def remark(load: Load | None) -> str | None:
 
 def _taken(load: Load, use: str, withhold: str) -> str:
     parts = []
-    cores = f"{load.cores} core{'s' * (load.cores != 1)}"
+    cores = plural(load.cores, "core")
     if load.busy >= _NAMEABLE:
         most = f", mostly {load.busiest}" if load.busiest else ""
         parts.append(f"other programs {use} {load.busy:.1f} of {cores}{most}")

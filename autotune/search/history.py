@@ -22,6 +22,7 @@ from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
+from autotune.wording import plural
 
 CERTAINLY_WRONG = 0.0017
 """How often one is called certainly faster that is not; asked about three times of a pair."""
@@ -270,7 +271,7 @@ class WarmStart:
         parts = []
         if self.known:
             count = len(self.known)
-            parts.append(f"{count} configuration{'s' * (count != 1)} of this workload tried")
+            parts.append(f"{plural(count, 'configuration')} of this workload tried")
         if self.noise is not None:
             parts.append(f"run-to-run variation of {self.noise.sd:.0%}")
         return f"Earlier searches on this machine: {', '.join(parts)}." if parts else ""

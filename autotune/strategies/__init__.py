@@ -12,7 +12,16 @@ from autotune.hints import hint
 from autotune.plugins import load_plugins
 from autotune.strategies._base import Setup, Strategy, Training
 
-__all__ = ["Setup", "Strategy", "Training", "strategies", "strategy", "title"]
+__all__ = [
+    "Setup",
+    "Strategy",
+    "Training",
+    "distribution",
+    "in_short",
+    "strategies",
+    "strategy",
+    "title",
+]
 
 
 GROUP = "autotune.strategies"
@@ -51,3 +60,15 @@ def title(configuration: Configuration) -> str:
     if configuration.workers > 1:
         return f"{name} with {configuration.workers} workers"
     return f"{name} with {configuration.replicas} replicas"
+
+
+def in_short(configuration: Configuration) -> str:
+    """Return a configuration in a line: `Mirrored x2, batch 2x64, 8 steps/call`."""
+    return f"{distribution(configuration)}, {configuration.in_short()}"
+
+
+def distribution(configuration: Configuration) -> str:
+    """Return how a configuration is distributed: `one device`, `Mirrored x2`."""
+    name = strategy(configuration.strategy).title.removesuffix("Strategy")
+    counts = [n for n in (configuration.workers, configuration.replicas_per_worker) if n > 1]
+    return " ".join([name, *(f"x{count}" for count in counts)])

@@ -14,7 +14,7 @@ from findings import CLOSE, Finding, Standing, by_name, standing
 
 from autotune.config import Configuration
 from autotune.measure import Interval
-from autotune.report.words import in_short
+from autotune.strategies import in_short
 from autotune.value import Value
 
 RUN = "run.json"

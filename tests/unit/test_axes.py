@@ -18,13 +18,13 @@ from autotune.options import SearchOptions
 from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
 from autotune.report import space_text
 from autotune.report.html.page import fragments
-from autotune.report.words import in_short
 from autotune.result.files import trials_csv
 from autotune.run.engine import Outcome
 from autotune.script import render
 from autotune.search.bounds import Bounds, Dominance
 from autotune.search.history import History
 from autotune.space import Space, candidates, parse_space
+from autotune.strategies import in_short
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
 from autotune.value import Value

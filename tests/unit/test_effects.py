@@ -7,7 +7,6 @@ from itertools import product
 
 from autotune.config import Configuration
 from autotune.effects import FEWEST, HOW, effects
-from autotune.report.words import distribution
 
 
 def rates(noise: float, seed: int = 0) -> dict[Configuration, float]:
@@ -29,7 +28,7 @@ def rates(noise: float, seed: int = 0) -> dict[Configuration, float]:
 
 def test_effects_are_found_in_their_order() -> None:
     """Each is within its interval, and what has none is not claimed."""
-    found = effects(rates(noise=0.02), distribution)
+    found = effects(rates(noise=0.02))
     assert [each.axis for each in found.effects][:2] == ["per_replica_batch", "xla"]
     batch, xla, *others = found.effects
     assert (batch.worst, batch.best) == (32, 128)
@@ -42,7 +41,7 @@ def test_effects_are_found_in_their_order() -> None:
 
 def test_every_value_is_told_against_the_worst() -> None:
     """The worst is one."""
-    batch = effects(rates(noise=0.02), distribution).effects[0]
+    batch = effects(rates(noise=0.02)).effects[0]
     assert [value for value, _ in batch.values] == [32, 128]
     assert batch.values[0][1] == 1.0
 
@@ -50,7 +49,7 @@ def test_every_value_is_told_against_the_worst() -> None:
 def test_noise_is_not_taken_for_an_effect() -> None:
     """Where the settings predict nothing, no effect is told."""
     same = {c: 1000.0 * random.Random(i).uniform(0.8, 1.2) for i, c in enumerate(rates(noise=0))}
-    found = effects(same, distribution)
+    found = effects(same)
     assert found.effects == ()
     assert found.predicted is not None
 
@@ -58,7 +57,7 @@ def test_noise_is_not_taken_for_an_effect() -> None:
 def test_few_configurations_tell_nothing() -> None:
     """It says how many there were, and does not try."""
     few = dict(list(rates(noise=0.02).items())[: FEWEST - 1])
-    found = effects(few, distribution)
+    found = effects(few)
     assert found.predicted is None
     assert found.effects == ()
     assert found.configurations == FEWEST - 1
@@ -66,7 +65,7 @@ def test_few_configurations_tell_nothing() -> None:
 
 def test_equal_rates_are_no_effect() -> None:
     """Nothing to explain is no reason to divide by zero."""
-    assert effects(dict.fromkeys(rates(noise=0), 1000.0), distribution).effects == ()
+    assert effects(dict.fromkeys(rates(noise=0), 1000.0)).effects == ()
 
 
 def test_how_a_training_is_distributed_is_one_axis() -> None:
@@ -77,7 +76,7 @@ def test_how_a_training_is_distributed_is_one_axis() -> None:
     ]
     every = [c.but(per_replica_batch=b) for c in (Configuration(), *shapes) for b in (16, 32, 64)]
     rate = {c: (500.0 if c.distributed else 1000.0) * (1 + i / 100) for i, c in enumerate(every)}
-    found = effects(rate, distribution)
+    found = effects(rate)
     assert found.effects[0].axis == HOW
     assert (found.effects[0].worst, found.effects[0].best) == ("Mirrored x2", "one device")
     assert "strategy" not in [each.axis for each in found.effects]

@@ -25,10 +25,10 @@ from autotune.api.http.page.typed import Typed
 from autotune.api.requests import JobRequest, check_budget
 from autotune.objective import objective_names
 from autotune.options import Declared, SearchOptions, declared
-from autotune.report.words import roughly, sentence
 from autotune.space import AUTO, ready_made
 from autotune.strategies import strategies
 from autotune.value import Scalar
+from autotune.wording import roughly, sentence
 
 Mistakes = Mapping[str, str]
 """What is wrong, by the name of the field; what belongs to none has an empty name."""

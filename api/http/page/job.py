@@ -17,17 +17,9 @@ from autotune.options import Group, SearchOptions, declared
 from autotune.report.html.charts import throughput
 from autotune.report.html.page import Figure, endings, figure, parts
 from autotune.report.progress import PHASES
-from autotune.report.words import (
-    clock,
-    counted,
-    in_short,
-    rate,
-    rate_with_error,
-    roughly,
-    sentence,
-    share,
-)
 from autotune.result import Result
+from autotune.strategies import in_short
+from autotune.wording import clock, plural, rate, rate_with_error, roughly, sentence, share
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""
@@ -223,12 +215,12 @@ def _said(event: JobEvent) -> str | None:  # noqa: PLR0911 - one for each kind
         case Queued():
             return "Job queued"
         case Claimed(attempt=attempt, kept=kept):
-            on = f", resuming after {counted(kept, 'trial')}" if kept else ""
+            on = f", resuming after {plural(kept, 'trial')}" if kept else ""
             return f"A worker started it (attempt {attempt}){on}"
         case Released(reason=reason):
             return f"The worker released it: {reason}"
         case Planned(plan=plan):
-            return f"{counted(plan.configurations, 'configuration')} in the search space"
+            return f"{plural(plan.configurations, 'configuration')} in the search space"
         case TrialEnded(trial=trial):
             value = trial.examples_per_second
             told = f", {rate(value)} examples/s" if value else ""

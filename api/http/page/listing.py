@@ -11,7 +11,7 @@ from autotune.api.http.page.form import FormView
 from autotune.api.http.tunings import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Page
-from autotune.report.words import clock, counted, rate, roughly
+from autotune.wording import clock, plural, rate, roughly
 
 FILTERS: Mapping[str, tuple[State, ...]] = {
     "All": (),
@@ -108,7 +108,7 @@ def _so_far(job: Job) -> str:
     best = {"one device": job.one_device, "distributed": job.distributed}
     found = [f"{name} {rate(value)}" for name, value in best.items() if value]
     figures = f"; best so far, in examples/s: {', '.join(found)}" if found else ""
-    return f"{counted(job.trials, 'trial')}{figures}"
+    return f"{plural(job.trials, 'trial')}{figures}"
 
 
 def _filter(text: str, states: tuple[State, ...], query: ListQuery) -> Link:

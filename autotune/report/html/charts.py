@@ -18,8 +18,8 @@ from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
-from autotune.report.words import counted
 from autotune.run.engine import Outcome
+from autotune.wording import plural
 
 SHOWN = 30
 """Configurations that are drawn; the others stand in a table."""
@@ -59,7 +59,7 @@ def note_on(entry: Entry) -> str:
     """Return what a reader should know of a figure; empty for one plain run."""
     notes = {
         "the baseline": entry.speedup == ITSELF,
-        counted(entry.runs, "run"): entry.runs > 1,
+        plural(entry.runs, "run"): entry.runs > 1,
         str(entry.outcome): entry.outcome is not Outcome.MEASURED,
     }
     return ", ".join(note for note, told in notes.items() if told)
@@ -108,7 +108,7 @@ def throughput(
 
 
 def _compared(finalists: Sequence[Entry], explored: Sequence[Entry], *, over: bool) -> str:
-    count = counted(len(finalists) + len(explored), "configuration")
+    count = plural(len(finalists) + len(explored), "configuration")
     text = f"{count} measured; lines are 95% intervals. "
     if not finalists:
         return f"{text}There were no finals." if over else text.strip()
@@ -270,7 +270,7 @@ def importance(found: Effects) -> Importance:
     note = f" {whose} an interval that contains 1: no significant effect." if unclear else ""
     return Importance(
         sentence="Gain of the best value of an axis over its worst, all else equal, from an "
-        f"additive model of {counted(found.configurations, 'explored configuration')} "
+        f"additive model of {plural(found.configurations, 'explored configuration')} "
         f"(cross-validated R² {found.predicted or 0:.2f}).{note}",
         effects=shown,
         scale=scale_for([each.factor for each in shown], 1.0),
@@ -278,7 +278,7 @@ def importance(found: Effects) -> Importance:
 
 
 def _why_not(found: Effects) -> str:
-    count = counted(found.configurations, "configuration")
+    count = plural(found.configurations, "configuration")
     if found.predicted is None:
         return (
             f"{count} measured, too few to separate the effects of the settings; at least "

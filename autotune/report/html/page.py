@@ -21,21 +21,13 @@ from autotune.report.html import charts
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
 from autotune.report.html.repeat import repeat
 from autotune.report.verdict import Topic, told
-from autotune.report.words import (
-    counted,
-    distribution,
-    in_short,
-    rate_with_error,
-    roughly,
-    sentence,
-    share,
-    size,
-)
 from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.version import VERSION
+from autotune.wording import plural, rate_with_error, roughly, sentence, share, size
 
 NAMED = 4
 """Trials of one cause that are named; of the others the numbers are told."""
@@ -139,7 +131,7 @@ def parts(result: Result) -> dict[str, Any]:
         "throughput": charts.throughput(result.finalists, result.explored, result.configuration),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
-        "importance": charts.importance(effects(explored, distribution)),
+        "importance": charts.importance(effects(explored)),
         "endings": endings(result.trials),
         "programs": {name: text for name, text in result.programs().items() if text},
         "trials": result.trials,
@@ -197,12 +189,12 @@ def _ended(found: Sequence[Outcome]) -> str:
     if not found:
         return "None: every trial was measured."
     said = [
-        f"{counted(found.count(each), 'trial')} {each} ({_MEANING[each]})"
+        f"{plural(found.count(each), 'trial')} {each} ({_MEANING[each]})"
         for each in _LAST
         if each in found
     ]
     bad = sum(each not in _LAST for each in found)
-    failed = [f"{counted(bad, 'trial')} failed"] if bad else []
+    failed = [f"{plural(bad, 'trial')} failed"] if bad else []
     return f"{'; '.join(failed + said)}."
 
 
@@ -212,12 +204,12 @@ def _facts(result: Result, written: datetime) -> Iterator[tuple[str, str]]:
     own = f"autotune {VERSION}, Python {machine.python}"
     yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
     yield "Workload", f"{result.workload.model.short_name} on {result.workload.dataset.short_name}"
-    count = counted(facts.examples, "example") if facts.examples else "uncounted examples"
+    count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
     data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
     found = Counter(str(trial.outcome) for trial in result.trials)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
-    took = f"{counted(len(result.trials), 'trial')} in {roughly(result.seconds)} ({outcomes})"
+    took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({outcomes})"
     yield "Search", f"{took}, {roughly(result.prepared_seconds)} of it before the first trial"
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"

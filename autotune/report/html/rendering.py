@@ -12,8 +12,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
-from autotune.report import words
 from autotune.sentences.reasons import reason_text
+from autotune.strategies import in_short
+from autotune.wording import rate, rate_with_error, sentence, share
 
 STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
@@ -38,12 +39,12 @@ def environment(*packages: str) -> Environment:
     made.filters |= {
         "coded": coded,
         "highlighted": highlighted,
-        "in_short": words.in_short,
-        "rate": words.rate,
-        "rate_with_error": words.rate_with_error,
-        "ratio": words.share,
+        "in_short": in_short,
+        "rate": rate,
+        "rate_with_error": rate_with_error,
+        "ratio": share,
         "reason": reason_text,
-        "said": words.sentence,
+        "said": sentence,
     }
     return made
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from autotune.errors import MissingPackage
-from autotune.report.words import in_short
 from autotune.result import Result
+from autotune.strategies import in_short
 
 Changed = Callable[..., Result]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from autotune import wording
 from autotune.config import Configuration, axes
 from autotune.measure import Interval
-from autotune.report import words
+from autotune.strategies import in_short
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ from autotune.report import words
 )
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:
     """What is away from its default is named, and the batch always."""
-    assert words.in_short(Configuration().but(**fields)) == expected
+    assert in_short(Configuration().but(**fields)) == expected
 
 
 def test_every_axis_is_named() -> None:
@@ -41,7 +42,7 @@ def test_every_axis_is_named() -> None:
     others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
     for name in axes():
         changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
-        assert words.in_short(changed) != words.in_short(Configuration())
+        assert in_short(changed) != in_short(Configuration())
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_every_axis_is_named() -> None:
 )
 def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
     """A clock shows seconds; an estimate has two units."""
-    assert (words.clock(seconds), words.roughly(seconds)) == (clock, roughly)
+    assert (wording.clock(seconds), wording.roughly(seconds)) == (clock, roughly)
 
 
 @pytest.mark.parametrize(
@@ -63,16 +64,16 @@ def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
 )
 def test_rates(value: float, expected: str) -> None:
     """Small rates keep three digits."""
-    assert words.rate(value) == expected
+    assert wording.rate(value) == expected
 
 
 def test_intervals() -> None:
     """A figure comes with its uncertainty, and one without any says so."""
     interval = Interval(low=90, value=100, high=120)
-    assert words.rate_with_error(interval) == "100 ±20%"
-    assert words.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
-    assert words.share(Interval(low=1, value=1, high=1)) == "1.00"
-    assert words.share(None) == "-"
+    assert wording.rate_with_error(interval) == "100 ±20%"
+    assert wording.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
+    assert wording.share(Interval(low=1, value=1, high=1)) == "1.00"
+    assert wording.share(None) == "-"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +81,10 @@ def test_intervals() -> None:
 )
 def test_sizes(count: int, expected: str) -> None:
     """Bytes get a unit that keeps them short."""
-    assert words.size(count) == expected
+    assert wording.size(count) == expected
 
 
 def test_a_reason_becomes_a_sentence() -> None:
     """Line breaks go, a capital and a stop come."""
-    assert words.sentence("too few\n  cores") == "Too few cores."
-    assert words.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
+    assert wording.sentence("too few\n  cores") == "Too few cores."
+    assert wording.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
