@@ -175,7 +175,7 @@ class Leaderboard:
         if configuration == baseline:
             return ITSELF
         rounds = {
-            each: {number: self._score(t) or 0.0 for number, t in self._finals[each].items()}
+            each: {n: self._score(t) or 0.0 for n, t in self._finals.get(each, {}).items()}
             for each in (configuration, baseline)
         }
         mine, theirs = shared_rounds(configuration, baseline, rounds)

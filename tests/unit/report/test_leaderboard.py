@@ -101,3 +101,10 @@ def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
     assert board.entries(final=False)[0].outcome is Outcome.PRUNED
     assert board.baseline is None
     assert board.entries(final=False)[0].speedup is None
+
+
+def test_who_did_not_run_in_the_finals_is_no_finalist(trials: tuple[Trial, ...]) -> None:
+    """Comparing what was explored leaves the finals as they are."""
+    board = Leaderboard(trials[:2])
+    assert len(board.entries(final=False)) == 2
+    assert board.finalists == []
