@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 # stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
+    from autotune.axis import Axis as Axis
     from autotune.certificate import Certificate as Certificate
-    from autotune.config import Configuration as Configuration
+    from autotune.config import Configuration as Configuration, register_axes as register_axes
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
     from autotune.errors import (
