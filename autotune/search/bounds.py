@@ -102,7 +102,8 @@ class Bounds:
 
     def _too_much_to_reduce(self, configuration: Configuration, best: Observed) -> Proof | None:
         seconds = self._allreduce.get(family(configuration))
-        if seconds is None:
+        # Another model of the user's has other gradients than those that were timed.
+        if seconds is None or configuration.own_values().keys() & {*self._facts.model_takes}:
             return None
         most = Observed(math.log(configuration.global_batch / seconds), self._history.noise.sd)
         if not self._below(most, best):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.reason import Message, OneDeviceBound, SharedInputBound
+from autotune.reason import AllReduceBound, Message, OneDeviceBound, SharedInputBound
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds
 from autotune.search.history import History
@@ -18,7 +18,9 @@ LARGE = Configuration(per_replica_batch=512)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
 
 
-def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
+def bounds(
+    rates: dict[Configuration, float], model_takes: tuple[str, ...] = (), **changes: object
+) -> Bounds:
     trials = [
         Trial(
             number=number,
@@ -33,7 +35,8 @@ def bounds(rates: dict[Configuration, float], **changes: object) -> Bounds:
         for number, (configuration, rate) in enumerate(rates.items())
     ]
     history = History([trial.model_copy(update=changes) for trial in trials])
-    return Bounds(history, FAKE_FACTS, margin=0.03)
+    facts = FAKE_FACTS.model_copy(update={"model_takes": model_takes})
+    return Bounds(history, facts, margin=0.03)
 
 
 def test_twice_too_little_cannot_win() -> None:
@@ -123,3 +126,11 @@ def test_input_that_is_divided_or_quick_is_no_bound(gang: Configuration, held: f
 def test_one_device_is_never_skipped() -> None:
     """Only what has to beat one device is bounded by it."""
     assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(SMALL) is None
+
+
+def test_an_allreduce_bounds_only_the_model_that_was_timed() -> None:
+    """With another model, by an axis of the user's own, there are other gradients."""
+    proof = bounds({SMALL: 1000.0}, model_takes=("units",))
+    proof.note_allreduce(TWO, 1.0)
+    assert isinstance(proof.why_not(TWO), AllReduceBound)
+    assert proof.why_not(TWO.but(arguments=(("units", 4),))) is None
