@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,126 +54,91 @@ def _files(incomplete: str) -> Iterator[str]:
             yield f"{start}{path.name}"
 
 
+_search = partial(typer.Option, rich_help_panel="Search")
+_workload = partial(typer.Option, rich_help_panel="Workload")
+_results = partial(typer.Option, rich_help_panel="Results")
+_factory = partial(typer.Argument, show_default=False)
+
 Model = Annotated[
     str,
-    typer.Argument(
-        help=(
-            "Function that returns the compiled model: package.module:function or "
-            "path/to/file.py:function."
-        ),
-        show_default=False,
+    _factory(
+        help="Function that returns the compiled model: package.module:function or "
+        "path/to/file.py:function."
     ),
 ]
 Dataset = Annotated[
     str,
-    typer.Argument(
-        help="Function that returns a tf.data.Dataset of single examples, not batched or repeated.",
-        show_default=False,
+    _factory(
+        help="Function that returns a tf.data.Dataset of single examples, not batched or repeated."
     ),
 ]
 Space = Annotated[
     str,
-    typer.Option(
+    _search(
         autocompletion=space_names,
         metavar="NAME|FILE",
         help="Search space: a name from `autotune spaces`, or a YAML file.",
-        rich_help_panel="Search",
     ),
 ]
 Engine = Annotated[
     str,
-    typer.Option(
-        metavar="NAME|URL",
-        help="Engine that runs the trials: local, or one that a package adds.",
-        rich_help_panel="Search",
+    _search(
+        metavar="NAME|URL", help="Engine that runs the trials: local, or one that a package adds."
     ),
 ]
-Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Continue an interrupted study.", rich_help_panel="Search"),
-]
+Resume = Annotated[bool, _search("--resume", help="Continue an interrupted study.")]
 DryRun = Annotated[
     bool,
-    typer.Option(
-        "--dry-run",
-        help="Show what would be searched and what is excluded; run no trials.",
-        rich_help_panel="Search",
-    ),
+    _search("--dry-run", help="Show what would be searched and what is excluded; run no trials."),
 ]
 ModelArg = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE",
-        help="Argument of the model function; repeatable.",
-        rich_help_panel="Workload",
-    ),
+    _workload(metavar="NAME=VALUE", help="Argument of the model function; repeatable."),
 ]
 DatasetArg = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE",
-        help="Argument of the dataset function; repeatable.",
-        rich_help_panel="Workload",
-    ),
+    _workload(metavar="NAME=VALUE", help="Argument of the dataset function; repeatable."),
 ]
 Callbacks = Annotated[
     str | None,
-    typer.Option(
+    _workload(
         metavar="FACTORY",
         help="Function that returns a list of Keras callbacks to use in every trial.",
-        rich_help_panel="Workload",
     ),
 ]
-Out = Annotated[
-    Path,
-    typer.Option(metavar="DIR", help="Output folder.", rich_help_panel="Results"),
-]
+Out = Annotated[Path, _results(metavar="DIR", help="Output folder.")]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option(
+    _results(
         "--config",
         metavar="FILE",
         help="Also write the configuration to this .yaml, .json or .toml file.",
-        rich_help_panel="Results",
     ),
 ]
 ScriptFile = Annotated[
     Path | None,
-    typer.Option(
-        "--script",
-        metavar="FILE",
-        help="Also write the training program to this file.",
-        rich_help_panel="Results",
-    ),
+    _results("--script", metavar="FILE", help="Also write the training program to this file."),
 ]
 StudyName = Annotated[
-    str | None,
-    typer.Option(
-        "--study", metavar="NAME", help="Name of the Optuna study.", rich_help_panel="Results"
-    ),
+    str | None, _results("--study", metavar="NAME", help="Name of the Optuna study.")
 ]
 Storage = Annotated[
     str | None,
-    typer.Option(
+    _results(
         metavar="URL",
         help="SQLAlchemy URL of the Optuna storage; default: study.db in the output folder.",
-        rich_help_panel="Results",
     ),
 ]
 TensorBoard = Annotated[
     Path | None,
-    typer.Option(
+    _results(
         "--tensorboard",
         metavar="DIR",
         help="Log trials for TensorBoard (HParams and scalars) to this folder.",
-        rich_help_panel="Results",
     ),
 ]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result to stdout as JSON.", rich_help_panel="Results"),
-]
-
+Json = Annotated[bool, _results("--json", help="Print the result to stdout as JSON.")]
+Saved = Annotated[Path, _factory(metavar="CONFIG", help="Configuration saved by `autotune tune`.")]
 SettingsFile = Annotated[
     Path | None,
     typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autotune.cli import options as take
 from autotune.cli.console import put, say, write_text
 
 if TYPE_CHECKING:
@@ -17,14 +18,7 @@ REPORT = "report.html"
 
 def script(
     *,
-    config: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Configuration saved by `autotune tune`.",
-            show_default=False,
-        ),
-    ],
+    config: take.Saved,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the program to this file instead of stdout."),

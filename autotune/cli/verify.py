@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,14 +21,7 @@ EXIT_CODES = (
 
 def verify(
     *,
-    config: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Configuration saved by `autotune tune`.",
-            show_default=False,
-        ),
-    ],
+    config: take.Saved,
     seconds: Annotated[
         float, typer.Option(min=1.0, help="Time limit; stops earlier once the answer is clear.")
     ] = 50.0,
