@@ -25,6 +25,7 @@ NAN = "nan"
 ERROR = "error"
 FINISHED = "finished"
 DOING = "doing"
+ANSWERED = "answered"
 READ_OUT = "read_out"
 
 

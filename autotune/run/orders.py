@@ -7,10 +7,9 @@ they are read.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
-from autotune.reason import Completed, Outcome
-from autotune.run.engine import ObservationRequest, RunResult, Stop, TrialRequest, Window
+from autotune.reason import Outcome
+from autotune.run.engine import ObservationRequest, RunResult, TrialRequest
 from autotune.run.folder import TrialFolder
 from autotune.run.observation import Observation
 from autotune.workload import Workload
@@ -38,7 +37,6 @@ def prepare_observation(request: ObservationRequest) -> TrialFolder:
         "steps_per_call": request.trial.configuration.steps_per_execution,
         "reads": request.reads,
         "kept": request.kept,
-        "running": len(request.trial.roles),
         "reference_to": str(request.reference_to) if request.reference_to else None,
         "processes": request.processes,
         "counting_seconds": request.counting_seconds,
@@ -58,11 +56,6 @@ def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     for name, pickled in by_value.items():
         folder.pickled(name).write_bytes(pickled)
     return list(by_value)
-
-
-def all_answered(_: Sequence[Window]) -> Stop:
-    """End an observed run: its one window says that every process has left its answer."""
-    return Stop(Outcome.MEASURED, Completed())
 
 
 def observation(folder: TrialFolder, result: RunResult, processes: int) -> Observation:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import autotuned_values
 from autotune.reason import (
+    Completed,
     FinishedEarly,
     KernelKilled,
     MemoryExceeded,
@@ -71,6 +72,7 @@ class TrialRun:
         self._windows: list[Window] = []
         self._cpu = WorkerCpu(len(request.roles))
         self._read_out: list[Report] = []
+        self._answered: set[int] = set()
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
         self._lost_updates: float | None = None
@@ -95,10 +97,13 @@ class TrialRun:
             self._cpu.note(member, event)
             if event["event"] == events.READ_OUT:
                 self._read_out.append(Report(member, event))
+            if event["event"] == events.ANSWERED:
+                self._answered.add(member)
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
             if ending:
                 return ending
-        return None
+        everybody = len(self._answered) == len(self._request.roles)
+        return Ending(Outcome.MEASURED, Completed()) if everybody else None
 
     def _look(self) -> Ending | None:
         """See what the processes cannot report themselves."""

@@ -22,7 +22,6 @@ from autotune.run.child.weight_recorder import Reference, WeightRecorder
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
 
-_LOOKS = 0.02
 _RUNS = 3
 """Runs of a reference: as it is, and with two sets of other roundings."""
 
@@ -103,16 +102,12 @@ def _whole(program: ModuleType, order: Mapping[str, Any]) -> dict[str, Any] | No
 def _finish(
     folder: TrialFolder, writer: EventWriter, index: int, answer: Mapping[str, Any]
 ) -> NoReturn:
-    """Leave the answer, wait for the others, and stay until the tuner ends them all.
+    """Leave the answer, and stay until the tuner, who waits for all answers, ends every process.
 
     A worker that left would take its connections with it while the others still need them.
     """
     _write(folder.answers(index), json.dumps(answer).encode())
-    processes = json.loads(folder.request.read_text(encoding="utf-8"))["order"]["running"]
-    while not all(folder.answers(i).exists() for i in range(processes)):
-        time.sleep(_LOOKS)
-    if index == 0:
-        writer.write(events.WINDOW, steps=1, seconds=1.0, work=0.0)
+    writer.write(events.ANSWERED)
     while True:
         time.sleep(1)
 

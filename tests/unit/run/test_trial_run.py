@@ -9,7 +9,7 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.reason import KernelKilled, Killed, Measured, Message, Orphaned, Phase
+from autotune.reason import Completed, KernelKilled, Killed, Measured, Message, Orphaned, Phase
 from autotune.run import events
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.trial_run import GRACE, Ending, TrialRun, Trouble, Watchdog, WorkerCpu, root_cause
@@ -95,6 +95,14 @@ def test_a_run_ends_when_its_watch_has_seen_enough(request_of_two: TrialRequest)
     assert result.windows == (Window(10, 1.0),) * 2
     assert result.first_step_seconds == 0.5
     assert result.peak_memory == 9
+
+
+def test_an_observed_run_ends_when_all_workers_have_answered(request_of_two: TrialRequest) -> None:
+    """They need not see each other's files."""
+    group = Scripted(*TRAINING, ("answered", {}))
+    group._told.append(Report(1, {"event": "answered", "at": 1e12}))
+    result = run(request_of_two, group)
+    assert (result.outcome, result.reason) == (Outcome.MEASURED, Completed())
 
 
 @pytest.mark.parametrize(
