@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -90,17 +91,29 @@ def test_reserved_engine_leaves_the_callers_open() -> None:
     assert not mine.closed
 
 
-def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
-    """`--engine` takes it, and the search asks it for everything."""
-    (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
-    call = ["tune", "mine.py:model_fn", "mine.py:dataset_fn", "--engine", "fleet://here"]
+def autotune(folder: Path, package: Path, *arguments: str) -> str:
+    """Run a command in a process that finds the package, and return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "autotune", *call, "--space", "quick", "--budget", "20s"],
-        cwd=tmp_path,
+        [sys.executable, "-m", "autotune", *arguments],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "at fleet://here" in (tmp_path / "autotune-out" / "config.yaml").read_text()
+    return done.stdout
+
+
+def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
+    """`--engine` takes it, and the search asks it for everything."""
+    (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
+    call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
+    autotune(tmp_path, package, *call, "--budget", "20s", "--engine", "fleet://here")
+    saved = "autotune-out/config.yaml"
+    assert "at fleet://here" in (tmp_path / saved).read_text()
+    shown = autotune(tmp_path, package, "machine", "--engine", "fleet://there", "--json")
+    assert json.loads(shown)["tensorflow"] == "at fleet://there"
+    checked = autotune(tmp_path, package, "verify", saved, "--engine", "fleet", "--json")
+    assert "at fleet://here then, at none now" in checked
+    assert "at none" in autotune(tmp_path, package, "doctor", "--engine", "fleet", "--json")
