@@ -6,10 +6,10 @@ No trial runs meanwhile, so a process that is killed is simply started once more
 from __future__ import annotations
 
 import json
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from signal import SIGKILL
 from typing import Any, TypeVar
 
 from autotune.errors import (
@@ -20,13 +20,13 @@ from autotune.errors import (
     WorkloadError,
 )
 from autotune.machine import Machine, this_host
-from autotune.reason import Exited, KernelKilled, Killed
+from autotune.reason import Exited
 from autotune.run import events
 from autotune.run.events import Step
 from autotune.run.failure import ERROR
 from autotune.run.folder import TrialFolder
 from autotune.run.reasons import explain
-from autotune.run.workers import POLL, Report, WorkerGroup, WorkersLost
+from autotune.run.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
 from autotune.sentences.reasons import death, reason_text
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -108,13 +108,19 @@ def inspect(
 def _answer(new_group: NewGroup, folder: TrialFolder, task: str, seconds: float) -> Any:
     """Return what a process finds; a second one is asked where the first was killed.
 
+    Args:
+        new_group: Makes the process.
+        folder: Holds its request, and gets its answer.
+        task: What it does.
+        seconds: Longest time for each of its steps.
+
     Raises:
         NoAnswer: It found nothing.
     """
     with suppress(ProcessKilled):
-        return Inquiry(new_group(folder, task), folder, seconds).answer()
+        return Inquiry(new_group(folder, task), seconds).answer(folder)
     folder.forget_run()
-    return Inquiry(new_group(folder, task), folder, seconds).answer()
+    return Inquiry(new_group(folder, task), seconds).answer(folder)
 
 
 def _order(factory: Factory) -> dict[str, Any]:
@@ -148,19 +154,19 @@ def _with_detail(error: E, detail: str) -> E:
 
 
 class NoAnswer(Exception):
-    """The process left no answer.
+    """A process left no answer.
 
     Args:
         why: The predicate of a sentence on the process.
+        step: What it did at the time.
         detail: The last lines that it printed.
     """
 
-    def __init__(self, why: str, detail: str = "") -> None:
+    def __init__(self, why: str, step: Step, detail: str = "") -> None:
         super().__init__(why)
         self.why = why
+        self.step = step
         self.detail = detail
-        self.step = Step.STARTING
-        """What it did at the time, in the words in which it announced it."""
 
 
 class StepBlocked(NoAnswer):
@@ -172,66 +178,57 @@ class ProcessKilled(NoAnswer):
 
 
 class Inquiry:
-    """Runs a process that leaves an answer in its folder.
+    """Follows a process that leaves an answer in its folder.
 
     Args:
         group: That process, not started yet.
-        folder: Its own.
         seconds: Longest time for each of its steps.
     """
 
-    def __init__(self, group: WorkerGroup, folder: TrialFolder, seconds: float) -> None:
+    def __init__(self, group: WorkerGroup, seconds: float) -> None:
         self._group = group
-        self._folder = folder
         self._seconds = seconds
         self._since = time.monotonic()
         self._step = Step.STARTING
 
-    def answer(self) -> Any:
+    def answer(self, folder: TrialFolder) -> Any:
         """Run the process to its end and return what it found.
 
         Raises:
             NoAnswer: It found nothing.
         """
         try:
-            return self._watched()
-        except NoAnswer as exc:
-            exc.step = self._step
-            raise
-        finally:
-            self._group.end()
-
-    def _watched(self) -> Any:
-        try:
             self._group.start()
             while not self._group.exits():
                 self._hear(self._group.listen(POLL))
                 self._check()
+            self._hear(self._group.read())
+            self._check_exit(self._group.exits()[0])
         except WorkersLost as exc:
-            raise ProcessKilled("was killed together with its parent process") from exc
-        self._hear(self._group.read())
-        return self._read()
+            why = "was killed together with its parent process"
+            raise ProcessKilled(why, self._step) from exc
+        finally:
+            self._group.end()
+        return json.loads(folder.answer.read_text(encoding="utf-8"))
 
     def _hear(self, reports: Sequence[Report]) -> None:
         for _, event in reports:
             if event["event"] == events.ERROR:
-                raise NoAnswer(f"failed with {reason_text(explain(event))}", event["detail"])
+                why = f"failed with {reason_text(explain(event))}"
+                raise NoAnswer(why, self._step, event["detail"])
             if event["event"] == events.DOING:
                 self._step, self._since = Step(event["what"]), event["at"]
 
     def _check(self) -> None:
         limit = _START_SECONDS if self._step == Step.STARTING else self._seconds
         if time.monotonic() - self._since > limit:
-            raise StepBlocked(f"took longer than {limit:g} s", self._group.stack(0))
+            raise StepBlocked(f"took longer than {limit:g} s", self._step, self._group.stack(0))
         if self._group.memory().exceeded:
-            raise NoAnswer("ran out of memory")
+            raise NoAnswer("ran out of memory", self._step)
 
-    def _read(self) -> Any:
-        found = self._group.exits()[0]
+    def _check_exit(self, found: Exit) -> None:
         if isinstance(found, Exited) and found.code == 0:
-            return json.loads(self._folder.answer.read_text(encoding="utf-8"))
-        by_sigkill = isinstance(found, KernelKilled) or (
-            isinstance(found, Killed) and found.signal == signal.SIGKILL
-        )
-        kind = ProcessKilled if by_sigkill else NoAnswer
-        raise kind(death(found), self._group.last_words(0))
+            return
+        killed = not isinstance(found, Exited) and getattr(found, "signal", SIGKILL) == SIGKILL
+        kind = ProcessKilled if killed else NoAnswer
+        raise kind(death(found), self._step, self._group.last_words(0))

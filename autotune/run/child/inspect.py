@@ -15,9 +15,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.errors import FactoryFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import InspectedDataset, offered
-from autotune.run.child.program import Call, Complaint, failed, fill, load, parameters
+from autotune.run.child.program import Call, fill, load, parameters
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -34,15 +35,15 @@ def look(folder: TrialFolder, writer: EventWriter) -> None:
 
     try:
         answer = {"facts": _facts(request, folder, announce)}
-    except Complaint as exc:
+    except WorkloadError as exc:
         answer = {"complaint": _as_json(exc)}
     folder.answer.write_text(json.dumps(answer), encoding="utf-8")
 
 
-def _as_json(complaint: Complaint) -> dict[str, Any]:
+def _as_json(complaint: WorkloadError) -> dict[str, Any]:
     cause = complaint.__cause__
     return {
-        "kind": complaint.kind,
+        "kind": type(complaint).__name__,
         "cause": complaint.cause,
         "next_step": complaint.next_step,
         "error": describe(cause) if cause else None,
@@ -84,7 +85,7 @@ def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
     made = _call(callbacks_fn, "callbacks_fn", values)
     listed = isinstance(made, list | tuple)
     if not listed or not all(isinstance(each, keras.callbacks.Callback) for each in made):
-        raise failed(
+        raise FactoryFailed(
             "callbacks_fn did not return a list of keras.callbacks.Callback.",
             "Return a list; it may be empty.",
         )
@@ -103,7 +104,7 @@ def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
     try:
         function: Call = cloudpickle.loads(pickled.read_bytes())
     except BaseException as exc:
-        raise failed(
+        raise FactoryFailed(
             f"{factory['name']} cannot be unpickled in another process: {ERROR}.",
             "Move it into a module and import it from there.",
         ) from exc
@@ -114,7 +115,9 @@ def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
     try:
         return function(**values)
     except BaseException as exc:
-        raise failed(f"{name} raised {ERROR}.", "Fix it so that it runs on its own.") from exc
+        raise FactoryFailed(
+            f"{name} raised {ERROR}.", "Fix it so that it runs on its own."
+        ) from exc
 
 
 class InspectedModel:
@@ -124,17 +127,17 @@ class InspectedModel:
         model: What the factory returned.
 
     Raises:
-        Complaint: It is no compiled Keras model.
+        WorkloadError: It is no compiled Keras model.
     """
 
     def __init__(self, model: Any) -> None:
         if not isinstance(model, keras.Model):
-            raise failed(
+            raise FactoryFailed(
                 f"model_fn returned {_class_of(model)}, not a keras.Model.",
                 "Return a compiled keras.Model.",
             )
         if not model.compiled or model.optimizer is None:
-            raise failed(
+            raise FactoryFailed(
                 "model_fn returned a model that is not compiled.",
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
@@ -147,7 +150,7 @@ class InspectedModel:
         It is taken eagerly: that needs no tracing, and errors name the line that raised them.
 
         Raises:
-            Complaint: The model does not accept the examples.
+            WorkloadError: The model does not accept the examples.
         """
         self._model.run_eagerly = True
         self._listen()
@@ -155,7 +158,7 @@ class InspectedModel:
             # The batch is a dataset of its own, so that no error of the user's dataset comes here.
             self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
-            raise failed(
+            raise FactoryFailed(
                 f"The model cannot be trained on the dataset's examples: {ERROR}.",
                 "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
                 "the examples. dataset_fn must return single examples, not batches (unless it "

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
-from autotune.run.child.program import failed, too_small
 from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
@@ -47,23 +47,23 @@ class InspectedDataset:
         batched: Whether the factory batches by itself.
 
     Raises:
-        Complaint: It is no dataset of examples.
+        WorkloadError: It is no dataset of examples.
     """
 
     def __init__(self, dataset: Any, *, batched: bool) -> None:
         if not isinstance(dataset, tf.data.Dataset):
-            raise failed(
+            raise FactoryFailed(
                 f"dataset_fn returned a {type(dataset).__name__}, not a tf.data.Dataset.",
                 "Return a dataset, for example tf.data.Dataset.from_tensor_slices(...).",
             )
         spec = dataset.element_spec
         if not isinstance(spec, tuple) or len(spec) not in (2, 3):
-            raise failed(
+            raise FactoryFailed(
                 f"dataset_fn returned a dataset of {_description(spec)}.",
                 "Yield (features, labels) or (features, labels, sample_weights).",
             )
         if batched and not _has_static_batch(spec):
-            raise failed(
+            raise FactoryFailed(
                 "dataset_fn declares batch_size, but its batches may vary in size.",
                 "Use batch(batch_size, drop_remainder=True).",
             )
@@ -75,11 +75,11 @@ class InspectedDataset:
         """Read one element.
 
         Raises:
-            Complaint: There is none, or reading it fails.
+            WorkloadError: There is none, or reading it fails.
         """
         self._first = _first(iter(self._dataset))
         if self._first is None:
-            raise too_small(
+            raise DatasetTooSmall(
                 "dataset_fn returned an empty dataset.",
                 "Check its file paths and filters."
                 + (f" It was called with batch_size={BATCH}." if self._batched else ""),
@@ -89,14 +89,14 @@ class InspectedDataset:
         """Return a batch of a few examples.
 
         Raises:
-            Complaint: The examples do not fit into one batch.
+            WorkloadError: The examples do not fit into one batch.
         """
         if self._batched:
             return self._first
         try:
             return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
         except Exception as exc:
-            raise failed(
+            raise FactoryFailed(
                 f"The examples cannot be batched: {ERROR}.",
                 "Yield examples of equal shape, or declare batch_size and use padded_batch with "
                 "drop_remainder=True.",
@@ -142,7 +142,7 @@ def _first(elements: Iterator[Any]) -> Any:
     try:
         return next(elements, None)
     except Exception as exc:
-        raise failed(
+        raise FactoryFailed(
             f"The dataset failed on its first example: {ERROR}.",
             "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
@@ -151,7 +151,7 @@ def _first(elements: Iterator[Any]) -> Any:
 def _successful(progress: Progress[T]) -> Progress[T]:
     if progress.error is None:
         return progress
-    raise failed(
+    raise FactoryFailed(
         f"The dataset failed while it was read: {ERROR}.",
         "Fix dataset_fn so that you can iterate over its dataset.",
     ) from progress.error

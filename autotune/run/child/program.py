@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autotune.errors import FactoryFailed, FactoryNotFound
 from autotune.hints import closest
 from autotune.run.failure import describe
 from autotune.run.folder import TrialFolder
@@ -64,7 +65,7 @@ def load(name: str, module: str, root: str | None) -> Call:
         root: The folder that must be on the path; None for an installed module.
 
     Raises:
-        Complaint: There is no such factory.
+        WorkloadError: There is no such factory.
     """
     if root is not None:
         sys.path.insert(0, os.path.abspath(root))  # noqa: PTH100 - the path holds text
@@ -92,14 +93,14 @@ def fill(
         offered: Arguments that are passed if they are declared.
 
     Raises:
-        Complaint: An argument is unknown, or a parameter stays empty.
+        WorkloadError: An argument is unknown, or a parameter stays empty.
     """
     declared = parameters(function)
     _check_fixed(function, role, fixed)
     values = {name: value for name, value in offered.items() if name in declared} | dict(fixed)
     for name, each in _signature(function).items():
         if each.default is each.empty and each.kind not in _VARIABLE and name not in values:
-            raise failed(
+            raise FactoryFailed(
                 f"{role}_fn has a required parameter {name!r} without a value.",
                 f"Pass {_OPTIONS[role]} {name}=VALUE, or give the parameter a default.",
             )
@@ -121,7 +122,7 @@ def _import(module: str) -> ModuleType:
     except BaseException as exc:
         problem = describe(exc)
         where = f" ({problem['where']})" if problem["where"] else ""
-        raise not_found(
+        raise FactoryNotFound(
             f"{module} cannot be imported: {problem['kind']}: {problem['message']}{where}.",
             _next_step(exc, module),
         ) from exc
@@ -143,7 +144,7 @@ def _check_origin(loaded: ModuleType, module: str, root: Path) -> None:
     stem = root.resolve().joinpath(*module.split("."))
     wanted = [stem.with_name(stem.name + suffix) for suffix in SOURCE_SUFFIXES]
     if origin not in (*wanted, stem / "__init__.py") and any(each.is_file() for each in wanted):
-        raise not_found(
+        raise FactoryNotFound(
             f"{wanted[0]} is shadowed by another module named {module}: {origin}.",
             "Rename the file.",
         )
@@ -153,12 +154,12 @@ def _resolve(module: ModuleType, name: str) -> Call:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise not_found(
+            raise FactoryNotFound(
                 f"{module.__name__} has no attribute {name!r}.", _suggestion(module, name)
             )
         found = getattr(found, part)
     if not callable(found):
-        raise not_found(
+        raise FactoryNotFound(
             f"{module.__name__}:{name} is not callable (type {type(found).__name__}).",
             "Pass a function that creates it.",
         )
@@ -182,7 +183,7 @@ def _check_fixed(function: Call, role: str, fixed: Mapping[str, Any]) -> None:
     unknown = [name for name in fixed if name not in declared]
     if unknown and not takes_any:
         names = ", ".join(declared) or "no parameters"
-        raise failed(
+        raise FactoryFailed(
             f"{role}_fn has no parameter {unknown[0]!r}.",
             f"It declares {names}; change {_OPTIONS[role]} or the function.",
         )
@@ -194,34 +195,3 @@ def _signature(function: Call) -> Mapping[str, inspect.Parameter]:
     except (TypeError, ValueError):
         # Some callables of C have none; they are called without arguments.
         return {}
-
-
-class Complaint(Exception):
-    """A factory does not fulfil its contract.
-
-    Args:
-        kind: Name of the class in `autotune.errors` that the tuner raises.
-        cause: What is wrong, as a sentence.
-        next_step: What to do about it, as a sentence.
-    """
-
-    def __init__(self, kind: str, cause: str, next_step: str) -> None:
-        super().__init__(cause)
-        self.kind = kind
-        self.cause = cause
-        self.next_step = next_step
-
-
-def not_found(cause: str, next_step: str) -> Complaint:
-    """Return the complaint that a factory cannot be imported."""
-    return Complaint("FactoryNotFound", cause, next_step)
-
-
-def failed(cause: str, next_step: str) -> Complaint:
-    """Return the complaint that a factory raised or returned the wrong thing."""
-    return Complaint("FactoryFailed", cause, next_step)
-
-
-def too_small(cause: str, next_step: str) -> Complaint:
-    """Return the complaint that the dataset holds too little."""
-    return Complaint("DatasetTooSmall", cause, next_step)

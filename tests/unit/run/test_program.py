@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from autotune.run.child.program import Complaint, fill, parameters
+from autotune.errors import FactoryFailed
+from autotune.run.child.program import fill, parameters
 
 OFFERED = {"input_context": "context", "batch_size": 32}
 
@@ -49,7 +50,7 @@ def test_parameters_are_filled_by_name(
 )
 def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], words: str) -> None:
     """An unknown argument, or a parameter without a value, has an error with the next step."""
-    with pytest.raises(Complaint) as caught:
+    with pytest.raises(FactoryFailed) as caught:
         fill(function, role="dataset", fixed=fixed, offered=OFFERED)
     assert words in f"{caught.value.cause} {caught.value.next_step}"
 
