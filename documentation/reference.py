@@ -14,6 +14,7 @@ MODULES = {
     "autotune.reason": "The kinds of a `Reason`.",
     "autotune.run.engine": "What an `Engine` is handed and returns.",
     "autotune.run.observation": "What an `Observation` is made of.",
+    "autotune.run.workers": "The worker processes of one run, for engines that start them.",
     "autotune.objective": "What an `Objective` reads.",
     "autotune.testing": "A fake engine, and the tests that every engine must pass.",
 }
