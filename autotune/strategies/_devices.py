@@ -1,4 +1,4 @@
-"""Devices of one process, for the strategies that train on several of them."""
+"""Devices and input, for the strategies that train on several replicas."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
+from autotune.wording import plural
+from autotune.workload import WorkloadFacts
 
 SPLIT_CPU = (
     'cpu = tf.config.list_physical_devices("CPU")[0]',
@@ -38,9 +40,19 @@ def workers_per_host(workers: int, machine: Machine) -> int:
 
 def cores(machine: Machine | Host) -> str:
     """Return how many cores a machine has, in words."""
-    return f"{machine.cpus} CPU core{'' if machine.cpus == 1 else 's'}"
+    return plural(machine.cpus, "CPU core")
 
 
 def gpus(machine: Machine | Host) -> str:
     """Return how many GPUs TensorFlow sees, in words."""
-    return f"{len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"
+    return plural(len(machine.gpus), "GPU")
+
+
+def no_source(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    """Return why the dataset factory cannot shard the examples itself, if that is asked of it."""
+    if configuration.shard_policy != "source" or "input_context" in facts.dataset_takes:
+        return None
+    return (
+        "Shard policy 'source' needs a dataset factory with a parameter `input_context` that reads "
+        "only its own shard."
+    )

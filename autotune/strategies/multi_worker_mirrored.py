@@ -8,8 +8,9 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
-from autotune.strategies._devices import cores, gpus, workers_per_host
+from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
 from autotune.value import Scalar
+from autotune.wording import plural
 from autotune.workload import WorkloadFacts
 
 _NOTE = (
@@ -43,7 +44,8 @@ class MultiWorkerMirrored(Strategy):
         return (
             devices(configuration, machine)
             or self.why_no_reduction(configuration, machine)
-            or _undivided(configuration, facts)
+            or no_source(configuration, facts)
+            or _unsharded(configuration, facts)
         )
 
     def fixed(self, machine: Machine) -> dict[str, Scalar]:
@@ -102,35 +104,24 @@ def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None
     return None
 
 
-def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+def _unsharded(configuration: Configuration, facts: WorkloadFacts) -> str | None:
     """Return why the shard policy does not give every worker its own share of the examples."""
     policy, workers = configuration.shard_policy, configuration.workers
-    by_itself = "input_context" in facts.dataset_takes
-    if policy == "source" and not by_itself:
-        return (
-            "Shard policy 'source' needs a dataset factory with a parameter `input_context` that "
-            "reads only its own shard."
-        )
+    files = plural(facts.file_shards, "file")
     if policy == "off":
+        by_itself = "input_context" in facts.dataset_takes
         remedy = "write source" if by_itself else "use data, or declare `input_context`"
         return f"With shard policy 'off' every worker reads all examples; {remedy}."
     if policy == "file" and not facts.file_shards:
         return "The input does not come from files, so it cannot be sharded by file."
     if policy == "file" and facts.file_shards < workers:
-        return (
-            f"The input comes from {_files(facts)}, too few to shard by file between {workers} "
-            "workers."
-        )
+        return f"The input comes from {files}, too few to shard by file between {workers} workers."
     if policy == "auto" and 0 < facts.file_shards < workers:
         return (
-            f"Shard policy 'auto' shards this input by file: with {_files(facts)}, some of "
+            f"Shard policy 'auto' shards this input by file: with {files}, some of "
             f"{workers} workers get empty batches; use data."
         )
     return None
-
-
-def _files(facts: WorkloadFacts) -> str:
-    return f"{facts.file_shards} file{'' if facts.file_shards == 1 else 's'}"
 
 
 STRATEGY = MultiWorkerMirrored()

@@ -8,7 +8,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, Training
-from autotune.strategies._devices import cores, gpus, workers_per_host
+from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -49,7 +49,8 @@ class ParameterServer(Strategy):
             _too_many(configuration, machine)
             or _unsupported(configuration, facts)
             or self.why_no_reduction(configuration, machine)
-            or _undivided(configuration, facts)
+            or _unsharded(configuration)
+            or no_source(configuration, facts)
         )
 
     def fixed(self, machine: Machine) -> dict[str, Scalar]:
@@ -119,20 +120,15 @@ def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | No
     return None
 
 
-def _undivided(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+def _unsharded(configuration: Configuration) -> str | None:
     """Return why the shard policy does not give every worker its own share of the examples."""
     policy = configuration.shard_policy
-    if policy not in ("data", "source"):
-        return (
-            "TensorFlow does not shard the input for ParameterServerStrategy, so shard policy "
-            f"{policy!r} has no effect; use data or source."
-        )
-    if policy == "source" and "input_context" not in facts.dataset_takes:
-        return (
-            "Shard policy 'source' needs a dataset factory with a parameter `input_context` that "
-            "reads only its own shard."
-        )
-    return None
+    if policy in ("data", "source"):
+        return None
+    return (
+        "TensorFlow does not shard the input for ParameterServerStrategy, so shard policy "
+        f"{policy!r} has no effect; use data or source."
+    )
 
 
 STRATEGY = ParameterServer()
