@@ -7,7 +7,7 @@ the engine. For a name it is called without arguments, for a URL with the URL.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from autotune.errors import UsageError
 from autotune.plugins import load_attribute, load_plugin
@@ -58,5 +58,6 @@ def reserved_engine(engine: Engine | str | None, what: str, tell: Tell) -> Itera
         return
     made = new_engine(engine or LOCAL)
     # Reserved before it is started and until it is closed: both disturb the timings of others.
-    with made.reserved(what, tell), made:
+    # Closed also where the wait is interrupted.
+    with closing(made), made.reserved(what, tell), made:
         yield made

@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from autotune.errors import UsageError
+from autotune.errors import Interrupted, UsageError
 from autotune.run.local import LocalEngine
 from autotune.run.resolve import new_engine, reserved_engine
 from autotune.testing import FakeEngine
@@ -89,6 +90,22 @@ def test_reserved_engine_leaves_the_callers_open() -> None:
         assert engine is mine
         assert mine.reservations == ["a search"]
     assert not mine.closed
+
+
+def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing that it made stays behind."""
+    made = FakeEngine(lambda _: 1.0)
+
+    def interrupted(what: str, _: object) -> NoReturn:
+        raise Interrupted(what)
+
+    monkeypatch.setattr(made, "reserved", interrupted)
+    monkeypatch.setattr("autotune.run.resolve.new_engine", lambda _: made)
+    with pytest.raises(Interrupted), reserved_engine("fake", "a search", print):
+        pytest.fail("It was reserved.")
+    assert made.closed
 
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:
