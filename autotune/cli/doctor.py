@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,6 @@ from autotune.cli.console import notices, put, say, show
 from autotune.errors import CodeError, UsageError
 
 if TYPE_CHECKING:
-    from autotune.lint.report import Report
     from autotune.workload import Workload
 
 FOUND = 1
@@ -97,10 +95,9 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         return _explain(explain)
     if files:
         _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
-        check = CodeCheck(
-            paths=tuple(files), select=select, ignore=ignore, as_json=json, as_sarif=sarif
-        )
-        return check.run()
+        if json and sarif:
+            raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")
+        return _check_code(files, select, ignore, "json" if json else "sarif" if sarif else None)
     _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
     workload = _workload(model, dataset, model_arg, dataset_arg)
     _check_machine(engine, workload, seconds, seed, as_json=json)
@@ -158,44 +155,27 @@ def _workload(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodeCheck:
-    """A check of code as the user asked for it."""
+def _check_code(
+    paths: list[Path], select: str | None, ignore: str | None, form: str | None
+) -> None:
+    from autotune.lint.check import check_paths
+    from autotune.lint.rules import choose
+    from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
+    from autotune.options import names
 
-    paths: tuple[Path, ...]
-    select: str | None
-    ignore: str | None
-    as_json: bool
-    as_sarif: bool
-
-    def run(self) -> None:
-        """Check, print, and leave with the exit code that tells the outcome."""
-        from autotune.lint.check import check_paths
-        from autotune.lint.rules import choose
-        from autotune.options import names
-
-        if self.as_json and self.as_sarif:
-            raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")
-        report = check_paths(self.paths, choose(names(self.select), names(self.ignore)))
-        self._print(report)
-        for each in report.troubles:
-            say(f"{'Error' if each.unread else 'Warning'}: {each.text}")
-        if not report.complete:
-            raise typer.Exit(CodeError.exit_code)
-        if report.findings:
-            raise typer.Exit(FOUND)
-
-    def _print(self, report: Report) -> None:
-        from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
-
-        if self.as_json:
-            put(json_document(report))
-        elif self.as_sarif:
-            put(sarif_document(report))
-        elif sys.stdout.isatty():
-            show(terminal_text(report))
-        else:
-            put(plain_text(report))
+    report = check_paths(tuple(paths), choose(names(select), names(ignore)))
+    if form is not None:
+        put(json_document(report) if form == "json" else sarif_document(report))
+    elif sys.stdout.isatty():
+        show(terminal_text(report))
+    else:
+        put(plain_text(report))
+    for each in report.troubles:
+        say(f"{'Error' if each.unread else 'Warning'}: {each.text}")
+    if not report.complete:
+        raise typer.Exit(CodeError.exit_code)
+    if report.findings:
+        raise typer.Exit(FOUND)
 
 
 def _explain(name: str) -> None:
