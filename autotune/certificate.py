@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
-from autotune.value import Value
+from pydantic import computed_field, model_validator
+
+from autotune.reason import CheckKind, Seen
+from autotune.sentences.reasons import check_text
+from autotune.value import Scalar, Value
 
 
 class Finding(StrEnum):
@@ -24,8 +29,21 @@ class Check(Value):
     name: str
     """What was checked, in two or three words, as in "Certified: disjoint examples"."""
     finding: Finding
-    sentence: str
-    """What was seen, with figures."""
+    seen: tuple[Seen, ...]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def sentence(self) -> str:
+        """What was seen, in words."""
+        return " ".join(map(check_text, self.seen))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_sentence(cls, data: Any) -> Any:
+        """Drop what is made anew from the values."""
+        if not isinstance(data, dict):
+            return data
+        return {name: each for name, each in data.items() if name != "sentence"}
 
 
 class Certificate(Value):
@@ -36,14 +54,14 @@ class Certificate(Value):
     """Wall time that they took."""
 
     @property
-    def failures(self) -> tuple[str, ...]:
-        """Why the configuration may not win, a sentence each; empty if it may."""
-        return self._sentences(Finding.FAILED)
+    def failures(self) -> tuple[Seen, ...]:
+        """Why the configuration may not win; empty if it may."""
+        return tuple(s for c in self.checks if c.finding is Finding.FAILED for s in c.seen)
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """What could not be seen, a sentence each."""
-        return self._sentences(Finding.UNDECIDED)
+        return tuple(c.sentence for c in self.checks if c.finding is Finding.UNDECIDED)
 
     @property
     def line(self) -> str:
@@ -53,20 +71,22 @@ class Certificate(Value):
         rest = f" Inconclusive: {open_}." if open_ else ""
         return f"Certified: {passed or 'nothing'}.{rest}"
 
-    def _sentences(self, finding: Finding) -> tuple[str, ...]:
-        return tuple(each.sentence for each in self.checks if each.finding is finding)
+
+def see(kind: CheckKind, **figures: Scalar) -> Seen:
+    """Return what a check saw."""
+    return Seen(kind=kind, figures=tuple(figures.items()))
 
 
-def passed(name: str, sentence: str) -> Check:
+def passed(name: str, *seen: Seen) -> Check:
     """Return a check that found all well."""
-    return Check(name=name, finding=Finding.PASSED, sentence=sentence)
+    return Check(name=name, finding=Finding.PASSED, seen=seen)
 
 
-def failed(name: str, sentence: str) -> Check:
+def failed(name: str, *seen: Seen) -> Check:
     """Return a check that found a mistake."""
-    return Check(name=name, finding=Finding.FAILED, sentence=sentence)
+    return Check(name=name, finding=Finding.FAILED, seen=seen)
 
 
-def undecided(name: str, sentence: str) -> Check:
+def undecided(name: str, *seen: Seen) -> Check:
     """Return a check that could not see."""
-    return Check(name=name, finding=Finding.UNDECIDED, sentence=sentence)
+    return Check(name=name, finding=Finding.UNDECIDED, seen=seen)

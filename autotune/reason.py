@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from autotune.value import Value
+from autotune.value import Scalar, Value
 
 
 class Outcome(StrEnum):
@@ -250,12 +250,65 @@ class StrategyFailed(Value):
     """Of the last failure."""
 
 
+class CheckKind(StrEnum):
+    """What a check of a distributed training saw."""
+
+    NOT_COMPARABLE = "examples not comparable"
+    DISJOINT = "disjoint examples"
+    CHANGING = "changing dataset"
+    MORE_THAN_EPOCH = "more than an epoch"
+    OVERLAP = "overlap"
+    FEW_COMMON = "few examples in common"
+    DUPLICATES = "no more than the duplicates"
+    MAYBE_DUPLICATES = "maybe duplicates"
+    SIZES_UNKNOWN = "sizes unknown"
+    EMPTY_BATCH = "empty batch"
+    OTHER_SIZE = "other size"
+    EQUAL_SIZES = "equal sizes"
+    OTHER_ELEMENTS = "other elements"
+    EQUAL_ELEMENTS = "equal elements"
+    OTHER_START = "other start"
+    EQUAL_START = "equal start"
+    SAME_RANDOM = "same random numbers"
+    NO_RANDOM = "no random numbers"
+    OWN_RANDOM = "own random numbers"
+    DIVERGED = "diverged"
+    DIVERGED_UNMOVED = "diverged without change"
+    EQUAL_REPLICAS = "equal replicas"
+    OUTSIDE_SCOPE = "outside of the scope"
+    ON_ALL_REPLICAS = "on all replicas"
+    ASYNCHRONOUS = "asynchronous"
+    RUN_FAILED = "run failed"
+    REFERENCE_FAILED = "reference failed"
+    NOT_REPLAYED = "not replayed"
+    OTHER_VARIABLES = "other variables"
+    OTHER_LENGTH = "other length"
+    NOT_FINITE = "not finite"
+    UNMOVED = "no weight changed"
+    ASTRAY = "astray"
+    UNCLEAR = "unclear"
+    A_LITTLE_ASTRAY = "a little astray"
+    SAME_RESULT = "same result"
+    OTHER_LOSS = "other logged loss"
+    NORMALIZATION_LEFT_OUT = "batch normalization left out"
+
+
+class Seen(Value):
+    """What a check saw."""
+
+    kind: CheckKind
+    figures: tuple[tuple[str, Scalar], ...] = ()
+    """Figures and names by the words that stand for them in the sentence."""
+    reason: Reason | None = None
+    """Why a run failed, if that is what was seen."""
+
+
 class Uncertified(Value):
     """It failed certification."""
 
     kind: Literal["uncertified"] = "uncertified"
-    findings: tuple[str, ...]
-    """What each failed check saw."""
+    findings: tuple[Seen, ...]
+    """What the failed checks saw."""
 
 
 class Message(Value):
@@ -295,7 +348,8 @@ Reason = Annotated[
 ]
 """Any of them; `kind` tells which."""
 
-StrategyFailed.model_rebuild()
+for _kind in (StrategyFailed, Seen, Uncertified):
+    _kind.model_rebuild()
 
 
 class RuleKind(StrEnum):

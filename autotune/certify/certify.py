@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autotune.certificate import Certificate, Check, Finding, failed, undecided
+from autotune.certificate import Certificate, Check, Finding, failed, see, undecided
 from autotune.certify.examples import check_elements, check_examples, check_sizes, needs_whole
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 from autotune.certify.trajectory import NAME, Steps, check_trajectory
+from autotune.reason import CheckKind, Seen
 from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 
 RUN = "certification run"
@@ -30,11 +30,13 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
     """
     chosen = strategy(candidate.configuration.strategy)
     if chosen.asynchronous:
-        return Certificate(checks=(undecided(RUN, _ASYNCHRONOUS.format(title=chosen.title)),))
+        return Certificate(
+            checks=(undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title)),)
+        )
     run = candidate_run(candidate, folder / "candidate")
     seen = engine.observe(run)
     if seen.failure is not None:
-        check = failed(RUN, f"The certification run failed: {reason_text(seen.failure)}")
+        check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
         return Certificate(checks=(check,), seconds=seen.seconds)
     count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
     alone = engine.observe(reference_run(candidate, run, folder / "reference", count=count))
@@ -79,8 +81,7 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
 
 def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if alone.failure is not None:
-        text = f"The single-device run for comparison failed: {reason_text(alone.failure)}"
-        return undecided(NAME, text)
+        return undecided(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=alone.failure))
     configuration = candidate.configuration
     taken = Steps(
         count=steps,
@@ -93,9 +94,3 @@ def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, ste
 
 def _readers(seen: Observation) -> Sequence[Reader]:
     return [reader for witness in seen.witnesses for reader in witness.readers]
-
-
-_ASYNCHRONOUS = (
-    "{title} applies each worker's gradients separately, so it does not train like one device; "
-    "this cannot be certified."
-)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from autotune.certificate import Check, failed, passed, undecided
+from autotune.certificate import Check, failed, passed, see, undecided
+from autotune.reason import CheckKind
 from autotune.run.observation import Reader, Whole
 
 NAME = "disjoint examples"
@@ -43,13 +44,12 @@ def check_examples(
     """
     counts = _counts(readers)
     if counts is None:
-        return undecided(NAME, "Ragged or sparse examples cannot be compared.")
+        return undecided(NAME, see(CheckKind.NOT_COMPARABLE))
     total = sum(each.total() for each in counts)
     if not _shared(counts):
         if repeatable or _is_stable(counts, whole):
-            text = f"Its {len(counts)} {who} read {total:,} examples without overlap."
-            return passed(NAME, text)
-        return undecided(NAME, _CHANGING.format(who=who))
+            return passed(NAME, see(CheckKind.DISJOINT, replicas=len(counts), who=who, total=total))
+        return undecided(NAME, see(CheckKind.CHANGING, who=who))
     return _judge_shared(counts, whole, who)
 
 
@@ -58,21 +58,13 @@ def _judge_shared(counts: Sequence[Counter[str]], whole: Whole | None, who: str)
     if whole is None or not whole.complete:
         return _guess(counts, who)
     if total > sum(whole.examples.values()):
-        return undecided(NAME, _ROUND.format(who=who))
+        return undecided(NAME, see(CheckKind.MORE_THAN_EPOCH, who=who))
     twice = excess(counts, whole.examples)
     if twice > FEW * total:
-        return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
+        return failed(NAME, see(CheckKind.OVERLAP, who=who, twice=twice, total=total))
     if twice:
-        text = (
-            f"Its {who} have {twice:,} of the {total:,} examples they read in common, too few to "
-            "be sure."
-        )
-        return undecided(NAME, text)
-    text = (
-        f"Its {len(counts)} {who} read {total:,} examples, none more often than it occurs in the "
-        "dataset."
-    )
-    return passed(NAME, text)
+        return undecided(NAME, see(CheckKind.FEW_COMMON, who=who, twice=twice, total=total))
+    return passed(NAME, see(CheckKind.DUPLICATES, replicas=len(counts), who=who, total=total))
 
 
 def excess(counts: Sequence[Counter[str]], there: Mapping[str, int]) -> int:
@@ -96,12 +88,8 @@ def _guess(counts: Sequence[Counter[str]], who: str) -> Check:
     repeats = total - sum(len(each) for each in counts)
     twice = excess(counts, {})
     if twice >= MANY * total / len(counts) and repeats <= FEW * total:
-        return failed(NAME, f"Its {who} read the same {twice:,} of {total:,} examples.")
-    text = (
-        f"Its {who} have {twice:,} of the {total:,} examples they read in common; these may be "
-        "duplicates in the dataset, which is too large to count."
-    )
-    return undecided(NAME, text)
+        return failed(NAME, see(CheckKind.OVERLAP, who=who, twice=twice, total=total))
+    return undecided(NAME, see(CheckKind.MAYBE_DUPLICATES, who=who, twice=twice, total=total))
 
 
 def _is_stable(counts: Sequence[Counter[str]], whole: Whole | None) -> bool:
@@ -124,15 +112,6 @@ def _counts(readers: Sequence[Reader]) -> list[Counter[str]] | None:
     return found if len(found) == len(readers) else None
 
 
-_ROUND = (
-    "Cannot tell whether its {who} read the same examples: together they read more than one epoch."
-)
-_CHANGING = (
-    "Cannot tell whether its {who} read the same examples: the dataset differs in every pass, "
-    "for example by augmentation."
-)
-
-
 SIZES = "equal batch sizes"
 ELEMENTS = "equal element specs"
 
@@ -145,13 +124,15 @@ def check_sizes(readers: Sequence[Reader], batch: int) -> Check:
         batch: The size that was asked for.
     """
     if not all(reader.sizes for reader in readers):
-        return undecided(SIZES, "The size of ragged or sparse batches was not checked.")
+        return undecided(SIZES, see(CheckKind.SIZES_UNKNOWN))
     for number, reader in enumerate(readers):
         for step, size in enumerate(reader.sizes):
             if size != batch:
-                return failed(SIZES, _of(number, step, int(size), batch))
+                kind = CheckKind.OTHER_SIZE if size else CheckKind.EMPTY_BATCH
+                where = {"replica": number, "step": step + 1}
+                return failed(SIZES, see(kind, size=int(size), batch=batch, **where))
     steps = min(len(reader.sizes) for reader in readers)
-    return passed(SIZES, f"Every replica got {batch} examples in each of {steps} steps.")
+    return passed(SIZES, see(CheckKind.EQUAL_SIZES, batch=batch, steps=steps))
 
 
 def check_elements(readers: Sequence[Reader]) -> Check:
@@ -163,14 +144,6 @@ def check_elements(readers: Sequence[Reader]) -> Check:
     for number, reader in enumerate(readers[1:], start=1):
         steady = len(reader.elements) == len(first) == 1
         if steady and reader.elements != first:
-            return failed(
-                ELEMENTS,
-                f"Replica {number} got {reader.elements[0]}, replica 0 got {first[0]}: the "
-                "preprocessing differs.",
-            )
-    return passed(ELEMENTS, "All replicas got the same structure, dtypes and shapes.")
-
-
-def _of(number: int, step: int, size: int, batch: int) -> str:
-    got = f"a batch of {size}" if size else "an empty batch"
-    return f"Replica {number} got {got} in step {step + 1} instead of {batch} examples."
+            both = {"mine": reader.elements[0], "first": first[0]}
+            return failed(ELEMENTS, see(CheckKind.OTHER_ELEMENTS, replica=number, **both))
+    return passed(ELEMENTS, see(CheckKind.EQUAL_ELEMENTS))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from autotune.certificate import Check, failed, passed
+from autotune.certificate import Check, failed, passed, see
+from autotune.reason import CheckKind, Seen
 from autotune.run.observation import Copy, Numbers, Variable, Witness
 
 START = "equal initial weights"
@@ -23,8 +24,8 @@ def check_start(witnesses: Sequence[Witness]) -> Check:
     copies = [copy.start for copy in _copies(witnesses)]
     for index, variable in enumerate(variables):
         if variable.kind != "random" and not _equal(variable, _column(copies, index), 0):
-            return failed(START, f"Its replicas start with different values of {variable.name}.")
-    return passed(START, f"All {len(copies)} replicas start with the same weights.")
+            return failed(START, see(CheckKind.OTHER_START, name=variable.name))
+    return passed(START, see(CheckKind.EQUAL_START, replicas=len(copies)))
 
 
 def check_random(witnesses: Sequence[Witness]) -> Check:
@@ -34,11 +35,10 @@ def check_random(witnesses: Sequence[Witness]) -> Check:
         copies = [getattr(copy, moment) for copy in _copies(witnesses)]
         for index, variable in found:
             if len(set(_column(copies, index))) < len(copies):
-                text = f"Its replicas draw the same random numbers from {variable.name}."
-                return failed(RANDOM, text)
+                return failed(RANDOM, see(CheckKind.SAME_RANDOM, name=variable.name))
     if not found:
-        return passed(RANDOM, "No layer uses random numbers.")
-    return passed(RANDOM, "Every replica draws different random numbers.")
+        return passed(RANDOM, see(CheckKind.NO_RANDOM))
+    return passed(RANDOM, see(CheckKind.OWN_RANDOM))
 
 
 def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
@@ -50,7 +50,7 @@ def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
             column = _column(ends, index)
             if not _equal(variable, column, steps):
                 return failed(EQUAL, _drift(variable, column, _begun(copies[0], index), steps))
-    return passed(EQUAL, f"All {len(copies)} replicas hold the same weights after {steps} steps.")
+    return passed(EQUAL, see(CheckKind.EQUAL_REPLICAS, replicas=len(copies), steps=steps))
 
 
 def check_places(witnesses: Sequence[Witness]) -> Check:
@@ -61,22 +61,18 @@ def check_places(witnesses: Sequence[Witness]) -> Check:
         mirrored = any(v.mirrored for v in kept)
         for variable in kept:
             if variable.copies < most or variable.mirrored is not mirrored:
-                return failed(
-                    PLACES,
-                    f"{variable.name} is on one device only: it was created outside "
-                    "strategy.scope().",
-                )
-    return passed(PLACES, "Every variable has a copy on each replica that needs one.")
+                return failed(PLACES, see(CheckKind.OUTSIDE_SCOPE, name=variable.name))
+    return passed(PLACES, see(CheckKind.ON_ALL_REPLICAS))
 
 
-def _drift(variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int) -> str:
+def _drift(
+    variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int
+) -> Seen:
     apart = max(math.dist(column[0], each) for each in column)
     moved = math.dist(column[0], begun) if begun else math.hypot(*column[0])
-    share = f"by {apart / moved:.0%} of its change" if moved else "although it never changed"
-    return (
-        f"Its replicas diverge: after {steps} steps {variable.name} differs {share}, so gradients "
-        "or updates are not reduced across replicas."
-    )
+    if not moved:
+        return see(CheckKind.DIVERGED_UNMOVED, steps=steps, name=variable.name)
+    return see(CheckKind.DIVERGED, steps=steps, name=variable.name, share=apart / moved)
 
 
 def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:

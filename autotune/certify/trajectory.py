@@ -9,11 +9,13 @@ order: what that changes is what roundings change in this model, much in a chaot
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autotune.certificate import Check, failed, passed, undecided
+from autotune.certificate import Check, failed, passed, see, undecided
+from autotune.reason import CheckKind, Seen
 from autotune.run.observation import Numbers, Variable, Witness
+from autotune.value import Scalar
 
 NAME = "same result as one device"
 SAFETY = 32.0
@@ -53,6 +55,12 @@ class Deviation:
         return self.delta / self.moved if self.moved else 0.0
 
     @property
+    def figures(self) -> dict[str, Scalar]:
+        """What is told of it."""
+        explained = self.tolerance / self.moved if self.moved else 0.0
+        return {"share": self.share, "explained": explained}
+
+    @property
     def plain_mistake(self) -> bool:
         """Whether nothing but a mistake explains it."""
         clear = self.spread <= CLEAR * self.moved
@@ -82,20 +90,25 @@ def check_trajectory(witness: Witness, references: Sequence[Witness], taken: Ste
     steps = taken.count
     found = _unlike(witness, references)
     if found:
-        return undecided(NAME, found)
+        return undecided(NAME, see(found))
     parts = deviations(witness, references, taken)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
-        return undecided(NAME, f"After {steps} steps the weights are not finite.")
+        return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
     wrong = [each for each, _ in [(whole, ""), *parts] if each.plain_mistake]
     if wrong:
-        return failed(NAME, _astray(wrong[0], taken))
+        figures = {**wrong[0].figures, "name": wrong[0].name, "replicas": taken.replicas}
+        return failed(NAME, see(CheckKind.ASTRAY, steps=steps, **figures))
     if whole.tolerance >= MISTAKE * whole.moved:
-        return undecided(NAME, _cannot_see(whole, steps))
-    aside = _aside(witness)
+        kind = CheckKind.UNCLEAR if whole.moved else CheckKind.UNMOVED
+        return undecided(NAME, see(kind, steps=steps, **whole.figures))
+    left_out = any("BatchNormalization" in layer for layer in witness.silenced)
+    aside = [see(CheckKind.NORMALIZATION_LEFT_OUT)] if left_out else []
     if whole.delta > whole.tolerance:
-        return undecided(NAME, _a_little(whole, steps) + aside)
-    return passed(NAME, _equal(whole, steps) + _logged(witness, references) + aside)
+        astray = see(CheckKind.A_LITTLE_ASTRAY, steps=steps, **whole.figures)
+        return undecided(NAME, astray, *aside)
+    same = see(CheckKind.SAME_RESULT, steps=steps, **whole.figures)
+    return passed(NAME, same, *_logged(witness, references), *aside)
 
 
 def deviations(
@@ -148,74 +161,22 @@ def _sum(parts: Sequence[Deviation]) -> Deviation:
     )
 
 
-def _unlike(witness: Witness, references: Sequence[Witness]) -> str:
-    """Return why the runs cannot be compared, or nothing."""
+def _unlike(witness: Witness, references: Sequence[Witness]) -> CheckKind | None:
+    """Return why the runs cannot be compared, or None if they can."""
     if not references:
-        return "Ragged or sparse batches cannot be replayed on one device for comparison."
+        return CheckKind.NOT_REPLAYED
     kinds = [v.kind for v in witness.variables]
     if any([v.kind for v in each.variables] != kinds for each in references):
-        return "The model has different variables on one device, so weights cannot be compared."
+        return CheckKind.OTHER_VARIABLES
     if any(len(each.losses) != len(witness.losses) for each in references):
-        return "A callback stopped training at a different step than on one device."
-    return ""
+        return CheckKind.OTHER_LENGTH
+    return None
 
 
-def _astray(part: Deviation, taken: Steps) -> str:
-    explained = _tiny(part.tolerance / part.moved)
-    return (
-        f"After {taken.count} steps on the same batches, {part.name} differs from single-device "
-        f"training by {part.share:.0%} of its change; rounding explains {explained}. Its "
-        f"{taken.replicas} replicas do not average loss or gradients over the global batch."
-    )
-
-
-def _cannot_see(part: Deviation, steps: int) -> str:
-    if not part.moved:
-        return f"No weight changed within {steps} steps, so training cannot be compared."
-    return (
-        f"Cannot tell within {steps} steps whether it trains like one device: rounding or random "
-        f"numbers may account for {part.tolerance / part.moved:.0%} of the change in weights."
-    )
-
-
-def _a_little(part: Deviation, steps: int) -> str:
-    return (
-        f"After {steps} steps its weights differ from single-device training by "
-        f"{_tiny(part.share)} of their change; rounding explains only "
-        f"{_tiny(part.tolerance / part.moved)}. Masks, sample weights or normalization may be "
-        "averaged per replica."
-    )
-
-
-def _equal(part: Deviation, steps: int) -> str:
-    return (
-        f"After {steps} steps on the same batches its weights match single-device training to "
-        f"within {_tiny(part.share)} of their change (rounding explains "
-        f"{_tiny(part.tolerance / part.moved)})."
-    )
-
-
-def _logged(witness: Witness, references: Sequence[Witness]) -> str:
-    """Tell of a loss that is logged otherwise than on one device, though the weights are right."""
+def _logged(witness: Witness, references: Sequence[Witness]) -> Iterator[Seen]:
+    """Yield a loss that is logged otherwise than on one device, though the weights are right."""
     mine, theirs = witness.losses[-1], references[0].losses[-1]
     if not (math.isfinite(mine) and math.isfinite(theirs)) or abs(theirs) < 1e-9:
-        return ""
-    ratio = mine / theirs
-    return (
-        ""
-        if abs(ratio - 1) < FIGURE
-        else f" The loss it logs is {ratio:.2f} times that of one device."
-    )
-
-
-def _aside(witness: Witness) -> str:
-    if not any("BatchNormalization" in kind for kind in witness.silenced):
-        return ""
-    return (
-        " BatchNormalization was left out of the comparison: each replica normalizes by its own "
-        "part of the batch; synchronized=True would change that."
-    )
-
-
-def _tiny(share: float) -> str:
-    return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
+        return
+    if abs(mine / theirs - 1) >= FIGURE:
+        yield see(CheckKind.OTHER_LOSS, ratio=mine / theirs)

@@ -8,6 +8,7 @@ from autotune.reason import (
     AllReduceBound,
     BudgetEnded,
     Cause,
+    CheckKind,
     Completed,
     Exited,
     FinishedEarly,
@@ -26,6 +27,7 @@ from autotune.reason import (
     Reason,
     Rule,
     RuleKind,
+    Seen,
     SetAside,
     SharedInputBound,
     Slower,
@@ -39,6 +41,14 @@ from autotune.reason import (
 def reason_text(reason: Reason) -> str:
     """Return a reason in words."""
     return _words(reason)
+
+
+def check_text(seen: Seen) -> str:
+    """Return in words what a check of a distributed training saw."""
+    figures = dict(seen.figures)
+    tiny = {f"{name}_tiny": _tiny(f) for name, f in seen.figures if isinstance(f, float)}
+    why = reason_text(seen.reason) if seen.reason else ""
+    return _CHECKS[seen.kind].format(**figures, **tiny, why=why)
 
 
 def rule_text(rule: Rule) -> str:
@@ -132,9 +142,13 @@ def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for 
         case StrategyFailed():
             return f"{reason.strategy} failed {reason.failures} times: {_words(reason.last)}"
         case Uncertified():
-            return " ".join(reason.findings)
+            return " ".join(map(check_text, reason.findings))
         case Message():
             return reason.text
+
+
+def _tiny(share: float) -> str:
+    return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
 
 
 def _prefix(reason: Raised | KnownError) -> str:
@@ -206,4 +220,99 @@ _RULES = {
     RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
+}
+_CHECKS = {
+    CheckKind.NOT_COMPARABLE: "Ragged or sparse examples cannot be compared.",
+    CheckKind.DISJOINT: "Its {replicas} {who} read {total:,} examples without overlap.",
+    CheckKind.CHANGING: (
+        "Cannot tell whether its {who} read the same examples: the dataset differs in every pass, "
+        "for example by augmentation."
+    ),
+    CheckKind.MORE_THAN_EPOCH: (
+        "Cannot tell whether its {who} read the same examples: together they read more than one "
+        "epoch."
+    ),
+    CheckKind.OVERLAP: "Its {who} read the same {twice:,} of {total:,} examples.",
+    CheckKind.FEW_COMMON: (
+        "Its {who} have {twice:,} of the {total:,} examples they read in common, too few to be "
+        "sure."
+    ),
+    CheckKind.DUPLICATES: (
+        "Its {replicas} {who} read {total:,} examples, none more often than it occurs in the "
+        "dataset."
+    ),
+    CheckKind.MAYBE_DUPLICATES: (
+        "Its {who} have {twice:,} of the {total:,} examples they read in common; these may be "
+        "duplicates in the dataset, which is too large to count."
+    ),
+    CheckKind.SIZES_UNKNOWN: "The size of ragged or sparse batches was not checked.",
+    CheckKind.EMPTY_BATCH: (
+        "Replica {replica} got an empty batch in step {step} instead of {batch} examples."
+    ),
+    CheckKind.OTHER_SIZE: (
+        "Replica {replica} got a batch of {size} in step {step} instead of {batch} examples."
+    ),
+    CheckKind.EQUAL_SIZES: "Every replica got {batch} examples in each of {steps} steps.",
+    CheckKind.OTHER_ELEMENTS: (
+        "Replica {replica} got {mine}, replica 0 got {first}: the preprocessing differs."
+    ),
+    CheckKind.EQUAL_ELEMENTS: "All replicas got the same structure, dtypes and shapes.",
+    CheckKind.OTHER_START: "Its replicas start with different values of {name}.",
+    CheckKind.EQUAL_START: "All {replicas} replicas start with the same weights.",
+    CheckKind.SAME_RANDOM: "Its replicas draw the same random numbers from {name}.",
+    CheckKind.NO_RANDOM: "No layer uses random numbers.",
+    CheckKind.OWN_RANDOM: "Every replica draws different random numbers.",
+    CheckKind.DIVERGED: (
+        "Its replicas diverge: after {steps} steps {name} differs by {share:.0%} of its change, "
+        "so gradients or updates are not reduced across replicas."
+    ),
+    CheckKind.DIVERGED_UNMOVED: (
+        "Its replicas diverge: after {steps} steps {name} differs although it never changed, so "
+        "gradients or updates are not reduced across replicas."
+    ),
+    CheckKind.EQUAL_REPLICAS: (
+        "All {replicas} replicas hold the same weights after {steps} steps."
+    ),
+    CheckKind.OUTSIDE_SCOPE: (
+        "{name} is on one device only: it was created outside strategy.scope()."
+    ),
+    CheckKind.ON_ALL_REPLICAS: "Every variable has a copy on each replica that needs one.",
+    CheckKind.ASYNCHRONOUS: (
+        "{title} applies each worker's gradients separately, so it does not train like one "
+        "device; this cannot be certified."
+    ),
+    CheckKind.RUN_FAILED: "The certification run failed: {why}",
+    CheckKind.REFERENCE_FAILED: "The single-device run for comparison failed: {why}",
+    CheckKind.NOT_REPLAYED: (
+        "Ragged or sparse batches cannot be replayed on one device for comparison."
+    ),
+    CheckKind.OTHER_VARIABLES: (
+        "The model has different variables on one device, so weights cannot be compared."
+    ),
+    CheckKind.OTHER_LENGTH: ("A callback stopped training at a different step than on one device."),
+    CheckKind.NOT_FINITE: "After {steps} steps the weights are not finite.",
+    CheckKind.UNMOVED: ("No weight changed within {steps} steps, so training cannot be compared."),
+    CheckKind.ASTRAY: (
+        "After {steps} steps on the same batches, {name} differs from single-device training by "
+        "{share:.0%} of its change; rounding explains {explained_tiny}. Its {replicas} replicas "
+        "do not average loss or gradients over the global batch."
+    ),
+    CheckKind.UNCLEAR: (
+        "Cannot tell within {steps} steps whether it trains like one device: rounding or random "
+        "numbers may account for {explained:.0%} of the change in weights."
+    ),
+    CheckKind.A_LITTLE_ASTRAY: (
+        "After {steps} steps its weights differ from single-device training by {share_tiny} of "
+        "their change; rounding explains only {explained_tiny}. Masks, sample weights or "
+        "normalization may be averaged per replica."
+    ),
+    CheckKind.SAME_RESULT: (
+        "After {steps} steps on the same batches its weights match single-device training to "
+        "within {share_tiny} of their change (rounding explains {explained_tiny})."
+    ),
+    CheckKind.OTHER_LOSS: "The loss it logs is {ratio:.2f} times that of one device.",
+    CheckKind.NORMALIZATION_LEFT_OUT: (
+        "BatchNormalization was left out of the comparison: each replica normalizes by its own "
+        "part of the batch; synchronized=True would change that."
+    ),
 }

@@ -14,6 +14,7 @@ from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.reason import (
     Cause,
+    CheckKind,
     KnownError,
     Message,
     OneDeviceBound,
@@ -23,13 +24,14 @@ from autotune.reason import (
     Reason,
     Rule,
     RuleKind,
+    Seen,
     StrategyFailed,
 )
 from autotune.report.verdict import reasons, summary
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, tune
 from autotune.sentences import reasons as sentences
-from autotune.sentences.reasons import reason_text, rule_text
+from autotune.sentences.reasons import check_text, reason_text, rule_text
 from autotune.space.schema import parse_space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
@@ -44,7 +46,7 @@ DATA: dict[str, Any] = {
     "deaths": 2,
     "error": "ValueError",
     "failures": 3,
-    "findings": ("Its replicas diverge.",),
+    "findings": (Seen(kind=CheckKind.NO_RANDOM),),
     "global_batch": 64,
     "last": Raised(error="KeyError", message="lost"),
     "limit": 2**30,
@@ -68,6 +70,8 @@ DATA: dict[str, Any] = {
     "where": "train.py line 7",
     "workers": 2,
 }
+WORDS = {"name", "who", "title", "mine", "first"}
+SHARES = {"share", "explained", "ratio"}
 SPACE = parse_space(
     {
         "strategies": ["one_device", "mirrored", "multi_worker_mirrored"],
@@ -121,6 +125,16 @@ def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
     text = rule_text(Rule(kind=kind, figure=2**31, text="the machine has 2 GPUs"))
     assert len(text.split()) > 3
     assert "{" not in text
+
+
+@pytest.mark.parametrize("kind", list(CheckKind))
+def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
+    """With the figures that it names."""
+    names = {field for _, field, _, _ in string.Formatter().parse(sentences._CHECKS[kind]) if field}
+    names = {name.removesuffix("_tiny") for name in names} - {"why"}
+    figures = {n: n if n in WORDS else 0.25 if n in SHARES else 3 for n in names}
+    seen = Seen(kind=kind, figures=tuple(figures.items()), reason=Message(text="It hung."))
+    assert len(check_text(seen).split()) > 3
 
 
 @pytest.mark.parametrize("conclusion", list(Conclusion))

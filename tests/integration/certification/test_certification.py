@@ -12,6 +12,7 @@ from autotune.certificate import Certificate, Finding
 from autotune.certify import examples, replicas, trajectory
 from autotune.certify.certify import RUN
 from autotune.config import Configuration
+from autotune.sentences.reasons import check_text
 
 from .conftest import GANG, MIRRORED, Certifier, check
 
@@ -73,7 +74,7 @@ def test_workers_that_read_everything_are_found(certified: Certifier) -> None:
     """A factory that asks for its share and ignores it gives every worker the same."""
     certificate = certified("wrong.py:right", "wrong.py:ignoring", SOURCE, **SHARDED)
     assert failures(certificate) == {examples.NAME}
-    assert "read the same 128 of 256 examples" in " ".join(certificate.failures)
+    assert "read the same 128 of 256 examples" in " ".join(map(check_text, certificate.failures))
 
 
 def test_unlike_batches_are_found(certified: Certifier) -> None:
@@ -81,7 +82,7 @@ def test_unlike_batches_are_found(certified: Certifier) -> None:
     facts = {"dataset_takes": ("batch_size", "input_context")}
     certificate = certified("wrong.py:right", "wrong.py:unlike", SOURCE, **facts)
     assert failures(certificate) >= {examples.SIZES, examples.ELEMENTS}
-    assert "Replica 1 got a batch of 17" in " ".join(certificate.failures)
+    assert "Replica 1 got a batch of 17" in " ".join(map(check_text, certificate.failures))
 
 
 def test_drifting_workers_are_found(certified: Certifier) -> None:
@@ -113,11 +114,11 @@ def test_a_variable_on_one_device_is_found(certified: Certifier) -> None:
     """What was made outside of the scope has no copy on the other replicas."""
     certificate = certified("wrong.py:elsewhere", "wrong.py:data", MIRRORED)
     assert replicas.PLACES in failures(certificate)
-    assert "is on one device only" in " ".join(certificate.failures)
+    assert "is on one device only" in " ".join(map(check_text, certificate.failures))
 
 
 def test_a_worker_that_dies_is_told(certified: Certifier) -> None:
     """A training that cannot be looked at may not win, and the reason says what happened."""
     certificate = certified("wrong.py:right", "wrong.py:deadly", SOURCE, **SHARDED)
     assert failures(certificate) == {RUN}
-    assert "Worker 1 was killed by SIGKILL" in " ".join(certificate.failures)
+    assert "Worker 1 was killed by SIGKILL" in " ".join(map(check_text, certificate.failures))

@@ -9,6 +9,7 @@ import pytest
 from autotune.certificate import Certificate, Finding
 from autotune.certify import Candidate, certify, family
 from autotune.config import Configuration
+from autotune.sentences.reasons import check_text
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.observations import Fault
@@ -62,7 +63,7 @@ def test_a_sound_training_passes_every_check(
 def test_every_fault_is_found(workload: Workload, fault: Fault, words: str) -> None:
     """Each fault refuses the configuration, in words."""
     certificate = look(engine(fault), workload, GANG)
-    assert words in " ".join(certificate.failures)
+    assert words in " ".join(map(check_text, certificate.failures))
 
 
 def test_the_reference_takes_the_same_steps(workload: Workload) -> None:

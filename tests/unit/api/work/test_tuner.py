@@ -12,7 +12,7 @@ from autotune.api.work.tuner import Places
 from autotune.certificate import Certificate, failed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded
-from autotune.reason import Message
+from autotune.reason import CheckKind, Message, Seen
 from autotune.result import Result
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
@@ -86,7 +86,12 @@ def test_messages_lose_them_too() -> None:
 
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     """Its certificate is for callers as well, and may tell why a run failed."""
-    checks = (failed("certification run", "In /srv/models/a.py."),)
+    checks = (
+        failed(
+            "certification run",
+            Seen(kind=CheckKind.RUN_FAILED, reason=Message(text="In /srv/models/a.py.")),
+        ),
+    )
     found = Result.model_construct(
         configuration=Configuration(),
         compared=(),
@@ -96,5 +101,10 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
     told = places().told(Found(recommendation=found))
     assert isinstance(told, Found)
     assert told.recommendation.certificate == Certificate(
-        checks=(failed("certification run", "In a.py."),)
+        checks=(
+            failed(
+                "certification run",
+                Seen(kind=CheckKind.RUN_FAILED, reason=Message(text="In a.py.")),
+            ),
+        )
     )

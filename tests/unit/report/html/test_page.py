@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from autotune.certificate import Certificate, undecided
+from autotune.certificate import Certificate, see, undecided
 from autotune.config import Configuration
 from autotune.errors import OutputError
-from autotune.reason import Message
+from autotune.reason import CheckKind, Message
 from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.run.engine import Outcome
@@ -139,7 +139,9 @@ def test_nothing_that_others_wrote_is_markup(
         workload=Workload(model=hostile, dataset=hostile, callbacks=hostile),
         machine=fake_machine(processor=HOSTILE),
         facts=result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
-        certificate=Certificate(checks=(undecided(HOSTILE, HOSTILE),)),
+        certificate=Certificate(
+            checks=(undecided(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
+        ),
     )
     plain, found = read(result), read(given)
     assert len(list(found.find("script"))) == len(list(plain.find("script"))) == 1

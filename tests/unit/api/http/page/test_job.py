@@ -18,10 +18,10 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome
 from autotune.autotuned_values import AutotunedValues
-from autotune.certificate import Certificate, passed
+from autotune.certificate import Certificate, passed, see
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
-from autotune.reason import Message
+from autotune.reason import CheckKind, Message
 from autotune.result import Result, Verdict
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
@@ -204,7 +204,9 @@ def test_hostile_words_stay_words(
     attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
     changes["automatic"] = AutotunedValues(why_not=HOSTILE)
-    changes["certificate"] = Certificate(checks=(passed(HOSTILE, HOSTILE),))
+    changes["certificate"] = Certificate(
+        checks=(passed(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
+    )
     page = show(conclude(recommendation.model_copy(update=changes)).id)
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;") >= 4
