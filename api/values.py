@@ -183,13 +183,6 @@ class Remains(Value):
     birth: Birth | None
 
 
-class Repeatable(Value):
-    """An idempotency key with a fingerprint of the request that it came with."""
-
-    key: Annotated[str, Field(min_length=1, max_length=200)]
-    fingerprint: str
-
-
 class Outcome(Value):
     """How an attempt ends its job."""
 

@@ -106,33 +106,6 @@ class Feed:
         news.set()
 
 
-class Admission:
-    """A follower's leave to follow, which may end before the job does.
-
-    Args:
-        again: Lets the follower in again.
-        seconds: Asks at most so often.
-    """
-
-    def __init__(self, again: Again, seconds: float) -> None:
-        self._again = again
-        self._seconds = seconds
-        self._due = time.monotonic() + seconds
-
-    async def holds(self) -> bool:
-        """Return whether the follower may still follow."""
-        if time.monotonic() < self._due:
-            return True
-        self._due = time.monotonic() + self._seconds
-        try:
-            await self._again()
-        except KeyRefused:
-            return False
-        except ServiceError:
-            say("The API key of an event stream cannot be checked.", logging.WARNING)
-        return True
-
-
 class Streams:
     """All event streams of this process.
 
@@ -180,7 +153,8 @@ class Streams:
 
     async def _stream(self, feed: Feed, after: int, again: Again) -> AsyncGenerator[bytes]:
         # Half a heartbeat, so that every silence that is as long is one in which it is asked.
-        admission = Admission(again, self._web.heartbeat / 2)
+        patience = self._web.heartbeat / 2
+        due = time.monotonic() + patience
         while not self._closing:
             for event in feed.told[after:]:
                 after += 1
@@ -190,8 +164,10 @@ class Streams:
             if feed.over:
                 return
             news = await feed.news(self._web.heartbeat)
-            if not await admission.holds():
-                return
+            if time.monotonic() >= due:
+                due = time.monotonic() + patience
+                if not await _admitted(again):
+                    return
             if not news:
                 yield HEARTBEAT
 
@@ -231,3 +207,14 @@ def _encoded(told: JobEvent) -> bytes:
     return format_sse_event(
         event=told.body.kind, id=str(told.number), data_str=told.model_dump_json()
     )
+
+
+async def _admitted(again: Again) -> bool:
+    """Return whether a follower may still follow, which may end before the job does."""
+    try:
+        await again()
+    except KeyRefused:
+        return False
+    except ServiceError:
+        say("The API key of an event stream cannot be checked.", logging.WARNING)
+    return True

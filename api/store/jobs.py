@@ -36,7 +36,7 @@ from autotune.api.states import FINAL, UNFINISHED, State
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, insert_new
 from autotune.api.store.tables import attempts, events, idempotency, jobs, trials
-from autotune.api.values import Job, JobEvent, JobTrial, Page, Repeatable, Story, Tuning
+from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -137,14 +137,13 @@ class Jobs:
             IdempotencyMismatch: The idempotency key came with another request before.
         """
         tuning = checked(request, self._registry, self._quotas, self._machine())
-        repeatable = idempotency_key and Repeatable(
-            key=idempotency_key, fingerprint=request.fingerprint
-        )
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
-            earlier = _claim_key(connection, owner, repeatable or None, job_id)
-            if earlier is not None:
-                return read_job(connection, earlier, owner)
+            if idempotency_key:
+                claim = {"owner": owner, "key": idempotency_key, "fingerprint": request.fingerprint}
+                earlier = _claim_key(connection, claim, job_id)
+                if earlier is not None:
+                    return read_job(connection, earlier, owner)
             _check_quotas(connection, owner, self._quotas, tuning.seconds)
             _insert(connection, job_id, owner, tuning)
             add_events(connection, job_id, 0, [Queued()])
@@ -454,22 +453,17 @@ def _cancelling(state: State) -> Step:
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 
-def _claim_key(
-    connection: Connection, owner: str, repeatable: Repeatable | None, job_id: str
-) -> str | None:
+def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
-    if repeatable is None:
-        return None
-    row = {"owner": owner, **repeatable.model_dump(), "job_id": job_id, "created_at": Now()}
     # Waits for a transaction that adds the same key in this moment.
-    added = insert_new(connection, idempotency, **row).returning(idempotency.c.job_id)
-    if connection.execute(added).first():
+    added = insert_new(connection, idempotency, **claim, job_id=job_id, created_at=Now())
+    if connection.execute(added.returning(idempotency.c.job_id)).first():
         return None
-    mine = (idempotency.c.owner == owner, idempotency.c.key == repeatable.key)
+    mine = (idempotency.c.owner == claim["owner"], idempotency.c.key == claim["key"])
     query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
     found: str
     found, fingerprint = connection.execute(query).one()
-    if fingerprint != repeatable.fingerprint:
+    if fingerprint != claim["fingerprint"]:
         raise IdempotencyMismatch(
             "This idempotency key was already used with another request.",
             "Use a new key for a new request.",

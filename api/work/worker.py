@@ -214,7 +214,9 @@ class Worker:
         if cause is Cause.STOPPED:
             reason = "The worker was shut down."
             return self._let_go(lease, claimed, attempts.RELEASED, reason)
-        _log_detail(claimed, answer)
+        if isinstance(answer, GaveUp) and answer.detail:
+            what = "The engine could not run a search."
+            say(what, logging.ERROR, job=claimed.job.id, error=answer.detail)
         return self._finish(lease, claimed, _outcome(cause, answer))
 
     def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
@@ -254,12 +256,6 @@ def _root(error: DatabaseUnavailable) -> str:
     """Return the first line of what the database said, which holds no values."""
     said = getattr(error.__cause__, "orig", None)
     return (str(said).splitlines() or [""])[0]
-
-
-def _log_detail(claimed: Claim, answer: Answer | None) -> None:
-    if isinstance(answer, GaveUp) and answer.detail:
-        job = claimed.job.id
-        say("The engine could not run a search.", logging.ERROR, job=job, error=answer.detail)
 
 
 def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
