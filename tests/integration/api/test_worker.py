@@ -251,7 +251,7 @@ def test_a_job_that_always_dies_fails(
     ended = check_ended_once(jobs, job)
     assert (ended.state, ended.attempt) == (State.FAILED, 3)
     assert ended.reason
-    assert "died 2 times" in ended.reason
+    assert "crashed 2 times" in ended.reason
 
 
 def test_a_workload_that_is_not_registered_any_more_fails(
@@ -264,4 +264,4 @@ def test_a_workload_that_is_not_registered_any_more_fails(
     ended = check_ended_once(jobs, job)
     assert ended.state is State.FAILED
     assert ended.reason
-    assert "no workload" in ended.reason
+    assert "Unknown workload" in ended.reason
