@@ -40,7 +40,7 @@ class Explorer:
         sampler: Proposes what to try.
         expectations: Of what was measured; tell when a trial is stopped early.
         bounds: Prove that some cannot win; None where their proofs do not hold.
-        reserve: Seconds that the finals will need.
+        reserve: Tells the seconds that are kept for what comes after exploration.
         seed: Of the draws from a large space.
     """
 

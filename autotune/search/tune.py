@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from autotune.config import Configuration
+from autotune.config import Configuration, describe
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.measure import Interval, expectation
 from autotune.objective import objective_named
+from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
-from autotune.plan import Plan
+from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.grounds import grounds, unchanged_batch
-from autotune.search.history import WarmStart, warm_start
-from autotune.search.plan import plan
+from autotune.search.history import Costs, WarmStart, warm_start
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -25,6 +25,8 @@ from autotune.search.search import Findings, Search
 from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
+from autotune.strategies import strategy
+from autotune.value import Scalar
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -143,15 +145,53 @@ def _prepare(
         machine=machine,
         objective=objective_named(request.options.objective),
     )
-    card = plan(subject, space, found, request.options)
     fingerprint = request.workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
         space=space,
         found=found,
-        plan=card,
+        plan=_plan(subject, space, found, request.options),
         fingerprint=fingerprint,
         start=warm_start(past, machine.fingerprint, fingerprint),
+    )
+
+
+def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:
+    """Return the card of a search."""
+    return Plan(
+        workload=subject.workload.name,
+        machine=subject.machine,
+        space=space.name,
+        objective=options.objective,
+        facts=subject.facts,
+        strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
+        budget_seconds=options.budget,
+        exhaustive_seconds=Costs(()).total(found.configurations),
+    )
+
+
+def _names(found: Candidates) -> list[str]:
+    legal = [c.strategy for c in found.configurations]
+    limited = [limit.strategy for limit in found.limits]
+    return list(dict.fromkeys(legal + limited))
+
+
+def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
+    mine = [c for c in found.configurations if c.strategy == name]
+    found_values: dict[str, dict[Scalar, None]] = {}
+    for configuration in mine:
+        for axis, value in configuration.values().items():
+            found_values.setdefault(axis, {})[value] = None
+    return StrategyPlan(
+        name=name,
+        title=strategy(name).title,
+        configurations=len(mine),
+        axes=tuple(
+            AxisPlan(name=axis, values=tuple(values), meaning=describe(axis))
+            for axis, values in found_values.items()
+            if len(values) > 1
+        ),
+        limits=tuple(limit for limit in found.limits if limit.strategy == name),
     )
 
 
