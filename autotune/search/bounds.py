@@ -91,14 +91,14 @@ class Bounds:
         """
         self._allreduce[family(configuration)] = seconds / CAUTION
 
-    def note_without_input(self, alone: Configuration, seconds: float) -> None:
+    def note_without_input(self, single: Configuration, seconds: float) -> None:
         """Take in how long a step takes that waits for no input.
 
         Args:
-            alone: The best single device, whose step it is.
+            single: The best single device, whose step it is.
             seconds: Of the step on a batch that is held in memory.
         """
-        self._without_input = alone, seconds
+        self._without_input = single, seconds
 
     def _too_much_to_reduce(self, configuration: Configuration, best: Observed) -> Proof | None:
         seconds = self._allreduce.get(family(configuration))
@@ -116,11 +116,11 @@ class Bounds:
     ) -> Proof | None:
         if self._without_input is None or not undivided(configuration, self._facts):
             return None
-        alone, held = self._without_input
-        if alone not in shown or not _same_input(alone, configuration):
+        single, without = self._without_input
+        if single not in shown or not _same_input(single, configuration):
             return None
-        step = alone.global_batch / math.exp(shown[alone].log_score)
-        rest = held / step
+        step = single.global_batch / math.exp(shown[single].log_score)
+        rest = without / step
         if rest >= 1:
             return None
         # Both are of one device; only the small part that is no input adds to the doubt.
@@ -130,32 +130,32 @@ class Bounds:
         return SharedInputBound(
             workers=configuration.workers,
             shard_policy=configuration.shard_policy,
-            seconds=(step - held) / alone.global_batch,
+            seconds=(step - without) / single.global_batch,
             share=math.exp(gap),
         )
 
     def _too_slow_alone(
         self, configuration: Configuration, shown: Mapping[Configuration, Observed], best: Observed
     ) -> Proof | None:
-        for alone, rate in shown.items():
+        for single, rate in shown.items():
             # A run that was stopped early may have been faster later on.
-            if not (self._history.scores(alone) and self._bounds(alone, configuration)):
+            if not (self._history.scores(single) and self._bounds(single, configuration)):
                 continue
-            most = rate.log_score + math.log(configuration.global_batch / alone.global_batch)
+            most = rate.log_score + math.log(configuration.global_batch / single.global_batch)
             if self._below(Observed(most, rate.sd), best):
                 return OneDeviceBound(
                     replicas=configuration.replicas,
-                    per_replica_batch=alone.per_replica_batch,
+                    per_replica_batch=single.per_replica_batch,
                     share=math.exp(most - best.log_score),
                 )
         return None
 
-    def _bounds(self, alone: Configuration, several: Configuration) -> bool:
+    def _bounds(self, single: Configuration, distributed: Configuration) -> bool:
         """Whether a step on one device is a lower bound of a step on a replica."""
         return (
-            not alone.distributed
-            and _no_longer_step(alone, several)
-            and self._program(alone) == self._program(several)
+            not single.distributed
+            and _no_longer_step(single, distributed)
+            and self._program(single) == self._program(distributed)
         )
 
     def _below(self, most: Observed, best: Observed) -> bool:
@@ -167,12 +167,12 @@ class Bounds:
         return strategy(configuration.strategy).training(configuration, self._facts)
 
 
-def _no_longer_step(alone: Configuration, several: Configuration) -> bool:
+def _no_longer_step(single: Configuration, distributed: Configuration) -> bool:
     """Whether nothing but the placement can make a step on one device the longer one."""
-    mine = _values_beside_placement(alone)
+    mine = _values_beside_placement(single)
     return all(
         name in mine and axis_of(name).step_time.at_least(value, mine[name])
-        for name, value in _values_beside_placement(several).items()
+        for name, value in _values_beside_placement(distributed).items()
     )
 
 

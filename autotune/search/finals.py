@@ -78,24 +78,24 @@ class Finalists:
 
 def choose_finalists(
     history: History,
-    alone: Sequence[Configuration],
-    several: Sequence[Configuration],
+    one_device: Sequence[Configuration],
+    distributed: Sequence[Configuration],
     default: Configuration,
 ) -> Finalists:
     """Return the finalists: who is not certainly slower than the best.
 
     Args:
         history: What was measured.
-        alone: Single-device configurations, the most promising first; at least one.
-        several: Distributed ones, likewise.
+        one_device: Single-device configurations, the most promising first; at least one.
+        distributed: Distributed ones, likewise.
         default: What Keras does by itself.
     """
-    best = history.estimate(alone[0])
+    best = history.estimate(one_device[0])
     close = best.value / (1 + history.noise.sd)
-    others = [c for c in alone[1:SINGLES] if history.estimate(c).value > close]
-    rivals = history.not_surely_slower(several)
+    others = [c for c in one_device[1:SINGLES] if history.estimate(c).value > close]
+    rivals = history.not_surely_slower(distributed)
     return Finalists(
-        one_device=(alone[0], *others),
+        one_device=(one_device[0], *others),
         challengers=tuple(rivals[:CHALLENGERS]),
         default=default if history.scores(default) else None,
     )
@@ -185,11 +185,11 @@ class Certification:
         """Return the time that certifying some configurations is expected to take."""
         history = self._runner.history
         found = {family(each): each for each in configurations if self.is_open(each)}
-        alone = history.baseline
-        if alone is None:
+        baseline = history.baseline
+        if baseline is None:
             return 0.0
         costs = history.costs
-        extra = REFERENCE_RUNS * costs.seconds(alone)
+        extra = REFERENCE_RUNS * costs.seconds(baseline)
         return sum(costs.seconds(each) + extra for each in found.values())
 
     @property
@@ -231,7 +231,7 @@ class Finals:
         self._scores: dict[Configuration, dict[int, float]] = defaultdict(dict)
         self._trials: dict[Configuration, list[Trial]] = defaultdict(list)
         self._failures: Counter[Configuration] = Counter()
-        self._alone = finalists.one_device
+        self._one_device = finalists.one_device
         self._default = finalists.default
         self._rivals = finalists.challengers
         self._beaten: set[Configuration] = set()
@@ -298,7 +298,7 @@ class Finals:
     def baseline(self) -> Configuration:
         """The best single-device finalist; who joined late counts from enough rounds on."""
         late = [c for c in self._defenders if len(self._scores[c]) >= FEWEST]
-        return max([*self._alone, *late], key=self._typical)
+        return max([*self._one_device, *late], key=self._typical)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
@@ -329,7 +329,7 @@ class Finals:
 
     def _running(self, number: int) -> list[Configuration]:
         extra = [self._default] if self._default and number < DEFAULT_ROUNDS else []
-        everybody = [*self._alone, *self._defenders, *self._contenders, *extra]
+        everybody = [*self._one_device, *self._defenders, *self._contenders, *extra]
         return list(dict.fromkeys(everybody))
 
     def _note(self, trial: Trial, number: int) -> None:
@@ -361,8 +361,8 @@ class Finals:
 
     def _decided(self, rounds: int) -> bool:
         if rounds > 0 and not self._contenders:
-            told = rounds >= DEFAULT_ROUNDS or self._default in self._alone
-            return told and (len(self._alone) == 1 or rounds >= SINGLE_ROUNDS)
+            compared = rounds >= DEFAULT_ROUNDS or self._default in self._one_device
+            return compared and (len(self._one_device) == 1 or rounds >= SINGLE_ROUNDS)
         if rounds < FEWEST:
             return False
         look = LOOKS.get(rounds)
@@ -372,13 +372,13 @@ class Finals:
 
     def _settle_baseline(self, rounds: int) -> None:
         if rounds == DEFAULT_ROUNDS and self._default:
-            alone = tuple(dict.fromkeys([*self._alone, self._default]))
-            if max(alone, key=self._typical) == self._default:
+            single = tuple(dict.fromkeys([*self._one_device, self._default]))
+            if max(single, key=self._typical) == self._default:
                 # Exploration was lucky with another one: the default is a rival to reckon with.
-                self._alone = alone
+                self._one_device = single
         if rounds == FEWEST and self._contenders:
             # One baseline from here on: scores of different rounds cannot be compared.
-            self._alone = (self.baseline,)
+            self._one_device = (self.baseline,)
 
     def _defend(self, rounds: int) -> None:
         """Let single devices join that may be as fast as a challenger that would win.
@@ -400,13 +400,13 @@ class Finals:
             if each != self.baseline and challenger and not self._outdoes(challenger, each)
         ]
 
-    def _outdoes(self, challenger: Configuration, alone: Configuration) -> bool:
+    def _outdoes(self, challenger: Configuration, single: Configuration) -> bool:
         """Return whether a challenger is surely faster than a single device, by what is known."""
         history = self._runner.history
-        if self._scores[alone]:
-            return history.certainly_beats(challenger, alone, wrong=OUTDONE)
+        if self._scores[single]:
+            return history.certainly_beats(challenger, single, wrong=OUTDONE)
         # One exploring run says little by itself; what the others of its like did says more.
-        expected, runs = self._expected[alone], self._scores[challenger].values()
+        expected, runs = self._expected[single], self._scores[challenger].values()
         gap = expected.log_score - fmean(map(math.log, runs))
         error = math.hypot(expected.sd, history.noise.sd / math.sqrt(len(runs)))
         return surely_below(gap, error, history.noise, wrong=OUTDONE)
@@ -414,7 +414,9 @@ class Finals:
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
         history, baseline = self._runner.history, self.baseline
-        self._alone = tuple(c for c in self._alone if not history.certainly_beats(baseline, c))
+        self._one_device = tuple(
+            c for c in self._one_device if not history.certainly_beats(baseline, c)
+        )
         for challenger in self._contenders:
             mine, theirs = shared_rounds(challenger, baseline, self._scores)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1

@@ -207,7 +207,7 @@ def _together(runs: list[tuple[float, bool]], noise: float) -> Observed:
     return Observed(fmean(logs), error if measured else math.hypot(error, ROUGH))
 
 
-SECONDS_ALONE = 3.0
+SECONDS_ONE_PROCESS = 3.0
 SECONDS_PER_PROCESS = 3.0
 """Rough wall time of a trial of one process, and of each process of a gang, on a small model."""
 STEADY_SECONDS = 1.6
@@ -254,7 +254,7 @@ class Costs:
 def guessed_seconds(configuration: Configuration) -> float:
     """Return the rough wall time of a trial while nothing like it was run."""
     processes = configuration.processes
-    return SECONDS_ALONE if processes == 1 else SECONDS_PER_PROCESS * processes
+    return SECONDS_ONE_PROCESS if processes == 1 else SECONDS_PER_PROCESS * processes
 
 
 @dataclass(frozen=True, kw_only=True)

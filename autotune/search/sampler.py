@@ -2,7 +2,7 @@
 
 A sampler chooses among the configurations that were not tried and are not excluded. The search
 calls it between the first, designed trials and the finals; which one it calls is decided by
-`SAMPLER` alone.
+`SAMPLER` only.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class ExpectedImprovement:
 
     def _goals(self, untried: Sequence[Configuration]) -> Matrix:
         """Return the log(score) that each would have to exceed."""
-        alone = self._expectations.best(distributed=False)
-        any_of_all = max(alone, self._expectations.best(distributed=True))
-        return np.array([any_of_all if each.distributed else alone for each in untried])
+        one_device = self._expectations.best(distributed=False)
+        anything = max(one_device, self._expectations.best(distributed=True))
+        return np.array([anything if each.distributed else one_device for each in untried])
 
 
 def expected_improvement(belief: Belief, best: Matrix | float) -> Matrix:

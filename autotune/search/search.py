@@ -40,7 +40,7 @@ ALLREDUCE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
 INPUT_SHARE = 0.5
 """Of the time that is left, what timing the step without input may take."""
-ALONE_SHARE = 0.5
+ONE_DEVICE_SHARE = 0.5
 """Of the time before the finals, what only the single device gets where there is something else;
 afterwards it goes to whatever promises most."""
 GUESSED_RESERVE = 45.0
@@ -99,11 +99,11 @@ class Search:
     ) -> None:
         self._runner = runner
         self._budget = budget
-        self._alone = candidates.one_device
+        self._one_device = candidates.one_device
         self._distributed = candidates.distributed
         self._matched = candidates.matched
         self._options = options
-        self._default = default_in(self._alone)
+        self._default = default_in(self._one_device)
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
@@ -133,15 +133,15 @@ class Search:
 
     def _explore(self) -> None:
         explorer = self._explorer(self._reserve)
-        share = ALONE_SHARE if self._distributed else 1.0
-        find_baseline(explorer, self._default, self._alone, share=share)
+        share = ONE_DEVICE_SHARE if self._distributed else 1.0
+        find_baseline(explorer, self._default, self._one_device, share=share)
         baseline = self._runner.history.baseline
         if self._distributed and baseline:
             if self._follows_throughput:
                 self._measure_allreduces()
                 self._measure_without_input(baseline)
             explorer.try_all(openers(baseline, self._distributed))
-            explorer.propose_from([*self._alone, *self._distributed])
+            explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:

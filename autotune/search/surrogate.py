@@ -95,7 +95,7 @@ class Surrogate:
 
     def believe(
         self,
-        seen: Mapping[Configuration, Observed],
+        observed: Mapping[Configuration, Observed],
         about: Sequence[Configuration],
         *,
         doubt: float = 0.0,
@@ -103,13 +103,13 @@ class Surrogate:
         """Return what the runs so far let expect.
 
         Args:
-            seen: What was run, at least one.
+            observed: What was run, at least one.
             about: Configurations of interest.
             doubt: Weight that the models share in equal parts, whatever they have explained.
         """
-        known, asked = self._rows(seen), self._rows(about)
-        logs = np.array([each.log_score for each in seen.values()])
-        noise = np.array([each.sd**2 for each in seen.values()])
+        known, asked = self._rows(observed), self._rows(about)
+        logs = np.array([each.log_score for each in observed.values()])
+        noise = np.array([each.sd**2 for each in observed.values()])
         here, across = self._alike(known, known), self._alike(asked, known)
         parts = [_posterior(model, here, across, logs, noise) for model in MODELS]
         proven = softmax([proof for _, proof in parts])
@@ -122,12 +122,12 @@ class Surrogate:
     def _alike(self, these: list[int], those: list[int]) -> _Alike:
         shape = (len(these), len(those))
         each = [axis.alike(these, those) for axis in self._axes] or [np.ones(shape)]
-        alone, squares = np.sum(each, axis=0), np.sum(np.square(each), axis=0)
+        total, squares = np.sum(each, axis=0), np.sum(np.square(each), axis=0)
         return _Alike(
             strategy=self._strategy.alike(these, those),
-            axes=alone,
+            axes=total,
             # The sum of the products of all pairs.
-            pairs=(alone**2 - squares) / 2,
+            pairs=(total**2 - squares) / 2,
             together=np.prod(each, axis=0),
             width=len(each),
         )
