@@ -302,10 +302,12 @@ class Configuration(Value):
 
     def canonical(self) -> Configuration:
         """Return the configuration with every axis that has no effect in it at its default."""
-        usual = _defaults()
-        idle = {n: usual[n] for n, axis in _sometimes().items() if not axis.matters_in(self)}
-        values = self.values() if idle else {}
-        idle = {name: default for name, default in idle.items() if values[name] != default}
+        usual, mine = _defaults(), {**dict(self.arguments), **self.__dict__}
+        idle = {
+            name: usual[name]
+            for name, axis in _sometimes().items()
+            if mine.get(name, usual[name]) != usual[name] and not axis.matters_in(self)
+        }
         return self.taking(idle) if idle else self
 
     def on_one_device(self) -> Configuration:

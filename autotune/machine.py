@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import socket
+from functools import cached_property
 from pathlib import Path
 
 import psutil
@@ -65,7 +66,7 @@ class Machine(Value):
         """TPU cores of all hosts."""
         return sum(host.tpus for host in self.hosts)
 
-    @property
+    @cached_property
     def least(self) -> Host:
         """What every host has at least, which bounds a process that may run on any of them."""
         return Host(
