@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache
@@ -180,7 +181,10 @@ class Tuner:
             say = lambda text: tell(Notice(text=text))  # noqa: E731 - shorter than a function
             engine = stack.enter_context(resolve.reserved_engine(self._engine, workload.name, say))
             # Optuna is imported while the engine's own process imports TensorFlow.
-            from autotune.search.tune import tune  # noqa: PLC0415
+            with warnings.catch_warnings():
+                # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
+                warnings.filterwarnings("ignore", "IProgress not found")
+                from autotune.search.tune import tune  # noqa: PLC0415
 
             return tune(request, engine, tell)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,9 +31,7 @@ def follow(*, progress: bool | None) -> Iterator[Observer]:
     if progress is False or (progress is None and not in_notebook() and not sys.stderr.isatty()):
         yield nobody
     elif in_notebook():
-        with warnings.catch_warnings(), NotebookReport() as cell:
-            # Of tqdm, which Optuna imports; it says nothing about this search.
-            warnings.filterwarnings("ignore", "IProgress not found")
+        with NotebookReport() as cell:
             yield cell
     else:
         with terminal_report(Console(stderr=True, highlight=False)) as report:
