@@ -24,7 +24,7 @@ from autotune.api.errors import ServiceError
 from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.middleware import BodyLimit, Envelope
-from autotune.api.http.page import assets, cookies, entering, refusals, routes
+from autotune.api.http.page import entering, rendering, routes
 from autotune.api.http.problems import Problem, handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
@@ -36,7 +36,7 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, operating, routes, entering, assets)
+PARTS = (tunings, files, operating, routes, entering, rendering)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -74,7 +74,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
     return [
         Middleware(Envelope),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-        Middleware(Access, sources=(bearer, cookies.session_of), refuse=refusals.refuse),
+        Middleware(Access, sources=(bearer, entering.session_of), refuse=entering.refuse),
         Middleware(BodyLimit, most=settings.web.body),
     ]
 

@@ -1,23 +1,121 @@
-"""Signing in and out."""
+"""Who is let in: signing in and out, the cookie of a session, and what strangers are told.
+
+The cookie holds the secret of a session, not the key: sessions are kept in the database, as
+digests, so that they outlive a restart, are known to every API process, and are gone once they are
+ended. A browser sends a cookie to every port of a host, so the port is a part of its name: two
+services on one host would otherwise sign each other out.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
-from autotune.api.errors import KeyRefused, ScopeMissing
+from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
 from autotune.api.http.access import Reader, check_origin
-from autotune.api.http.page.addresses import HOME, SIGN_IN, SIGN_OUT, safe
-from autotune.api.http.page.cookies import SESSION_SECONDS, drop, keep, session_of
-from autotune.api.http.page.refusals import SEE_OTHER, PageRoute
-from autotune.api.http.page.rendering import STRANGER, render
-from autotune.api.http.page.typed import typed_of
-from autotune.api.http.problems import KINDS
+from autotune.api.http.page.addresses import HOME, SIGN_IN, SIGN_OUT, is_page, safe, sign_in_page
+from autotune.api.http.page.fields import typed_of
+from autotune.api.http.page.rendering import STRANGER, frame_of, render
+from autotune.api.http.problems import KINDS, Problem, response_to, route_of
 from autotune.api.http.service import Here
+from autotune.api.store.auth import is_session
+
+COOKIE = "autotune_session"
+"""Its name, without the port."""
+SESSION_SECONDS = 12 * 3600
+"""A day's work; then the key is asked for again."""
+
+
+def session_of(connection: HTTPConnection) -> str | None:
+    """Return the secret of the session that a browser shows; a key is none."""
+    found = connection.cookies.get(cookie_name(connection), "")
+    return found if is_session(found) else None
+
+
+def cookie_name(connection: HTTPConnection) -> str:
+    """Return the name of the cookie for the port that the browser has called."""
+    port = re.search(r":([0-9]{1,5})$", connection.headers.get("host", ""))
+    return f"{COOKIE}_{port[1]}" if port else COOKIE
+
+
+def keep(response: Response, connection: HTTPConnection, session: str) -> None:
+    """Have the browser keep a session, away from scripts and from other sites."""
+    response.set_cookie(
+        cookie_name(connection),
+        session,
+        max_age=SESSION_SECONDS,
+        path="/",
+        secure=is_secure(connection),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop(response: Response, connection: HTTPConnection) -> None:
+    """Have the browser forget its session."""
+    response.delete_cookie(
+        cookie_name(connection),
+        path="/",
+        secure=is_secure(connection),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def is_secure(connection: HTTPConnection) -> bool:
+    """Return whether the browser speaks TLS, if only with a server that stands before this one."""
+    origin = connection.headers.get("origin", "")
+    return connection.url.scheme == "https" or origin.startswith("https://")
+
+
+SEE_OTHER = 303
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are told as pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what handles a request."""
+        usual = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await usual(request)
+            except (ServiceError, RequestValidationError, HTTPException) as exc:
+                return told(request, exc)
+
+        return handle
+
+
+def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
+    """Answer what is not let in: people are sent to sign in, programs get problem details."""
+    if not is_page(connection.scope["path"]):
+        return response_to(error)
+    if isinstance(error, KeyRefused):
+        return RedirectResponse(sign_in_page(connection), SEE_OTHER)
+    return told(connection, error)
+
+
+def told(connection: HTTPConnection, error: Exception) -> Response:
+    """Return the page for an error; what it says is what a program would be told."""
+    plain = response_to(error, route_of(connection.scope))
+    what = Problem.model_validate(json.loads(bytes(plain.body)))
+    page = render("problem.html", what, frame_of(connection), plain.status_code)
+    if "retry-after" in plain.headers:
+        page.headers["Retry-After"] = plain.headers["retry-after"]
+    return page
+
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 

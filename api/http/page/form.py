@@ -20,8 +20,7 @@ from autotune.api.errors import (
     QuotaExceeded,
     ServiceError,
 )
-from autotune.api.http.page.fields import Control, Field, Option, Parameter, parameters
-from autotune.api.http.page.typed import Typed
+from autotune.api.http.page.fields import Control, Field, Option, Parameter, Typed, parameters
 from autotune.api.requests import JobRequest, check_budget
 from autotune.objective import objective_names
 from autotune.options import Declared, SearchOptions, declared

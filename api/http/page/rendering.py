@@ -1,19 +1,70 @@
-"""Views become HTML; nothing in them is ever taken for markup."""
+"""Views become HTML; the style sheet, the icon and the scripts stand beside them."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 
+from fastapi import APIRouter
 from jinja2 import Environment
 from starlette.requests import HTTPConnection
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
-from autotune.api.http.access import EVERYTHING
-from autotune.api.http.page import assets
+from autotune.api.http.access import EVERYTHING, Reader
 from autotune.api.store.auth import Key, Scope
 from autotune.api.values import moment
 from autotune.report.html.page import fragments
+from autotune.report.html.rendering import SCRIPT, STYLE, part
+
+KEPT = "private, max-age=31536000, immutable"
+"""An address holds a digest of the content, so that a browser may keep it."""
+router = APIRouter(include_in_schema=False)
+
+
+@cache
+def content(name: str) -> str:
+    """Return a file's text; the report has the same style sheet, and the same script to copy."""
+    if name in (STYLE, SCRIPT):
+        return part(name)
+    return files(__package__).joinpath("static", name).read_text("utf-8")
+
+
+@cache
+def address(name: str) -> str:
+    """Return where a file is; another content has another address."""
+    mark = hashlib.sha256(content(name).encode()).hexdigest()[:12]
+    return f"/page/{name}?v={mark}"
+
+
+@router.get(f"/page/{STYLE}")
+async def style() -> Response:
+    """Get the style sheet; the page that asks for a key needs it, too."""
+    return _file(STYLE, "text/css")
+
+
+@router.get("/page/icon.svg")
+async def icon() -> Response:
+    """Get the icon; likewise."""
+    return _file("icon.svg", "image/svg+xml")
+
+
+@router.get("/page/page.js")
+async def script(_: Reader) -> Response:
+    """Get the script that follows a job."""
+    return _file("page.js", "text/javascript")
+
+
+@router.get(f"/page/{SCRIPT}")
+async def copying(_: Reader) -> Response:
+    """Get the script that copies programs."""
+    return _file(SCRIPT, "text/javascript")
+
+
+def _file(name: str, media_type: str) -> Response:
+    return Response(content(name), media_type=media_type, headers={"Cache-Control": KEPT})
+
 
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
 HEADERS = {"Referrer-Policy": "same-origin"}
@@ -53,6 +104,6 @@ def render(template: str, view: object, frame: Frame, status: int = 200) -> HTML
 @cache
 def _environment() -> Environment:
     made = fragments(__package__ or "")
-    made.globals["asset"] = assets.address
+    made.globals["asset"] = address
     made.filters["at"] = moment
     return made

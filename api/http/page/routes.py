@@ -11,6 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from autotune.api.errors import IllegalTransition, ServiceError
 from autotune.api.http.access import Reader, Writer
 from autotune.api.http.page.addresses import HOME, job_page
+from autotune.api.http.page.entering import SEE_OTHER, PageRoute
+from autotune.api.http.page.fields import Typed, typed_of
 from autotune.api.http.page.form import (
     FormError,
     FormView,
@@ -21,9 +23,7 @@ from autotune.api.http.page.form import (
 )
 from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
-from autotune.api.http.page.refusals import SEE_OTHER, PageRoute
 from autotune.api.http.page.rendering import frame_for, render
-from autotune.api.http.page.typed import Typed, typed_of
 from autotune.api.http.service import Here, Service, TheJobs
 from autotune.api.http.tunings import JobId, ListQuery
 from autotune.api.store.auth import Key, Scope

@@ -13,7 +13,7 @@ from autotune.api.errors import KeyRefused
 from autotune.api.http.access import TRUSTED_SECONDS
 from autotune.api.http.app import create_app
 from autotune.api.http.page.addresses import safe
-from autotune.api.http.page.cookies import COOKIE, SESSION_SECONDS
+from autotune.api.http.page.entering import COOKIE, SESSION_SECONDS
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, NewKey, Scope, digest
 from autotune.api.store.database import Database

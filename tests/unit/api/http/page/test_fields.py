@@ -8,8 +8,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from autotune.api.http.page.fields import Control, Parameter, parameters
-from autotune.api.http.page.typed import Typed
+from autotune.api.http.page.fields import Control, Parameter, Typed, parameters
 from autotune.value import Scalar
 
 
