@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autotune.cluster import Role
 from autotune.config import Configuration, axes, default_of
 from autotune.machine import Machine
 from autotune.run.engine import Limits, ObservationRequest, TrialRequest
@@ -61,11 +60,12 @@ class Candidate:
 def candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:
     """Return the run of the candidate's own program."""
     calls, reads = _calls(candidate), _reads(candidate)
+    steps = calls * candidate.configuration.steps_per_execution
     return ObservationRequest(
         trial=_trial(candidate, candidate.configuration, folder),
         calls=calls,
         reads=reads,
-        kept=min(reads, _within_bytes(candidate), _steps(candidate, calls), STEPS),
+        kept=min(reads, _within_bytes(candidate), steps, STEPS),
     )
 
 
@@ -99,15 +99,11 @@ def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> 
         configuration=configuration,
         script=program.train,
         workload=workload,
-        roles=_roles(configuration, machine),
+        roles=strategy(configuration.strategy).roles(configuration, machine),
         folder=folder,
         seed=candidate.seed,
         limits=candidate.limits,
     )
-
-
-def _roles(configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-    return strategy(configuration.strategy).roles(configuration, machine)
 
 
 def _calls(candidate: Candidate) -> int:
@@ -115,10 +111,6 @@ def _calls(candidate: Candidate) -> int:
     wanted = math.ceil(STEPS / per_call)
     affordable = int(SECONDS / (per_call * candidate.step_seconds))
     return max(FEWEST_CALLS, min(wanted, affordable))
-
-
-def _steps(candidate: Candidate, calls: int) -> int:
-    return calls * candidate.configuration.steps_per_execution
 
 
 def _reads(candidate: Candidate) -> int:

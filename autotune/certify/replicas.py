@@ -20,7 +20,7 @@ order. Copies on machines of one kind are equal to the last bit."""
 
 def check_start(witnesses: Sequence[Witness]) -> Check:
     """Return whether all replicas start from the same weights."""
-    variables = [v for v in _variables(witnesses) if v.kind != "optimizer"]
+    variables = [v for v in witnesses[0].variables if v.kind != "optimizer"]
     copies = [copy.start for copy in _copies(witnesses)]
     for index, variable in enumerate(variables):
         if variable.kind != "random" and not _equal(variable, _column(copies, index), 0):
@@ -30,7 +30,7 @@ def check_start(witnesses: Sequence[Witness]) -> Check:
 
 def check_random(witnesses: Sequence[Witness]) -> Check:
     """Return whether no two replicas draw the same random numbers."""
-    found = [(i, v) for i, v in enumerate(_variables(witnesses)) if v.kind == "random"]
+    found = [(i, v) for i, v in enumerate(witnesses[0].variables) if v.kind == "random"]
     for moment in ("start", "end"):
         copies = [getattr(copy, moment) for copy in _copies(witnesses)]
         for index, variable in found:
@@ -45,7 +45,7 @@ def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
     """Return whether the replicas hold the same weights after some steps."""
     copies = _copies(witnesses)
     ends = [copy.end for copy in copies]
-    for index, variable in enumerate(_variables(witnesses)):
+    for index, variable in enumerate(witnesses[0].variables):
         if variable.kind != "random" and not variable.apart:
             column = _column(ends, index)
             if not _equal(variable, column, steps):
@@ -85,10 +85,6 @@ def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:
 
 def _begun(copy: Copy, index: int) -> Numbers | None:
     return copy.start[index] if index < len(copy.start) else None
-
-
-def _variables(witnesses: Sequence[Witness]) -> Sequence[Variable]:
-    return witnesses[0].variables
 
 
 def _copies(witnesses: Sequence[Witness]) -> list[Copy]:

@@ -20,7 +20,7 @@ from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question
-from autotune.wording import plural, times
+from autotune.wording import plural, sentence, times
 
 
 class Turns:
@@ -124,12 +124,6 @@ LEADS: Mapping[Answer, str] = {
 MORE_TIME = "allow more time"
 
 
-def sentence(answer: Answer, ground: str) -> str:
-    """Return an answer with its ground as a sentence."""
-    line = " ".join(ground.split())
-    return f"{LEADS[answer]}: {line}{'' if line.endswith(('.', '!', '?')) else '.'}"
-
-
 def comparison(answer: Answer, question: Question, ratio: Interval, pairs: int) -> str:
     """Return the ground of an answer that pairs of runs gave.
 
@@ -214,7 +208,7 @@ class Contest:
         answer, ground = self._ground(answer, ratio, pairs)
         return Comparison(
             answer=answer,
-            summary=sentence(answer, ground),
+            summary=sentence(f"{LEADS[answer]}: {ground}"),
             rival=self._question.rival,
             ratio=ratio,
             pairs=pairs,
@@ -253,7 +247,7 @@ def alone(turns: Turns, ground: str, *, enough: bool) -> Comparison:
         ground = too_few(0)
     return Comparison(
         answer=answer,
-        summary=sentence(answer, ground),
+        summary=sentence(f"{LEADS[answer]}: {ground}"),
         examples_per_second=throughput(turns),
         trials=turns.trials,
     )

@@ -17,8 +17,9 @@ from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
 from autotune.sentences.reasons import rule_text
 from autotune.verification.answer import Answer, Comparison, Verification
-from autotune.verification.contest import Contest, alone, sentence, turns
+from autotune.verification.contest import LEADS, Contest, alone, turns
 from autotune.verification.question import Case, changes, notes_on_rival, question_of
+from autotune.wording import sentence
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 
@@ -172,7 +173,7 @@ _NO_RIVAL = {
 
 
 def _refuted(ground: str) -> Comparison:
-    return Comparison(answer=Answer.FAILS, summary=sentence(Answer.FAILS, ground))
+    return Comparison(answer=Answer.FAILS, summary=sentence(f"{LEADS[Answer.FAILS]}: {ground}"))
 
 
 def _share(measured: Interval, expected: Interval) -> Interval:
