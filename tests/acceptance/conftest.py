@@ -16,7 +16,6 @@ DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
-Patient = Callable[..., Done]
 
 
 @pytest.fixture(scope="session")
@@ -54,22 +53,8 @@ def run(project: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
-def patient(run: Run) -> Patient:
-    """Runs the command, and again with more time if a slow or busy machine measured too little."""
-
-    def patient(*arguments: str, option: str, seconds: int, least: int, again: str = "") -> Done:
-        done = run(*arguments, option, f"{seconds}", timeout=seconds + 90)
-        if done.stderr.count("  measured  ") >= least:
-            return done
-        more = 6 * seconds
-        return run(*arguments, *again.split(), option, f"{more}", timeout=more + 90)
-
-    return patient
-
-
-@pytest.fixture(scope="session")
-def search(patient: Patient) -> Done:
-    """One search, which many tests look at."""
+def search(run: Run) -> Done:
+    """One search, which many tests look at; its time is for a slow and busy machine."""
+    limits = ("--max-trials", "3", "--budget", "60s")
     copies = ("--config", "copy.json", "--script", "copy.py")
-    call = ("tune", *DIGITS, "--space", "quick", "--json", *copies)
-    return patient(*call, option="--budget", seconds=30, least=2, again="--resume")
+    return run("tune", *DIGITS, "--space", "quick", *limits, "--json", *copies, timeout=240)

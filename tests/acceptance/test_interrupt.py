@@ -68,8 +68,8 @@ def test_resume_keeps_the_trials(
     assert done.returncode == 130
     lines = project / "stopped/trials.jsonl"
     before = lines.read_text().splitlines()
-    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "20s")
-    resumed = run("tune", *DIGITS, *call)
+    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "40s")
+    resumed = run("tune", *DIGITS, *call, "--max-trials", "3", "--no-diagnose", timeout=240)
     assert resumed.returncode == 0, resumed.stderr
     after = lines.read_text().splitlines()
     assert after[: len(before)] == before
