@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
-
-import pytest
 
 import autotune
 
@@ -47,24 +43,3 @@ def test_public_names_are_the_ones_listed() -> None:
     assert not any(name.startswith("_") for name in autotune.__all__)
     for name in autotune.__all__:
         assert getattr(autotune, name) is not None
-
-
-SLOW = {"tensorflow", "keras", "optuna", "scipy", "pandas"}
-"""What takes from half a second to several to be imported."""
-DATABASE = {"sqlmodel", "sqlalchemy", "fastapi"}
-
-
-@pytest.mark.parametrize(
-    ("statement", "slow"),
-    [
-        ("import autotune", SLOW | DATABASE),
-        ("from autotune import autotune", SLOW | DATABASE),
-        ("import autotune.api.http.server", SLOW),
-        ("import autotune.api.work.worker", SLOW),
-    ],
-)
-def test_import_leaves_what_is_slow_alone(statement: str, slow: set[str]) -> None:
-    """TensorFlow is imported by trial processes only, the rest when a search begins."""
-    code = f"import sys; {statement}; print(*({slow} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sqlite3
 from collections.abc import Callable
@@ -108,22 +107,3 @@ def test_a_locked_store_is_not_waited_for(
         past.add(session("b"))
     assert len(told) == 1
     assert "locked" in told[0]
-
-
-def _write(file: Path, name: str, count: int, failed: object) -> None:
-    for number in range(count):
-        PastMeasurements(file, lambda _: failed.set()).add(session(f"{name}{number}"))  # type: ignore[attr-defined]
-
-
-def test_two_processes_may_write_at_once(file: Path) -> None:
-    """Even the first time, when both make the tables; nothing is lost."""
-    fork = multiprocessing.get_context("fork")
-    failed = fork.Event()
-    writers = [fork.Process(target=_write, args=(file, name, 5, failed)) for name in "ab"]
-    for each in writers:
-        each.start()
-    for each in writers:
-        each.join(30)
-    assert not failed.is_set()
-    found = {each.session for each in PastMeasurements(file).measurements(MACHINE, WORKLOAD)}
-    assert len(found) == 10

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +12,6 @@ import psutil
 import pytest
 
 from autotune.run.load import Counters, Load, Meter, between, read_counters, remark, warning
-
-BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
 def seen(at: float, **counters: Any) -> Counters:
@@ -86,22 +82,6 @@ def test_a_machine_that_cannot_be_looked_at_is_quiet() -> None:
     """Such as one that is only played."""
     assert warning(None) is None
     assert remark(None) is None
-
-
-def test_our_own_children_are_ours_even_when_they_have_ended() -> None:
-    """Of a grandchild that is gone, its parents' account tells."""
-    before = read_counters()
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert read_counters().own - before.own >= 0.3
-
-
-def test_others_are_not_ours() -> None:
-    """This process and its children are not among the others."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in read_counters().others}
-        child.kill()
-    assert not others & {os.getpid(), child.pid}
 
 
 def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

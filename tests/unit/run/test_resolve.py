@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -106,31 +102,3 @@ def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
     with pytest.raises(Interrupted), reserved_engine("fake", "a search", print):
         pytest.fail("It was reserved.")
     assert made.closed
-
-
-def autotune(folder: Path, package: Path, *arguments: str) -> str:
-    """Run a command in a process that finds the package, and return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "autotune", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
-    """`--engine` takes it, and the search asks it for everything."""
-    (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
-    call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
-    autotune(tmp_path, package, *call, "--budget", "20s", "--engine", "fleet://here")
-    saved = "autotune-out/config.yaml"
-    assert "at fleet://here" in (tmp_path / saved).read_text()
-    shown = autotune(tmp_path, package, "machine", "--engine", "fleet://there", "--json")
-    assert json.loads(shown)["tensorflow"] == "at fleet://there"
-    checked = autotune(tmp_path, package, "verify", saved, "--engine", "fleet", "--json")
-    assert "at fleet://here then, at none now" in checked
-    assert "at none" in autotune(tmp_path, package, "doctor", "--engine", "fleet", "--json")

@@ -7,9 +7,6 @@ it is committed.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from difflib import unified_diff
 from pathlib import Path
 
@@ -54,16 +51,6 @@ def test_nothing_else_is_kept() -> None:
     """A case that was taken away leaves no file."""
     files = {each for each in GOLDEN.iterdir() if each.is_file() and each.name != "ruff.toml"}
     assert files == {kept(name)[0] for name in golden_texts()}
-
-
-def test_the_programs_are_formatted(tmp_path: Path) -> None:
-    """Neither the formatter nor the linter has anything to change in a program."""
-    shutil.copy(GOLDEN / "ruff.toml", tmp_path)
-    for name in PROGRAMS:
-        (tmp_path / name).write_text(golden_texts()[name], encoding="utf-8")
-    ruff = [sys.executable, "-m", "ruff"]
-    subprocess.run([*ruff, "format", "--check", "--no-cache", tmp_path], check=True)
-    subprocess.run([*ruff, "check", "--no-cache", tmp_path], check=True)
 
 
 def test_rendering_is_repeatable() -> None:

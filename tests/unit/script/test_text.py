@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 
-import pytest
 from hypothesis import given, strategies as st
 
 from autotune.script.imports import Import, sections
@@ -18,15 +15,6 @@ from autotune.value import Scalar
 def test_a_literal_gives_its_value_back(value: Scalar) -> None:
     """Whatever an argument holds, the program passes the same."""
     assert eval(literal(value), {"float": float}) == value  # noqa: S307 - our own text
-
-
-@pytest.mark.parametrize("value", ["plain", "it's", 'a "b"', "' and \"", '\'""', "a\nb", "\\'\""])
-def test_strings_are_quoted_as_the_formatter_does(value: str) -> None:
-    """The formatter leaves a literal as it is."""
-    line = f"x = {literal(value)}\n"
-    ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "-"]
-    done = subprocess.run(ruff, input=line, capture_output=True, text=True, check=True)
-    assert done.stdout == line
 
 
 def test_infinity_can_be_written() -> None:

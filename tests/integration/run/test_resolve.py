@@ -1,0 +1,64 @@
+"""Engines by name, by URL and by import path, and an engine that a package adds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = """
+from autotune.testing import FakeEngine
+
+class Fleet(FakeEngine):
+    def __init__(self, url="none"):
+        super().__init__(lambda configuration: 100.0 * configuration.global_batch**0.5)
+        self.url = url
+
+    def machine(self):
+        found = super().machine()
+        return found.model_copy(update={"tensorflow": f"at {self.url}"})
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder in which a distribution declares the engine `fleet`."""
+    folder = tmp_path / "site"
+    info = folder / "fleet-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "fleet_of_a_test.py").write_text(MODULE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[autotune.engines]\nfleet = fleet_of_a_test:Fleet\n")
+    return folder
+
+
+def autotune(folder: Path, package: Path, *arguments: str) -> str:
+    """Run a command in a process that finds the package, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "autotune", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
+    """`--engine` takes it, and the search asks it for everything."""
+    (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
+    call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
+    autotune(tmp_path, package, *call, "--budget", "20s", "--engine", "fleet://here")
+    saved = "autotune-out/config.yaml"
+    assert "at fleet://here" in (tmp_path / saved).read_text()
+    shown = autotune(tmp_path, package, "machine", "--engine", "fleet://there", "--json")
+    assert json.loads(shown)["tensorflow"] == "at fleet://there"
+    checked = autotune(tmp_path, package, "verify", saved, "--engine", "fleet", "--json")
+    assert "at fleet://here then, at none now" in checked
+    assert "at none" in autotune(tmp_path, package, "doctor", "--engine", "fleet", "--json")
