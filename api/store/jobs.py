@@ -51,7 +51,8 @@ MOST_TOLD = 400
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
 _OWN = tuple(name for name in Job.model_fields if name not in Tuning.model_fields)
-_COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request]
+COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request]
+"""What is read of a job."""
 
 
 class _OfOneJob:
@@ -85,7 +86,7 @@ class _OfOneJob:
         return row
 
 
-_JOB = _OfOneJob(select(*_COLUMNS))
+_JOB = _OfOneJob(select(*COLUMNS))
 _POSITION = _OfOneJob(select(jobs.c.seq))
 _ENDING = _OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
 _RECORDS = _OfOneJob(
@@ -428,7 +429,7 @@ def _events(connection: Connection, job_id: str, after: int, limit: int) -> tupl
 @lru_cache(maxsize=256)
 def _page(states: frozenset[State], *, owned: bool, paged: bool) -> Select[Any]:
     """Return the query for a page; there are few, and making one takes long."""
-    query = select(*_COLUMNS).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
+    query = select(*COLUMNS).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
     if owned:
         query = query.where(jobs.c.owner == bindparam("owner"))
     if paged:

@@ -17,10 +17,9 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Select, create_engine, select
 
+from autotune.api.store.jobs import COLUMNS
 from autotune.api.store.tables import jobs, trials
-from autotune.api.values import Job
 
-COLUMNS = [jobs.c[name] for name in Job.model_fields]
 Row = dict[str, Any]
 
 
