@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,9 @@ from autotune.api.requests import JobRequest
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
+from autotune.report import verdict
+from autotune.result import Result
+from autotune.verdict import Conclusion
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
@@ -20,6 +24,21 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: o
     told = text(page)  # type: ignore[operator]
     for each in ("digits", "done", "filters=32", "space quick", "Stay on one device: "):
         assert each in told
+
+
+def test_the_list_does_not_depend_on_the_wording(
+    client: TestClient,
+    conclude: Callable[[Result], Job],
+    recommendation: Result,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Verdict, state and filter are the same where the sentence is gibberish."""
+    monkeypatch.setattr(verdict, "_CONCLUSIONS", dict.fromkeys(Conclusion, "Xq zw: undecided."))
+    job = conclude(recommendation)
+    page = client.get("/?state=done").text
+    assert "Xq zw: undecided." in page
+    assert f'<span class="verdict-word">{recommendation.verdict}</span>' in page
+    assert client.get(f"/v1/tunings/{job.id}").json()["verdict"] == recommendation.verdict
 
 
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
