@@ -47,7 +47,7 @@ class SavedConfiguration(Value):
     """Its value for the recommended configuration; None if there were no finals."""
     speedup: Interval | None = None
     """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
-    one_device: Configuration | None = None
+    one_device: Configuration
     """The best single-device configuration in the finals."""
     best_distributed: Configuration | None = None
     """The best distributed configuration in the finals, recommended or not."""

@@ -134,7 +134,7 @@ def comparison(answer: Answer, question: Question, ratio: Interval, pairs: int) 
         pairs: How many there were.
     """
     text = f"{question.mine} {times(ratio)} as fast as {question.theirs}"
-    if answer is Answer.UNCLEAR and question.confirmable:
+    if answer is Answer.UNCLEAR:
         return f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
     return text + question.consequence(answer)
 
@@ -221,8 +221,6 @@ class Contest:
         if broken:
             return Answer.FAILS, unmeasured("the recommended configuration", broken)
         if ratio:
-            if answer is Answer.HOLDS and not self._question.confirmable:
-                answer = Answer.UNCLEAR
             return answer, comparison(answer, self._question, ratio, pairs)
         rival = next((t for t in self._turns.of(RIVAL) if not t.measured), None)
         return Answer.UNCLEAR, unmeasured("its rival", rival) if rival else too_few(pairs)

@@ -64,8 +64,6 @@ class Question(Value):
     holds_above: float
     fails_below: float
     """Looked at first, because a gain below the margin is no reason to distribute."""
-    confirmable: bool = True
-    """Whether the rival is the best of its kind, so that beating it is enough."""
     mine: str
     """What is recommended, in words, with the verb of the sentence."""
     theirs: str
@@ -91,31 +89,23 @@ def question_of(case: Case) -> Question | None:
 
 def notes_on_rival(case: Case) -> tuple[str, ...]:
     """Return what the user should know of the rival, in sentences."""
-    saved = case.saved
-    if saved.verdict is Verdict.DISTRIBUTE:
-        kind, rival = "single device", saved.one_device
-        if rival is None:
-            return (_STAND_IN,)
-    else:
-        kind, rival = "distributed configuration", saved.best_distributed
+    kind, rival = "distributed configuration", case.saved.best_distributed
+    if case.saved.verdict is Verdict.DISTRIBUTE:
+        kind, rival = "single device", case.saved.one_device
     rule = case.why_illegal(rival) if rival else None
     return (f"The best {kind} of the search cannot run here: {rule_text(rule)}",) if rule else ()
 
 
 def _against_one_device(case: Case) -> Question | None:
     saved = case.saved
-    mine = saved.configuration
-    rival = saved.one_device or mine.on_one_device().with_global_batch(mine.global_batch)
-    if case.why_illegal(rival):
+    if case.why_illegal(saved.one_device):
         return None
-    known = saved.one_device is not None
     return Question(
-        rival=rival,
+        rival=saved.one_device,
         holds_above=1.0,
         fails_below=1 + saved.margin,
-        confirmable=known,
         mine="distributed training is",
-        theirs="the best single device" if known else "the same settings on one device",
+        theirs="the best single device",
         if_fails=f", a gain of less than {saved.margin:.0%}",
     )
 
@@ -145,13 +135,6 @@ def _against_default(case: Case) -> Question | None:
         mine="the recommended settings are",
         theirs="the Keras defaults",
     )
-
-
-_STAND_IN = (
-    "The file does not hold the best single-device configuration of the search. The same "
-    "settings on one device are used instead, which can refute the recommendation but not "
-    "confirm it: tune again."
-)
 
 
 _HARDWARE: Mapping[str, str] = {

@@ -91,6 +91,7 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
         ),
         examples_per_second=Interval(low=1300, value=1425, high=1560),
         speedup=gain,
+        one_device=ALONE,
         best_distributed=PAIR,
         distributed_speedup=gain,
         over_default=None,

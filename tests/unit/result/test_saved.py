@@ -20,7 +20,7 @@ def saved(workload: Workload) -> SavedConfiguration:
         autotune="0.1.0",
         verdict=Verdict.DISTRIBUTE,
         configuration=configuration,
-        global_batch=configuration.global_batch,
+        one_device=Configuration(),
         examples_per_second=Interval(low=90, value=100, high=110),
         speedup=Interval(low=1.1, value=1.2, high=1.3),
         workload=workload,

@@ -33,7 +33,6 @@ from autotune.workload import Workload, factory_from_callable
 
 from .conftest import ALONE, PAIR, Check, Save
 
-BEFORE = Path(__file__).parents[1] / "result" / "before.yaml"
 CRASH = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
 
 
@@ -217,17 +216,6 @@ def test_the_throughput_is_compared_with_what_was_expected(check: Check) -> None
     assert today is not None
     assert share.low < 0.8 < share.high
     assert share.high / share.low > today.high / today.low
-
-
-def test_a_file_of_before_can_be_refuted_and_not_confirmed() -> None:
-    """The same settings on one device stand in for the best single device."""
-    saved = load_configuration(BEFORE)
-    stand_in = Configuration(per_replica_batch=64, cache="memory")
-    for speed, answer in ((1500.0, Answer.UNCLEAR), (700.0, Answer.FAILS)):
-        speeds = table({saved.configuration: speed, stand_in: 1000.0})
-        found = verify(BEFORE, engine=FakeEngine(speeds, between=0.02))
-        assert (found.answer, found.rival) == (answer, stand_in)
-        assert "tune again" in found.notes[0]
 
 
 def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
         ),
         examples_per_second=Interval(low=900, value=1000, high=1100),
         speedup=Interval(low=1, value=1, high=1),
+        one_device=trial.configuration,
         best_distributed=None,
         distributed_speedup=None,
         over_default=Interval(low=1.1, value=1.2, high=1.3),
