@@ -29,12 +29,12 @@ from autotune.api.errors import (
     no_such_job,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued, event
-from autotune.api.migrations import is_current, migrate
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import FINAL, UNFINISHED, State
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, insert_new
+from autotune.api.store.migrations import is_current, migrate
 from autotune.api.store.tables import attempts, events, idempotency, jobs, trials
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
 from autotune.api.workloads import Registry

@@ -98,8 +98,8 @@ def _keyring(settings: Path | None) -> Iterator[Keyring]:
 def _existing(settings: Settings) -> Database:
     """Return the database as it is: nothing is made here, and no table is changed."""
     from autotune.api.errors import SettingsError
-    from autotune.api.migrations import is_current
     from autotune.api.store.database import Database
+    from autotune.api.store.migrations import is_current
 
     database = Database(settings.database_url)
     if not _is_there(settings.database_url):

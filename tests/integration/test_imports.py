@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from autotune.verification.aa_test import BUILT_IN
 
 
 def test_the_fork_server_is_light() -> None:
@@ -34,3 +37,80 @@ def test_import_leaves_what_is_slow_alone(statement: str, slow: set[str]) -> Non
     code = f"import sys; {statement}; print(*({slow} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_neither_package_is_imported_before_it_is_needed() -> None:
+    """Who does not draw does not wait for matplotlib."""
+    code = (
+        "import sys, autotune.result;"
+        "sys.exit(bool({'pandas', 'matplotlib', 'IPython', 'tensorflow'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_check_of_code_imports_nothing_heavy(tmp_path: Path) -> None:
+    """Neither TensorFlow nor the search, nor the code that is checked."""
+    (tmp_path / "bad.py").write_text("import tensorflow as tf\n\ntf.device('/gpu:x')\n")
+    code = (
+        "import sys; from autotune.cli import app;"
+        "app(['doctor', 'bad.py'], standalone_mode=False);"
+        "slow = {'tensorflow', 'keras', 'optuna', 'scipy', 'numpy', 'bad'};"
+        "sys.exit(bool(slow & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("bad.py:3:")
+
+
+def test_help_needs_nothing_heavy() -> None:
+    """Neither TensorFlow nor the search is imported to print the help."""
+    code = (
+        "import sys; from autotune.cli import app; app(['--help'], standalone_mode=False);"
+        "slow = {'tensorflow', 'optuna', 'sqlmodel', 'scipy', 'numpy', 'pydantic', 'fastapi'};"
+        "sys.exit(bool(slow & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tab_does_not_wait_for_the_search() -> None:
+    """Neither spaces nor strategies are imported for their names."""
+    code = (
+        "import sys; from autotune.cli.options import space_names, strategy_names;"
+        "space_names(''), strategy_names('');"
+        "slow = {'autotune.space', 'autotune.strategies', 'scipy', 'tensorflow'};"
+        "sys.exit(bool(slow & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_built_in_workload_stays_in_the_trials() -> None:
+    """Neither it nor TensorFlow is imported by whoever checks a machine."""
+    code = (
+        "import sys; import autotune.verification.aa_test as module; module.built_in();"
+        f"sys.exit(bool({{'tensorflow', 'keras', {BUILT_IN!r}}} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_trial_that_imports_the_built_in_workload_imports_little_else() -> None:
+    """Its package brings nothing along that a training would not have."""
+    code = (
+        "import sys; import autotune.verification;"
+        "sys.exit(bool({'pydantic', 'scipy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_nothing_is_imported_for_those_who_did_not_ask(tmp_path: Path) -> None:
+    """Nor TensorFlow, ever: it would take the cores from what is timed."""
+    code = (
+        "import sys, autotune.tensorboard as board;"
+        "known = {'tensorboard', 'tensorflow', 'torch'};"
+        "assert not (known | {'tensorboardX', 'google.protobuf'}) & set(sys.modules);"
+        "board.board_for('logs');"
+        "sys.exit(bool(known & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
+    assert done.returncode == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
@@ -176,16 +174,3 @@ def test_a_folder_that_goes_away_costs_nothing_else(tmp_path: Path) -> None:
                 (tmp_path / "board").touch()
 
         assert search(tmp_path / "out", tell).trials
-
-
-def test_nothing_is_imported_for_those_who_did_not_ask(tmp_path: Path) -> None:
-    """Nor TensorFlow, ever: it would take the cores from what is timed."""
-    code = (
-        "import sys, autotune.tensorboard as board;"
-        "known = {'tensorboard', 'tensorflow', 'torch'};"
-        "assert not (known | {'tensorboardX', 'google.protobuf'}) & set(sys.modules);"
-        "board.board_for('logs');"
-        "sys.exit(bool(known & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
-    assert done.returncode == 0

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from autotune.api.migrations import migrate
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
+from autotune.api.store.migrations import migrate
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent

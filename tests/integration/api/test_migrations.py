@@ -8,8 +8,8 @@ from pathlib import Path
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from autotune.api.migrations import VERSION_TABLE, migrate
 from autotune.api.store.database import Database
+from autotune.api.store.migrations import VERSION_TABLE, migrate
 from autotune.api.store.tables import metadata
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.migrations import migrate
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
+from autotune.api.store.migrations import migrate
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 
 DIGITS = Declared(

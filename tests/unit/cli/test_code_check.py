@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,16 +121,3 @@ def test_a_rule_is_explained(run: Run, name: str) -> None:
     assert rules()[name].why[:30] in done.stdout
     first = next(line for line in rules()[name].bad[0].splitlines() if line)
     assert f"  {first}\n" in "".join(f"{each.rstrip()}\n" for each in done.stdout.splitlines())
-
-
-def test_a_check_of_code_imports_nothing_heavy() -> None:
-    """Neither TensorFlow nor the search, nor the code that is checked."""
-    code = (
-        "import sys; from autotune.cli import app;"
-        "app(['doctor', 'bad.py'], standalone_mode=False);"
-        "slow = {'tensorflow', 'keras', 'optuna', 'scipy', 'numpy', 'bad'};"
-        "sys.exit(bool(slow & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert NAME in done.stdout

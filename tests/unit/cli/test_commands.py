@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,16 +53,6 @@ def test_help_ends_with_zero(run: Run, words: tuple[str, ...]) -> None:
 def test_a_wrong_call_ends_with_two(run: Run, words: tuple[str, ...]) -> None:
     """Typer's own errors have the same exit code as ours."""
     assert run(*words).exit_code == 2
-
-
-def test_help_needs_nothing_heavy() -> None:
-    """Neither TensorFlow nor the search is imported to print the help."""
-    code = (
-        "import sys; from autotune.cli import app; app(['--help'], standalone_mode=False);"
-        "slow = {'tensorflow', 'optuna', 'sqlmodel', 'scipy', 'numpy', 'pydantic', 'fastapi'};"
-        "sys.exit(bool(slow & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_script_prints_the_program_that_was_saved(tune: Run, run: Run, folder: Path) -> None:
@@ -142,18 +130,6 @@ def test_spaces_of_a_name_that_is_none(run: Run) -> None:
     done = run("spaces", "nosuch")
     assert done.exit_code == 2
     assert "multi_worker" in done.stderr
-
-
-def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
-    """Where the encoding has no `±`, the result is printed all the same."""
-    code = "from autotune.cli import commands as cli; cli.app = lambda: print('12 ±4%'); cli.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        check=False,
-    )
-    assert done.stdout == b"12 ?4%\n"
 
 
 def test_machine_as_a_table_and_as_json(run: Run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -83,14 +81,3 @@ def test_files_and_folders_are_offered_too(folder: Path) -> None:
     assert space_names("sp") == ["spaces/"]
     assert space_names("spaces/") == ["spaces/own.yaml"]
     assert space_names("nowhere/") == []
-
-
-def test_tab_does_not_wait_for_the_search() -> None:
-    """Neither spaces nor strategies are imported for their names."""
-    code = (
-        "import sys; from autotune.cli.options import space_names, strategy_names;"
-        "space_names(''), strategy_names('');"
-        "slow = {'autotune.space', 'autotune.strategies', 'scipy', 'tensorflow'};"
-        "sys.exit(bool(slow & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

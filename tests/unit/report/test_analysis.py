@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -62,12 +60,3 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=rf"{package}.*pip install 'autotune\[notebook\]'"):
         getattr(result, call)()
-
-
-def test_neither_package_is_imported_before_it_is_needed() -> None:
-    """Who does not draw does not wait for matplotlib."""
-    code = (
-        "import sys, autotune.result;"
-        "sys.exit(bool({'pandas', 'matplotlib', 'IPython', 'tensorflow'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from autotune.api.migrations import VERSION_TABLE
+from autotune.api.store.migrations import VERSION_TABLE
 from autotune.api.store.tables import metadata
 
 context.configure(
