@@ -6,6 +6,7 @@ import ast
 import symtable
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from textwrap import indent
 
 from autotune.script.imports import Import, imports_of, sections
@@ -139,7 +140,8 @@ def _on_path(root: str, modules: Iterable[str]) -> str:
     return call("sys.path.insert", [("", "0"), ("", folder)])
 
 
-def global_names(text: str) -> set[str]:
+@lru_cache(maxsize=64)  # Finals write the same programs again, and each is written twice.
+def global_names(text: str) -> frozenset[str]:
     """Return every name that a program binds or looks up outside of its functions."""
     names: set[str] = set()
     tables = [symtable.symtable(text, "<program>", "exec")]
@@ -148,7 +150,7 @@ def global_names(text: str) -> set[str]:
         top = table.get_type() == "module"
         names |= {each.get_name() for each in table.get_symbols() if top or each.is_global()}
         tables += table.get_children()
-    return names
+    return frozenset(names)
 
 
 def _guarded(source: Source) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from autotune.config import Configuration, accepts, axes
 from autotune.errors import ConfigurationError
@@ -74,15 +75,53 @@ def check_structure(
     Raises:
         ConfigurationError: The program's structure depends on a value.
     """
-    if text is None or with_placeholders is None:
+    if text is None or with_placeholders is None or text == with_placeholders:
         return
+    if not _differ_by_values(text, with_placeholders, tuple(values.items())):
+        raise _broken(values)
+
+
+@lru_cache(maxsize=64)  # The finals write the same few programs again and again.
+def _differ_by_values(text: str, with_placeholders: str, values: _Pairs) -> bool:
     try:
         found = _without_docstring(ast.parse(text))
-        wanted = _Filled(values).visit(_without_docstring(ast.parse(with_placeholders)))
-    except (SyntaxError, ValueError) as exc:
-        raise _broken(values) from exc
-    if ast.dump(found) != ast.dump(wanted):
-        raise _broken(values)
+        wanted = _without_docstring(ast.parse(with_placeholders))
+    except (SyntaxError, ValueError):
+        return False
+    return _equal(found, wanted, dict(values))
+
+
+def _equal(found: object, wanted: object, values: Mapping[str, Scalar]) -> bool:
+    """Return whether two trees are equal once the second one's placeholders are filled in.
+
+    Side by side and without recursion, because every trial waits for it.
+    """
+    pairs = [(found, wanted)]
+    while pairs:
+        one, other = pairs.pop()
+        if (
+            isinstance(other, ast.Constant)
+            and isinstance(other.value, str)
+            and other.value in values
+        ):
+            if not _is_value(one, values[other.value]):
+                return False
+        elif type(one) is not type(other):
+            return False
+        elif isinstance(one, ast.AST):
+            pairs += [(getattr(one, f, None), getattr(other, f, None)) for f in one._fields]
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif one != other:
+            return False
+    return True
+
+
+def _is_value(node: object, value: Scalar) -> bool:
+    wanted = ast.parse(literal(value), mode="eval").body
+    return isinstance(node, ast.AST) and ast.dump(node) == ast.dump(wanted)
 
 
 def check_names(configuration: Configuration, workload: Workload) -> None:
@@ -137,18 +176,3 @@ def _broken(values: Mapping[str, Scalar]) -> ConfigurationError:
         "A value would change the structure of the generated program.",
         f"Use plainer text for one of: {', '.join(map(repr, texts))}." if texts else "",
     )
-
-
-class _Filled(ast.NodeTransformer):
-    """Puts values into a tree, in place of their placeholders."""
-
-    def __init__(self, values: Mapping[str, Scalar]) -> None:
-        self.values = values
-
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        if not isinstance(node.value, str) or node.value not in self.values:
-            return node
-        value = self.values[node.value]
-        if isinstance(value, str):
-            return ast.Constant(value)
-        return ast.parse(literal(value), mode="eval").body
