@@ -20,8 +20,8 @@ from autotune.machine import Machine
 from autotune.objective import objective_names
 from autotune.options import SearchOptions
 from autotune.reason import Rule
+from autotune.reason.sentences import rule_text
 from autotune.report.spaces import any_workload
-from autotune.sentences.reasons import rule_text
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.strategies import strategies
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.axis import Axis as Axis
-    from autotune.certificate import Certificate as Certificate
+    from autotune.certify.certificate import Certificate as Certificate
     from autotune.config import Configuration as Configuration, register_axes as register_axes
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.leaderboard import Entry as Entry
     from autotune.machine import Machine as Machine
     from autotune.measure import Interval as Interval
     from autotune.objective import Objective as Objective
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
         Verdict as Verdict,
         load_configuration as load_configuration,
     )
+    from autotune.result.leaderboard import Entry as Entry
     from autotune.run.engine import Engine as Engine, Outcome as Outcome
     from autotune.run.load import Load as Load
     from autotune.run.observation import Observation as Observation

@@ -22,9 +22,9 @@ from autotune.cluster import Role, tf_config
 from autotune.config import Configuration
 from autotune.machine import free_ports
 from autotune.reason import Measured
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
-from autotune.sentences.reasons import reason_text
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "integration" / "run" / "programs"

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, computed_field, 
 
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
+from autotune.reason.sentences import reason_text
 from autotune.result import Result
-from autotune.sentences.reasons import reason_text
 from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Value

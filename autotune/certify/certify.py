@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autotune.certificate import Certificate, Check, Finding, failed, see, undecided
+from autotune.certify.certificate import Certificate, Check, Finding, failed, see, undecided
 from autotune.certify.examples import check_elements, check_examples, check_sizes, needs_whole
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start

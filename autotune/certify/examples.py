@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from autotune.certificate import Check, failed, passed, see, undecided
+from autotune.certify.certificate import Check, failed, passed, see, undecided
 from autotune.reason import CheckKind
 from autotune.run.observation import Reader, Whole
 

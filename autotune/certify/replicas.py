@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from autotune.certificate import Check, failed, passed, see
+from autotune.certify.certificate import Check, failed, passed, see
 from autotune.reason import CheckKind, Seen
 from autotune.run.observation import Copy, Numbers, Variable, Witness
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autotune.certificate import Check, failed, passed, see, undecided
+from autotune.certify.certificate import Check, failed, passed, see, undecided
 from autotune.reason import CheckKind, Seen
 from autotune.run.observation import Numbers, Variable, Witness
 from autotune.value import Scalar

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.extras import needed
-from autotune.leaderboard import Entry
 from autotune.report.result import best_rows, outcome_of
 from autotune.result import Result
 from autotune.result.files import COLUMNS
+from autotune.result.leaderboard import Entry
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from autotune.machine import Machine
 from autotune.plan import Plan, StrategyPlan
+from autotune.reason.sentences import rule_text
 from autotune.report.tables import HANG, HEAD, columns, hanging
-from autotune.sentences.reasons import rule_text
 from autotune.space import space_for
 from autotune.wording import plural, roughly, sentence, size
 from autotune.workload import WorkloadFacts

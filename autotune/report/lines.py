@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded
+from autotune.reason.sentences import reason_text
 from autotune.report.card import card
 from autotune.report.progress import PHASES, Progress
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.wording import clock, one_line, plural, rate

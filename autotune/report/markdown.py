@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autotune.autotuned_values import AutotunedValues
-from autotune.leaderboard import Entry
 from autotune.owner import Owner
+from autotune.reason.sentences import reason_text
 from autotune.report.verdict import FAILURES
 from autotune.result import Result
-from autotune.sentences.reasons import reason_text
+from autotune.result.leaderboard import Entry
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import one_line, plural, rate_with_error, roughly, share

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from autotune.events import Event, Notice, TrialEnded
-from autotune.leaderboard import Leaderboard
+from autotune.reason.sentences import reason_text
 from autotune.report.html.rendering import environment
 from autotune.report.progress import Progress
 from autotune.report.result import (
@@ -20,8 +20,8 @@ from autotune.report.result import (
 )
 from autotune.report.verdict import FAILURES
 from autotune.result import Result
+from autotune.result.leaderboard import Leaderboard
 from autotune.run.engine import Outcome
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import clock, one_line, rate, rate_with_error, roughly, share

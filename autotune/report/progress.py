@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from autotune.events import Event, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.leaderboard import Leaderboard
 from autotune.objective import Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
+from autotune.result.leaderboard import Leaderboard
 from autotune.trial import Stage
 
 PHASES: Mapping[Stage, str] = {

@@ -10,13 +10,13 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from autotune.leaderboard import Entry
+from autotune.reason.sentences import reason_text
 from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told
 from autotune.result import Result
 from autotune.result.files import MEANINGS, written
+from autotune.result.leaderboard import Entry
 from autotune.run.engine import Outcome
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import one_line, plural, rate_with_error, roughly, share

@@ -12,8 +12,8 @@ from rich.text import Text
 from autotune.config import axes, default_of, describe
 from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.reason.sentences import rule_text
 from autotune.report.tables import columns
-from autotune.sentences.reasons import rule_text
 from autotune.space import Candidates, Situation, Space, candidates
 from autotune.strategies import strategy
 from autotune.value import Scalar

@@ -20,13 +20,13 @@ from autotune.config import Configuration
 from autotune.objective import THROUGHPUT
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
+from autotune.reason.sentences import reason_text
 from autotune.report.profile import profile
 from autotune.result import Result
+from autotune.result.verdict import Conclusion, Verdict
 from autotune.run.load import remark
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy, title
 from autotune.trial import Trial
-from autotune.verdict import Conclusion, Verdict
 from autotune.wording import plural, times
 
 LINEAR = frozenset({"SGD"})

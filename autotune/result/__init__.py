@@ -2,7 +2,7 @@
 
 from autotune.result.result import Alternative, Result
 from autotune.result.saved import SavedConfiguration, load_configuration
-from autotune.verdict import Verdict
+from autotune.result.verdict import Verdict
 
 __all__ = [
     "Alternative",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
-from autotune.sentences.reasons import reason_text
+from autotune.reason.sentences import reason_text
 from autotune.trial import Trial
 
 COLUMNS = (

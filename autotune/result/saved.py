@@ -13,14 +13,14 @@ import yaml
 from pydantic import Field, ValidationError
 
 from autotune.autotuned_values import AutotunedValues
-from autotune.certificate import Certificate
+from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.options import MARGIN
+from autotune.result.verdict import Verdict
 from autotune.value import Value
-from autotune.verdict import Verdict
 from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts
 

@@ -21,13 +21,13 @@ from autotune.errors import (
 )
 from autotune.machine import Machine, this_host
 from autotune.reason import Exited
+from autotune.reason.sentences import death, reason_text
 from autotune.run import events
 from autotune.run.events import Step
 from autotune.run.failure import ERROR
 from autotune.run.folder import TrialFolder
 from autotune.run.reasons import explain
 from autotune.run.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
-from autotune.sentences.reasons import death, reason_text
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Reason
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds, Dominance
 from autotune.search.design import groups, one_factor_at_a_time
@@ -16,7 +17,6 @@ from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
-from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage
 
 CHOICE = 2000

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from autotune.certificate import Certificate
 from autotune.certify import family
+from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_rounds, surely_below
 from autotune.result import Verdict
+from autotune.result.verdict import Decision
 from autotune.run.engine import Outcome
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
@@ -30,7 +31,6 @@ from autotune.search.verdict import (
     decide,
 )
 from autotune.trial import Stage, Trial
-from autotune.verdict import Decision
 
 CHALLENGERS = 2
 """Distributed finalists at most."""

@@ -9,8 +9,8 @@ from autotune.measure import Interval
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
+from autotune.result.verdict import Conclusion, Explored, Grounds, Verdict
 from autotune.search.search import Findings
-from autotune.verdict import Conclusion, Explored, Grounds, Verdict
 
 
 def grounds(findings: Findings, objective: Objective) -> Grounds:

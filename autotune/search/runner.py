@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Protocol
 
 from autotune.autotuned_values import AutotunedValues
-from autotune.certificate import Certificate
 from autotune.certify import Candidate, certify
+from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import EXPECTED, Noise, read, settled_from
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, step_seconds
@@ -24,7 +25,6 @@ from autotune.search.bounds import still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget, MeasureWatch, read_out_watch
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
 

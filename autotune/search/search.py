@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autotune.autotuned_values import AutotunedValues
-from autotune.certificate import Certificate
+from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
@@ -15,6 +15,7 @@ from autotune.measure import Interval
 from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
+from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.design import default_in, openers
@@ -33,7 +34,6 @@ from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.space import Candidates
-from autotune.verdict import Decision
 from autotune.workload import WorkloadFacts
 
 ALLREDUCE_SHARE = 0.15

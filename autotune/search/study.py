@@ -30,8 +30,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Score, Scorer, throughput_of
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
-from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar
 

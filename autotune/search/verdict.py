@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
-from autotune.verdict import Decision, Verdict
+from autotune.result.verdict import Decision, Verdict
 
 FALSE_RATE = 0.01
 """How often "distribute" may be said with nothing to gain, over all looks and challengers."""

@@ -15,7 +15,7 @@ from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason import Rule
-from autotune.sentences.reasons import rule_text
+from autotune.reason.sentences import rule_text
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import strategy

@@ -29,6 +29,7 @@ from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.errors import WorkloadError
 from autotune.reason import Message, Slower
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     Engine,
     ObservationRequest,
@@ -39,7 +40,6 @@ from autotune.run.engine import (
     Window,
 )
 from autotune.script import render
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import strategy
 from autotune.testing.fake import Ending, FakeEngine
 from autotune.workload import Factory, Workload

@@ -14,13 +14,13 @@ from autotune.measure import Interval, mean_rate, paired_ratio, pooled_noise
 from autotune.measure.compare import BORROWED
 from autotune.measure.intervals import t_quantile
 from autotune.options import MARGIN, SearchOptions
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine
 from autotune.run.load import Load
 from autotune.search.finals import MAX_ROUNDS
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK
-from autotune.sentences.reasons import reason_text
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.verification.contest import Turns, turns

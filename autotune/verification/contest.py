@@ -11,12 +11,12 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.events import Observer
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine, Outcome
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
-from autotune.sentences.reasons import reason_text
 from autotune.trial import Stage, Trial
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.reason import Rule
+from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, Verdict
 from autotune.search.request import Subject
-from autotune.sentences.reasons import rule_text
 from autotune.space import Situation
 from autotune.value import Scalar, Value
 from autotune.verification.answer import Answer

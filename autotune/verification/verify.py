@@ -11,11 +11,11 @@ from autotune.events import Notice, Observer, Preparing, nobody
 from autotune.measure import Interval
 from autotune.measure.intervals import around
 from autotune.options import SearchOptions
+from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, Verdict, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
-from autotune.sentences.reasons import rule_text
 from autotune.verification.answer import Answer, Comparison, Verification
 from autotune.verification.contest import LEADS, Contest, alone, turns
 from autotune.verification.question import Case, changes, notes_on_rival, question_of

@@ -14,8 +14,8 @@ from typing import Any
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome, RunResult
-from autotune.sentences.reasons import reason_text
 from autotune.value import Value
 from autotune.window import Window
 from autotune.workload import WorkloadFacts

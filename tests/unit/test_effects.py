@@ -6,7 +6,7 @@ import random
 from itertools import product
 
 from autotune.config import Configuration
-from autotune.effects import FEWEST, HOW, effects
+from autotune.result.effects import FEWEST, HOW, effects
 
 
 def rates(noise: float, seed: int = 0) -> dict[Configuration, float]:

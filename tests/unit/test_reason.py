@@ -26,16 +26,16 @@ from autotune.reason import (
     RuleKind,
     Seen,
     StrategyFailed,
+    sentences,
 )
+from autotune.reason.sentences import check_text, reason_text, rule_text
 from autotune.report.verdict import reasons, summary
 from autotune.result import Result
+from autotune.result.verdict import Conclusion, Decision, Grounds, Verdict
 from autotune.search.tune import TuningRequest, tune
-from autotune.sentences import reasons as sentences
-from autotune.sentences.reasons import check_text, reason_text, rule_text
 from autotune.space.schema import parse_space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
-from autotune.verdict import Conclusion, Decision, Grounds, Verdict
 from autotune.workload import Workload
 
 KINDS: tuple[type[Any], ...] = get_args(get_args(Reason)[0])

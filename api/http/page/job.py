@@ -12,12 +12,12 @@ from autotune.api.http.page.listing import params_text, space_name
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, JobEvent, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.leaderboard import Entry, Leaderboard
 from autotune.options import Group, SearchOptions, declared
 from autotune.report.html.charts import throughput
 from autotune.report.html.page import Figure, endings, figure, parts
 from autotune.report.progress import PHASES
 from autotune.result import Result
+from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.strategies import in_short
 from autotune.wording import clock, plural, rate, rate_with_error, roughly, sentence, share
 

@@ -13,11 +13,11 @@ from itertools import accumulate
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
-from autotune.effects import FEWEST, Effect, Effects
-from autotune.leaderboard import ITSELF, Entry
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
+from autotune.result.effects import FEWEST, Effect, Effects
+from autotune.result.leaderboard import ITSELF, Entry
 from autotune.run.engine import Outcome
 from autotune.wording import plural
 

@@ -15,15 +15,15 @@ from typing import Any
 from jinja2 import Environment
 
 from autotune.config import describe
-from autotune.effects import HOW, effects
 from autotune.measure import Interval
+from autotune.reason.sentences import reason_text
 from autotune.report.html import charts
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
 from autotune.report.html.repeat import repeat
 from autotune.report.verdict import Topic, told
 from autotune.result import Result
+from autotune.result.effects import HOW, effects
 from autotune.run.engine import Outcome
-from autotune.sentences.reasons import reason_text
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.version import VERSION

@@ -12,7 +12,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
-from autotune.sentences.reasons import reason_text
+from autotune.reason.sentences import reason_text
 from autotune.strategies import in_short
 from autotune.wording import rate, rate_with_error, sentence, share
 

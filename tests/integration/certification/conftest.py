@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from autotune.certificate import Certificate, Check
 from autotune.certify import Candidate, certify
+from autotune.certify.certificate import Certificate, Check
 from autotune.config import Configuration
 from autotune.run.local import LocalEngine
 from autotune.workload import Workload, WorkloadFacts, factory_from_text

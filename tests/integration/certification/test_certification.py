@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotune.certificate import Certificate, Finding
 from autotune.certify import examples, replicas, trajectory
+from autotune.certify.certificate import Certificate, Finding
 from autotune.certify.certify import RUN
 from autotune.config import Configuration
-from autotune.sentences.reasons import check_text
+from autotune.reason.sentences import check_text
 
 from .conftest import GANG, MIRRORED, Certifier, check
 

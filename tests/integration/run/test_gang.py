@@ -12,10 +12,10 @@ import pytest
 from autotune.cluster import Role
 from autotune.diagnose.breakdown import straggler
 from autotune.reason import Message, Overdue, Phase
+from autotune.reason.sentences import reason_text
 from autotune.run import local
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
-from autotune.sentences.reasons import reason_text
 
 pytestmark = pytest.mark.real
 

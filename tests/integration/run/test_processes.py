@@ -15,9 +15,9 @@ import pytest
 
 from autotune.errors import EngineError
 from autotune.reason import Orphaned
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Limits, Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
-from autotune.sentences.reasons import reason_text
 
 pytestmark = pytest.mark.real
 

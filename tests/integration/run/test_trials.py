@@ -14,9 +14,9 @@ import pytest
 from autotune.cluster import Role
 from autotune.errors import EngineError
 from autotune.reason import Killed, Message, Overdue, Phase, Raised
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
-from autotune.sentences.reasons import reason_text
 from autotune.workload import Factory, Workload
 
 pytestmark = pytest.mark.real

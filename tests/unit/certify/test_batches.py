@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.certificate import Finding
+from autotune.certify.certificate import Finding
 from autotune.certify.examples import check_elements, check_sizes
 from autotune.run.observation import Reader
 

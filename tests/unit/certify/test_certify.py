@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from autotune.certificate import Certificate, Finding
 from autotune.certify import Candidate, certify, family
+from autotune.certify.certificate import Certificate, Finding
 from autotune.config import Configuration
-from autotune.sentences.reasons import check_text
+from autotune.reason.sentences import check_text
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.observations import Fault

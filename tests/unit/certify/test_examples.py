@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
-from autotune.certificate import Finding
+from autotune.certify.certificate import Finding
 from autotune.certify.examples import check_examples, excess, needs_whole
 from autotune.run.observation import Reader, Whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.certificate import Finding
+from autotune.certify.certificate import Finding
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 
 from .conftest import variable, witness

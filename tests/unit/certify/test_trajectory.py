@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.certificate import Check, Finding
+from autotune.certify.certificate import Check, Finding
 from autotune.certify.trajectory import Steps, check_trajectory
 from autotune.run.observation import Numbers, Witness
 

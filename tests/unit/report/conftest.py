@@ -15,11 +15,11 @@ from autotune.measure import Interval
 from autotune.plan import Plan
 from autotune.reason import Message
 from autotune.result import Result, Verdict
+from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.run.engine import Outcome
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
-from autotune.verdict import Conclusion, Decision, Grounds
 from autotune.window import Window
 from autotune.workload import Workload
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import Configuration
-from autotune.leaderboard import Leaderboard
 from autotune.result import Result
+from autotune.result.leaderboard import Leaderboard
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 

@@ -14,9 +14,9 @@ from autotune.reason import Message
 from autotune.report import result_text
 from autotune.result import Result
 from autotune.result.files import written
+from autotune.result.verdict import Explored
 from autotune.run.engine import Outcome
 from autotune.trial import Trial
-from autotune.verdict import Explored
 
 Draw = Callable[..., str]
 Changed = Callable[..., Result]

@@ -6,7 +6,7 @@ from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.report.verdict import summary
 from autotune.result import Result, Verdict
-from autotune.verdict import Conclusion, Decision, Grounds
+from autotune.result.verdict import Conclusion, Decision, Grounds
 
 ALONE = Configuration(per_replica_batch=128)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)

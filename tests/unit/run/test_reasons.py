@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.reason import Cause, KernelKilled, Killed, KnownError, Raised
+from autotune.reason.sentences import death, reason_text
 from autotune.run import reasons
-from autotune.sentences.reasons import death, reason_text
 
 
 def error(kind: str, message: str, where: str = "") -> dict[str, str]:

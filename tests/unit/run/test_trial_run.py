@@ -10,11 +10,11 @@ import pytest
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.reason import Completed, KernelKilled, Killed, Measured, Message, Orphaned, Phase
+from autotune.reason.sentences import reason_text
 from autotune.run import events
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.run.trial_run import GRACE, Ending, TrialRun, Trouble, Watchdog, WorkerCpu, root_cause
 from autotune.run.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
-from autotune.sentences.reasons import reason_text
 from autotune.workload import Workload
 
 LIMITS = Limits(start=10, first_step=20, window=5)

@@ -6,10 +6,10 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.reason import AllReduceBound, Message, OneDeviceBound, SharedInputBound
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds
 from autotune.search.history import History
-from autotune.sentences.reasons import reason_text
 from autotune.testing import FAKE_FACTS
 from autotune.trial import Stage, Trial
 

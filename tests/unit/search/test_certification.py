@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from autotune import Outcome, Verdict, load_configuration
-from autotune.certificate import Finding
 from autotune.certify import family
+from autotune.certify.certificate import Finding
 from autotune.config import Configuration
 from autotune.reason import Message
+from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.run.engine import ObservationRequest
 from autotune.run.observation import Observation
-from autotune.sentences.reasons import reason_text
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Faults
 from autotune.testing.observations import Fault

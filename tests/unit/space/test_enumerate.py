@@ -9,7 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.options import SearchOptions
-from autotune.sentences.reasons import rule_text
+from autotune.reason.sentences import rule_text
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 

@@ -27,10 +27,10 @@ from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.reason import Message
 from autotune.result import Result, Verdict
+from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.run.engine import Outcome as TrialOutcome
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
-from autotune.verdict import Conclusion, Decision, Grounds
 from autotune.window import Window
 from autotune.workload import Workload
 

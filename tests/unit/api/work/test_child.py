@@ -13,8 +13,8 @@ from autotune.api.work.child import InterruptibleEngine
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.cluster import Role
 from autotune.config import Configuration
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine, Outcome, Stop, TrialRequest
-from autotune.sentences.reasons import reason_text
 from autotune.testing import FakeEngine
 from autotune.testing.contract import WrapperContract
 from autotune.workload import Workload

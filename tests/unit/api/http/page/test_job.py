@@ -18,7 +18,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome
 from autotune.autotuned_values import AutotunedValues
-from autotune.certificate import Certificate, passed, see
+from autotune.certify.certificate import Certificate, passed, see
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message

@@ -14,7 +14,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.report import verdict
 from autotune.result import Result
-from autotune.verdict import Conclusion
+from autotune.result.verdict import Conclusion
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:

@@ -1,6 +1,6 @@
 """How a trial ended, and why: a kind with its data.
 
-Decisions read these values. `autotune.sentences` puts them into words.
+Decisions read these values. `autotune.reason.sentences` puts them into words.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import computed_field, model_validator
 
 from autotune.reason import CheckKind, Seen
-from autotune.sentences.reasons import check_text
+from autotune.reason.sentences import check_text
 from autotune.value import Scalar, Value
 
 

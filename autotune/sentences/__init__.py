@@ -1,1 +1,0 @@
-"""Puts what was found into sentences; nothing that decides imports this."""
