@@ -23,7 +23,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a blank in its name, an example, and factories that are wrong."""
     folder = tmp_path_factory.mktemp("my project")
     (folder / "examples").mkdir()
-    shutil.copy(EXAMPLES / "digits.py", folder / "examples")
+    for name in ("digits.py", "workloads.toml"):
+        shutil.copy(EXAMPLES / name, folder / "examples")
     shutil.copy(Path(__file__).with_name("wrong.py"), folder)
     (folder / "axis.yaml").write_text("strategies: [one_device]\naxes: {image_size: [96, 128]}\n")
     return folder

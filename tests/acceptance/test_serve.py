@@ -119,7 +119,7 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
     assert client.get(where).json()["state"] == "done"
     told = client.get(f"{where}/recommendation").json()
     assert told["speedup"]["low"] <= told["speedup"]["value"] <= told["speedup"]["high"]
-    assert client.get(f"{where}/script").text == told["program"]["train"]
+    assert client.get(f"{where}/script").text == told["script"]
     path = tmp_path / "config.yaml"
     path.write_bytes(client.get(f"{where}/config").content)
     assert load_configuration(path).configuration.model_dump(mode="json") == told["configuration"]
