@@ -47,9 +47,9 @@ def write(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("place", ["train.py", "autotune-out/train.py"])
+@pytest.mark.parametrize("place", ["train.py", "autotune-out/train.py", "out/one/two/train.py"])
 def test_factories_are_found_from_the_program(project: Path, place: str) -> None:
-    """Beside it, or from the folder above it, which is that of the tuning."""
+    """Beside it, or from a folder above it, which is that of the tuning."""
     write(project / "lib" / "part" / "mine.py")
     found = finder(write(project / place))("lib", "part/mine")
     assert Path(found).samefile(project / "lib")
@@ -63,6 +63,17 @@ def test_a_program_elsewhere_finds_them_from_the_working_folder(
     monkeypatch.chdir(project)
     program = write(tmp_path / "out" / "trials" / "0001" / "train.py")
     assert Path(finder(program)(".", "package")).samefile(project)
+
+
+def test_the_working_folder_goes_before_folders_far_above(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies in a folder that others may write is not taken for the user's."""
+    write(tmp_path / "lib" / "mine.py")
+    write(project / "lib" / "mine.py")
+    monkeypatch.chdir(project)
+    program = write(tmp_path / "out" / "trials" / "0001" / "train.py")
+    assert Path(finder(program)("lib", "mine")).samefile(project / "lib")
 
 
 def test_a_module_called_train_is_not_the_program_itself(project: Path) -> None:

@@ -19,15 +19,15 @@ import tensorflow as tf
 def folder_of(path: str, *modules: str) -> str:
     """Return a folder with modules of yours, by its path from the folder where autotune ran.
 
-    That is taken to be the folder of this file, the one above it, or the working folder.
+    That is taken to be the folder of this file, the one above it, the working folder, or any above.
     """
     me = Path(__file__).resolve()
-    for start in (me.parent, me.parent.parent, Path.cwd()):
+    for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
         files = [start / path / f"{name}.py" for name in modules]
         if all(each != me and (each.is_file() or each.with_suffix("").is_dir()) for each in files):
             return str(start / path)
     raise SystemExit(
-        f"Found no {' and '.join(modules)} in {path!r}, from {me.parent}, the folder above it, or "
+        f"Found no {' and '.join(modules)} in {path!r}, from {me.parent}, the folders above it, or "
         "the working folder. Run this program in the folder where autotune ran, or move it there."
     )
 
