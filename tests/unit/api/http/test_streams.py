@@ -125,7 +125,9 @@ def test_silence_has_signs_of_life(waiting: Job, streams: Streams) -> None:
 
     async def follow() -> list[bytes]:
         with streams.follow(waiting.id, 0, "me", welcome) as stream:
-            return [await anext(stream) for _ in range(3)]
+            while (first := await anext(stream)) == HEARTBEAT:
+                pass  # The first look at the database may take longer than the silence.
+            return [first, await anext(stream), await anext(stream)]
 
     first, *rest = asyncio.run(follow())
     assert b"event: queued" in first
