@@ -49,7 +49,8 @@ def load_plugin(
         if point.name == name:
             return _loaded(point, kind)
     known = plugin_names(group, builtins)
-    raise UsageError(f"No entry point {name!r} in group {group}.", hint(name, known))
+    noun = group.rpartition(".")[2].removesuffix("s")
+    raise UsageError(f"Unknown {noun} {name!r}.", hint(name, known))
 
 
 def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:

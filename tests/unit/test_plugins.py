@@ -49,8 +49,8 @@ def test_load_plugin_prefers_what_is_built_in(install: Install) -> None:
         ("mine = nosuch_module:small", None, r"'mine'.*of added cannot be imported.*nosuch_module"),
         ("mine = added_by_a_test:nosuch", None, r"AttributeError.*Repair or uninstall"),
         ("mine = added_by_a_test:text", int, r"is not a int.*added_by_a_test:text must refer"),
-        ("mina = added_by_a_test:small", None, r"No entry point 'mine'.*Did you mean mina\?"),
-        ("", None, r"No entry point 'mine'.*Available: none"),
+        ("mina = added_by_a_test:small", None, r"Unknown test 'mine'.*Did you mean mina\?"),
+        ("", None, r"Unknown test 'mine'.*Available: none"),
     ],
 )
 def test_load_plugin_names_cause_and_next_step(

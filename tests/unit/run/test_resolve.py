@@ -67,8 +67,8 @@ def test_new_engine_finds_what_a_package_adds(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("locl", r"No entry point 'locl' in group autotune\.engines.*Did you mean local\?"),
-        ("nosuch://x", r"No entry point 'nosuch'.*Available: local"),
+        ("locl", r"Unknown engine 'locl'.*Did you mean local\?"),
+        ("nosuch://x", r"Unknown engine 'nosuch'.*Available: local"),
         ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
         ("autotune.run.resolve:GROUP", "is not callable"),
     ],
