@@ -82,7 +82,7 @@ class Job(Tuning):
     reason: str | None
     """Why it failed."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def url(self) -> str:
         """Its address."""

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError
 
 from autotune.config import Configuration
-from autotune.measure import Noise
+from autotune.measure import Noise, squared_residuals
 from autotune.run.engine import Outcome
 from autotune.trial import Stage, Trial
 from autotune.value import Value
@@ -126,14 +126,20 @@ class PastMeasurements:
             self._attempt(self._file, lambda database: _add(database, session), None)
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        file = self._file
-        if file is None or not _exists(file):
+        if self._file is None:
             return []
-        return self._attempt(file, lambda database: database.execute(query, values).fetchall(), [])
+        return self._attempt(
+            self._file, lambda database: database.execute(query, values).fetchall(), [], make=False
+        )
 
-    def _attempt(self, file: Path, work: Callable[[sqlite3.Connection], T], nothing: T) -> T:
+    def _attempt(
+        self, file: Path, work: Callable[[sqlite3.Connection], T], nothing: T, *, make: bool = True
+    ) -> T:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            if make:
+                file.parent.mkdir(parents=True, exist_ok=True)
+            elif not file.exists():
+                return nothing
             with _opened(file) as database:
                 return work(database)
         except (OSError, sqlite3.Error) as exc:
@@ -197,12 +203,8 @@ def session_of(machine: str, workload: str, trials: Iterable[Trial]) -> Session:
 
 def scatter(measured: Iterable[Measured]) -> Noise | None:
     """Return how much repeats of one configuration differ; None where nothing was repeated."""
-    groups = _logs(measured).values()
-    degrees = sum(len(group) - 1 for group in groups)
-    if not degrees:
-        return None
-    squares = sum((each - fmean(group)) ** 2 for group in groups for each in group)
-    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees)
+    squares, degrees = squared_residuals(_logs(measured).values())
+    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees) if degrees else None
 
 
 def relative(measurements: Iterable[Measured]) -> dict[Configuration, float]:
@@ -230,13 +232,6 @@ def _logs(measured: Iterable[Measured]) -> dict[Configuration, list[float]]:
         if not each.pruned:
             logs[each.configuration].append(math.log(each.examples_per_second))
     return logs
-
-
-def _exists(file: Path) -> bool:
-    try:
-        return file.exists()
-    except OSError:
-        return True  # Whoever opens it learns what is wrong.
 
 
 @contextmanager

@@ -184,7 +184,7 @@ class Tuner:
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
                 warnings.filterwarnings("ignore", "IProgress not found")
-                from autotune.search.tune import tune  # noqa: PLC0415
+                from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
             return tune(request, engine, tell)
 

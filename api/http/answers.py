@@ -24,13 +24,13 @@ class TrialAnswer(Trial):
     windows: tuple[Window, ...] = Field(default=(), exclude=True)
     detail: str = Field(default="", exclude=True)
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
         """The reason in words."""
         return reason_text(self.reason)
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def global_batch(self) -> int:
         """Examples of one step."""

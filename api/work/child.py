@@ -86,8 +86,8 @@ def _teller(channel: int) -> Say:
 
 def _search(order: Order, tell: Say, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
-    from autotune.search.study import restore  # noqa: PLC0415
-    from autotune.search.tune import tune  # noqa: PLC0415
+    from autotune.search.study import restore  # noqa: PLC0415 - see above
+    from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
     order.out.mkdir(parents=True, exist_ok=True)
     if order.study is not None:
@@ -129,7 +129,7 @@ def _url(order: Order) -> str:
 
 
 def _observer(order: Order, tell: Say) -> events.Observer:
-    from autotune.search.study import made_for  # noqa: PLC0415 - as above
+    from autotune.search.study import made_for  # noqa: PLC0415 - see above
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):

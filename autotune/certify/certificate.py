@@ -31,7 +31,7 @@ class Check(Value):
     finding: Finding
     seen: tuple[Seen, ...]
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
         """What was seen, in words."""

@@ -6,14 +6,13 @@ import os
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import ParamSpec
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from autotune.errors import AutotuneError, Interrupted, OutputError, in_words
+from autotune.errors import AutotuneError, Interrupted
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
@@ -46,20 +45,6 @@ def show(answer: RenderableType) -> None:
 def say(text: str) -> None:
     """Print a notice in one line, however long, so that whoever searches a log finds it."""
     notices().print(Text(text), soft_wrap=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as exc:
-        raise OutputError(
-            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
-        ) from exc
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

@@ -171,7 +171,7 @@ def _search_options() -> tuple[Any, ...]:
     def stand_in() -> None: ...
 
     parameters = [_parameter(each) for each in declared()]
-    stand_in.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    stand_in.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # PEP 362
     stand_in.__annotations__ = {each.name: each.annotation for each in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(stand_in)

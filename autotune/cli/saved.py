@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, say, write_text
+from autotune.cli.console import put, say
 
 if TYPE_CHECKING:
     from autotune.script import Frozen
@@ -34,6 +34,7 @@ def script(
     """Print the training program of a saved configuration."""
     # Rendering needs most of autotune, which would make every other command start slower.
     from autotune.result import load_configuration
+    from autotune.result.files import write_text
     from autotune.script import freeze, render
 
     saved = load_configuration(config)

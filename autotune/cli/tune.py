@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, show, write_text
+from autotune.cli.console import put, show
 from autotune.errors import Interrupted, OutputError
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Copies:
         Raises:
             OutputError: A file cannot be written.
         """
+        from autotune.result.files import write_text
         from autotune.result.saved import save_configuration
 
         if self.config:

@@ -14,6 +14,7 @@ from autotune.measure.compare import (
     paired_ratio,
     pooled_noise,
     shared_rounds,
+    squared_residuals,
     surely_below,
     unpaired_ratio,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "read",
     "settled_from",
     "shared_rounds",
+    "squared_residuals",
     "surely_below",
     "unpaired_ratio",
 ]

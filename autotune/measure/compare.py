@@ -58,13 +58,26 @@ def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) 
         groups: For each configuration, log(rate) of its runs.
         expected: The prior.
     """
-    squares, degrees = expected.degrees * expected.sd**2, expected.degrees
-    for logs in groups:
-        if len(logs) > 1:
-            mean = fmean(logs)
-            squares += sum((each - mean) ** 2 for each in logs)
-            degrees += len(logs) - 1
-    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees)
+    squares, freedom = squared_residuals(groups)
+    degrees = expected.degrees + freedom
+    return Noise(
+        sd=math.sqrt((expected.degrees * expected.sd**2 + squares) / degrees), degrees=degrees
+    )
+
+
+def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
+    """Return the sum of squares of groups, each around its own mean, and their degrees of freedom.
+
+    Args:
+        groups: A group of one says nothing.
+    """
+    squares, degrees = 0.0, 0
+    for values in groups:
+        if len(values) > 1:
+            mean = fmean(values)
+            squares += sum((each - mean) ** 2 for each in values)
+            degrees += len(values) - 1
+    return squares, degrees
 
 
 def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:

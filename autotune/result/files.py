@@ -51,6 +51,20 @@ def written(folder: Path) -> dict[str, Path]:
     return {name: path for name, path in found.items() if path.is_file()}
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise OutputError(
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
+        ) from exc
+
+
 def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
     """Replace files of a folder, which is made if it does not exist.
 

@@ -92,14 +92,14 @@ class Result(SavedConfiguration):
     options: SearchOptions = SearchOptions()
     """The options of the search."""
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def summary(self) -> str:
         """The verdict as a sentence."""
         text: str = _face("verdict", "summary")(self)
         return text
 
-    @computed_field  # type: ignore[prop-decorator]
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why, one sentence each, the most important first."""

@@ -19,6 +19,7 @@ from autotune.errors import ConfigurationError, OutputError, first_mistake, in_w
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.options import MARGIN
+from autotune.result.files import write_text
 from autotune.result.verdict import Verdict
 from autotune.value import Value
 from autotune.version import VERSION
@@ -85,13 +86,7 @@ def save_configuration(saved: SavedConfiguration, path: Path) -> None:
     """
     if path.suffix not in _dumpers():
         raise OutputError(f"{path} has no known file extension.", "Use .yaml, .json or .toml.")
-    text = configuration_text(saved, path.suffix)
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as exc:
-        raise OutputError(
-            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
-        ) from exc
+    write_text(path, configuration_text(saved, path.suffix))
 
 
 def load_configuration(path: str | Path) -> SavedConfiguration:

@@ -83,5 +83,5 @@ def expected_improvement(belief: Belief, best: Matrix | float) -> Matrix:
 
 MakeSampler = Callable[[Expectations, int], Sampler]
 """Makes a sampler for one search, from its expectations, which hold pool and history, and seed."""
-SAMPLER: MakeSampler = lambda expectations, _: ExpectedImprovement(expectations)  # noqa: E731
+SAMPLER: MakeSampler = lambda expectations, _: ExpectedImprovement(expectations)  # noqa: E731 - typed
 """The sampler of a search that is not given another one."""

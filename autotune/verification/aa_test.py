@@ -10,9 +10,10 @@ from autotune.config import Configuration
 from autotune.errors import NothingMeasured
 from autotune.events import Observer, Preparing, nobody
 from autotune.machine import Machine
-from autotune.measure import Interval, mean_rate, paired_ratio, pooled_noise
+from autotune.measure import Interval, mean_rate, paired_ratio, pooled_noise, squared_residuals
 from autotune.measure.compare import BORROWED
 from autotune.measure.intervals import t_quantile
+from autotune.measure.windows import rate
 from autotune.options import MARGIN, SearchOptions
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine
@@ -105,14 +106,10 @@ def within_runs(trials: Iterable[Trial]) -> float:
 
     Pooled over all runs, each around its own mean. Stalls count in full.
     """
-    squares, degrees = 0.0, 0
-    for trial in trials:
-        steady = trial.windows[trial.steady_from or 0 :]
-        logs = [math.log(window.steps / window.seconds) for window in steady]
-        if len(logs) > 1:
-            mean = fmean(logs)
-            squares += sum((each - mean) ** 2 for each in logs)
-            degrees += len(logs) - 1
+    squares, degrees = squared_residuals(
+        [math.log(rate(each)) for each in trial.windows[trial.steady_from or 0 :]]
+        for trial in trials
+    )
     return math.sqrt(squares / degrees) if degrees else 0.0
 
 

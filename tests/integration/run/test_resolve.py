@@ -1,4 +1,4 @@
-"""Engines by name, by URL and by import path, and an engine that a package adds."""
+"""The commands on an engine that a package adds."""
 
 from __future__ import annotations
 
@@ -10,30 +10,13 @@ from pathlib import Path
 
 import pytest
 
-MODULE = """
-from autotune.testing import FakeEngine
-
-class Fleet(FakeEngine):
-    def __init__(self, url="none"):
-        super().__init__(lambda configuration: 100.0 * configuration.global_batch**0.5)
-        self.url = url
-
-    def machine(self):
-        found = super().machine()
-        return found.model_copy(update={"tensorflow": f"at {self.url}"})
-"""
+from tests.fleet import fleet_package
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A folder in which a distribution declares the engine `fleet`."""
-    folder = tmp_path / "site"
-    info = folder / "fleet-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "fleet_of_a_test.py").write_text(MODULE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[autotune.engines]\nfleet = fleet_of_a_test:Fleet\n")
-    return folder
+    return fleet_package(tmp_path)
 
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:

@@ -11,31 +11,13 @@ from autotune.errors import Interrupted, UsageError
 from autotune.run.local import LocalEngine
 from autotune.run.resolve import new_engine, reserved_engine
 from autotune.testing import FakeEngine
-
-MODULE = """
-from autotune.testing import FakeEngine
-
-class Fleet(FakeEngine):
-    def __init__(self, url="none"):
-        super().__init__(lambda configuration: 100.0 * configuration.global_batch**0.5)
-        self.url = url
-
-    def machine(self):
-        found = super().machine()
-        return found.model_copy(update={"tensorflow": f"at {self.url}"})
-"""
+from tests.fleet import fleet_package
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A folder in which a distribution declares the engine `fleet`."""
-    folder = tmp_path / "site"
-    info = folder / "fleet-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "fleet_of_a_test.py").write_text(MODULE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fleet\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[autotune.engines]\nfleet = fleet_of_a_test:Fleet\n")
-    return folder
+    return fleet_package(tmp_path)
 
 
 def test_new_engine_makes_the_local_one_by_default() -> None:
