@@ -106,11 +106,6 @@ class Scorer:
         """Return how good a trial is."""
         return self._score(self._value(trial.configuration, trial.examples_per_second, trial))
 
-    def sustained(self, trial: Trial) -> float | None:
-        """Return how good a trial is with its stalls, as a longer run would be."""
-        rate = trial.sustained or trial.examples_per_second
-        return self._score(self._value(trial.configuration, rate, trial))
-
     def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
         """Return how good a configuration is of which only the throughput is known."""
         return self._score(self._value(configuration, examples_per_second, None))

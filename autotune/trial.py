@@ -32,10 +32,7 @@ class Trial(Value):
     round: int | None = None
     """The turn within the finals."""
     examples_per_second: float | None = None
-    """Steady-state throughput; of a pruned trial, the throughput when it was stopped."""
-    sustained: float | None = None
-    """Examples per second over all of the steady state, stalls included, where
-    `examples_per_second` is a median over its windows."""
+    """Over all of the steady state, stalls included; of a pruned trial, until it was stopped."""
     error: float | None = None
     """Standard error of log(throughput) within the run."""
     windows: tuple[Window, ...] = ()

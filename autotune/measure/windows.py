@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from autotune.value import Value
@@ -16,6 +16,8 @@ BLOCK_WINDOWS = 3
 """A block is the shortest stretch that is at least this long in both measures, ..."""
 LONG_SECONDS = 1.0
 """... or this long, however few its windows: a long window has averaged over its stalls itself."""
+LEAST_BATCHES = 4
+"""Fewer stretches than these say little of how much they scatter."""
 AGREEMENT = 0.10
 """Two adjacent blocks agree when their median rates differ by less than this share."""
 
@@ -24,11 +26,9 @@ class Reading(Value):
     """What the steady windows of one run say."""
 
     steps_per_second: float
-    """Median over the windows: for comparisons, because rare stalls dominate a mean."""
-    sustained: float
-    """Steps per second over all of that time, stalls included, as in a longer run."""
+    """Steps over time, stalls included, as in a longer run."""
     error: float
-    """Standard error of log(rate) within the run."""
+    """Standard error of log(steps_per_second), by the scatter within the run."""
     windows: int
     seconds: float
 
@@ -55,22 +55,38 @@ def rate(window: Window) -> float:
 
 
 def read(windows: Sequence[Window]) -> Reading:
-    """Return what some steady windows say, at least one.
-
-    The standard error of the median follows from the median absolute deviation: 1.4826 turns that
-    into a standard deviation, 1.2533 (the square root of pi/2) is what a median loses against a
-    mean, both for a normal distribution.
-    """
-    logs = [math.log(rate(each)) for each in windows]
-    middle = median(logs)
-    spread = 1.4826 * median(abs(each - middle) for each in logs)
+    """Return what some steady windows say, at least one."""
+    whole = _joined(windows)
     return Reading(
-        steps_per_second=math.exp(middle),
-        sustained=sum(each.steps for each in windows) / sum(each.seconds for each in windows),
-        error=1.2533 * spread / math.sqrt(len(logs)),
-        windows=len(logs),
-        seconds=sum(each.seconds for each in windows),
+        steps_per_second=rate(whole),
+        error=max(map(_error, _batches(windows)), default=0.0),
+        windows=len(windows),
+        seconds=whole.seconds,
     )
+
+
+def _joined(windows: Sequence[Window]) -> Window:
+    return Window(sum(each.steps for each in windows), sum(each.seconds for each in windows))
+
+
+def _batches(windows: Sequence[Window]) -> Iterator[Sequence[Window]]:
+    """Yield the windows, then joined by two, by four, and so on while there are enough.
+
+    Slow windows come in groups, and steps that a wait has delayed are made up for in the next
+    window. Where neighbours resemble each other, only longer stretches show how much the mean
+    scatters.
+    """
+    several = list(windows)
+    while len(several) >= LEAST_BATCHES:
+        yield several
+        several = [_joined(several[i : i + 2]) for i in range(0, len(several), 2)]
+
+
+def _error(windows: Sequence[Window]) -> float:
+    """Return the relative standard error of steps over time: that of a ratio of two sums."""
+    whole, count = _joined(windows), len(windows)
+    squares = sum((each.seconds - each.steps / rate(whole)) ** 2 for each in windows)
+    return math.sqrt(squares * count / (count - 1)) / whole.seconds
 
 
 def _past_floor(windows: Sequence[Window]) -> int:

@@ -307,13 +307,13 @@ class Finals:
 
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
-        rates = [t.sustained or t.examples_per_second for t in self._trials[configuration]]
+        rates = [t.examples_per_second for t in self._trials[configuration]]
         return mean_rate([rate for rate in rates if rate], self._noise) if rates else None
 
     def value(self, configuration: Configuration) -> Interval | None:
         """Return the value of the objective that a finalist will sustain, if it ran at all."""
         scorer = self._runner.subject.scorer
-        found = [score for t in self._trials[configuration] if (score := scorer.sustained(t))]
+        found = [score for t in self._trials[configuration] if (score := scorer(t))]
         return scorer.values(mean_rate(found, self._noise)) if found else None
 
     @property

@@ -277,7 +277,6 @@ def trial_of(
         reason=result.reason,
         round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
-        sustained=reading and reading.sustained * configuration.global_batch,
         error=reading and reading.error,
         windows=result.windows,
         steady_from=start,

@@ -260,5 +260,5 @@ def failure(trials: Sequence[Trial]) -> Trial | None:
 
 def throughput(turns: Turns) -> Interval | None:
     """Return the examples per second that what is recommended sustains, if it was measured."""
-    rates = [trial.sustained for trial in turns.of(WINNER) if trial.measured and trial.sustained]
-    return mean_rate(rates, turns.noise) if rates else None
+    rates = [trial.examples_per_second for trial in turns.of(WINNER) if trial.measured]
+    return mean_rate([rate for rate in rates if rate], turns.noise) if rates else None

@@ -86,7 +86,7 @@ def scored(job: Job) -> Scored:
         kept_near=sum(t.outcome is Outcome.MEASURED for t in near),
         wrong_skips=_wrong_skips(result),
         gain_covered=_gain_covered(result),
-        rate_covered=_covers(findings.examples_per_second, world.sustained(findings.recommended)),
+        rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
     )
 
 

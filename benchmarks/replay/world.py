@@ -26,20 +26,13 @@ class World:
         table: Where it comes from.
         rates: Examples per second of every configuration that was measured, by its own runs and by
             those of configurations like it.
-        stalls: log(rate over all of the time) minus log(median rate over the windows), the mean of
-            a configuration's runs.
         scatter: log(rate) of repeated runs minus their mean, of all configurations together; a
             replayed run draws from these.
     """
 
     table: Table
     rates: Mapping[Configuration, float]
-    stalls: Mapping[Configuration, float]
     scatter: Sequence[float]
-
-    def sustained(self, configuration: Configuration) -> float:
-        """Return the examples per second of a long run, stalls included."""
-        return self.rates[configuration] * math.exp(self.stalls[configuration])
 
     @property
     def best(self) -> float:
@@ -74,15 +67,11 @@ class World:
 def world_of(table: Table) -> World:
     """Return the world that a table shows."""
     logs: dict[Configuration, list[float]] = defaultdict(list)
-    stalls: dict[Configuration, list[float]] = defaultdict(list)
     for run in table.trainings:
         if run.outcome is Outcome.MEASURED:
             logs[run.configuration].append(log_rate(run))
-            reading = read(steady(run))
-            stalls[run.configuration].append(math.log(reading.sustained / reading.steps_per_second))
     world = World(
         table=table,
-        stalls={c: fmean(each) for c, each in stalls.items()},
         rates={c: math.exp(fmean(each)) for c, each in logs.items()},
         scatter=[one for each in logs.values() for one in _residuals(each)],
     )

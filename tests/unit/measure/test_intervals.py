@@ -81,12 +81,6 @@ def test_mean_of_one_run_is_as_wide_as_the_noise() -> None:
     assert interval.high / interval.low > math.exp(4 * NOISE.sd)
 
 
-def test_reading_takes_the_median() -> None:
-    """A stall in one window of nine does not move the rate."""
-    windows = [Window(10, 0.1)] * 8 + [Window(10, 2.0)]
-    assert read(windows).steps_per_second == pytest.approx(100)
-
-
 @UNHURRIED
 @given(st.floats(min_value=0.01, max_value=0.99))
 def test_slower_runs_are_pruned_sooner(share: float) -> None:
