@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from statistics import fmean, median
 
-from autotune.certify import family
-from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_rounds, surely_below
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
-from autotune.run.engine import Outcome
-from autotune.search.history import History, Observed
+from autotune.search.certification import Certification
+from autotune.search.finalists import DEFAULT_ROUNDS, Finalists
+from autotune.search.history import Observed
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.verdict import (
@@ -32,170 +30,18 @@ from autotune.search.verdict import (
 )
 from autotune.trial import Stage, Trial
 
-CHALLENGERS = 2
-"""Distributed finalists at most."""
-SINGLES = 3
-"""Single-device finalists at most."""
 SINGLE_ROUNDS = 6
 """Rounds in which they are told apart, once no challenger is left."""
-DEFAULT_ROUNDS = 2
-"""Rounds in which the default takes part, to say what tuning gained; it stays if it leads."""
-ENOUGH_ROUNDS = 8
-"""Rounds that should fit, or there are too many finalists for the time: a gain of 7 % at 4 % noise
-is told apart after so many."""
 MAX_ROUNDS = 12
 """Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
 """Confidence with which a challenger must be slower to drop out."""
-SURE = 3.5
-"""Standard errors by which two rates have to differ before the finals can tell them apart."""
 DEFENDERS = 2
 """Single devices that may join at a time, because they could be as fast as who is about to win."""
 OUTDONE = 0.02
 """How often a single device may be taken for slower than that one though it is not."""
 FAILURES = 2
 """A challenger that fails so often in the finals is out."""
-REFERENCE_RUNS = 2.0
-"""Trials of one device that its part of a certification is worth, at most."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finalists:
-    """Who takes part."""
-
-    one_device: tuple[Configuration, ...]
-    """The best single-device configuration and others that may be as good."""
-    challengers: tuple[Configuration, ...]
-    default: Configuration | None
-    """What Keras does by itself, to say what tuning gained; None if it could not be measured."""
-
-    @property
-    def all(self) -> tuple[Configuration, ...]:
-        """Each once."""
-        last = [self.default] if self.default else []
-        return tuple(dict.fromkeys([*self.one_device, *self.challengers, *last]))
-
-
-def choose_finalists(
-    history: History,
-    one_device: Sequence[Configuration],
-    distributed: Sequence[Configuration],
-    default: Configuration,
-) -> Finalists:
-    """Return the finalists: who is not certainly slower than the best.
-
-    Args:
-        history: What was measured.
-        one_device: Single-device configurations, the most promising first; at least one.
-        distributed: Distributed ones, likewise.
-        default: What Keras does by itself.
-    """
-    best = history.estimate(one_device[0])
-    close = best.value / (1 + history.noise.sd)
-    others = [c for c in one_device[1:SINGLES] if history.estimate(c).value > close]
-    rivals = history.not_surely_slower(distributed)
-    return Finalists(
-        one_device=(one_device[0], *others),
-        challengers=tuple(rivals[:CHALLENGERS]),
-        default=default if history.scores(default) else None,
-    )
-
-
-def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
-    """Return as many of the finalists as can run often enough in the time that is left.
-
-    A decision between two is worth more than two looks at five: the second challenger goes first,
-    then the other single devices one by one, then the default. Without a challenger there is
-    nothing to decide, and the single devices are told apart for as long as the time lasts.
-    """
-    if not finalists.challengers:
-        return finalists
-    one = replace(finalists, challengers=finalists.challengers[:1])
-    fewer = [replace(one, one_device=one.one_device[:n]) for n in range(len(one.one_device), 0, -1)]
-    smaller = [finalists, *fewer, replace(fewer[-1], default=None)]
-    for each in smaller:
-        if _seconds(history, each, ENOUGH_ROUNDS) <= left:
-            return each
-    return smaller[-1]
-
-
-def finals_seconds(history: History, finalists: Finalists) -> float:
-    """Return the wall time that a decision is expected to take."""
-    needed = [_rounds(history, finalists, c) for c in finalists.challengers]
-    rounds = max(needed, default=DEFAULT_ROUNDS)
-    return _seconds(history, replace(finalists, one_device=finalists.one_device[:1]), rounds)
-
-
-def _rounds(history: History, finalists: Finalists, challenger: Configuration) -> int:
-    """Return how many rounds it should take to see on which side of the baseline one lies."""
-    best = history.estimate(finalists.one_device[0]).value
-    if not history.scores(challenger):
-        return FEWEST
-    gap = math.log(history.estimate(challenger).value / best)
-    noise = SURE * math.sqrt(2) * history.noise.sd
-    needed = math.ceil((noise / max(abs(gap), 1e-9)) ** 2)
-    # The time for more looks at one that seems slower is better spent on finding a faster one.
-    return min(max(needed, FEWEST), max(LOOKS)) if gap > 0 else min(needed, FEWEST)
-
-
-def _seconds(history: History, finalists: Finalists, rounds: int) -> float:
-    costs = history.costs
-    default = costs.seconds(finalists.default) if finalists.default else 0.0
-    # A second single device leaves when the baseline is settled.
-    second = costs.total(finalists.one_device[1:])
-    arms = [*finalists.one_device[:1], *finalists.challengers]
-    return rounds * costs.total(arms) + min(rounds, FEWEST) * second + DEFAULT_ROUNDS * default
-
-
-class Certification:
-    """Certifies what is about to win, and remembers it.
-
-    Args:
-        runner: Makes the runs; what its history holds as wrong is not tried again.
-    """
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._certificates: dict[Configuration, Certificate | None] = {}
-
-    def certify(self, configuration: Configuration) -> bool:
-        """Return whether a configuration may win, and look into it if nobody has."""
-        if self.is_open(configuration):
-            self._certificates[family(configuration)] = self._runner.certify(configuration)
-        return self.passed(configuration)
-
-    def is_open(self, configuration: Configuration) -> bool:
-        """Whether nobody has looked into it."""
-        return family(configuration) not in self._certificates and not self.refused(configuration)
-
-    def passed(self, configuration: Configuration) -> bool:
-        """Whether it was looked into and may win."""
-        certificate = self.of(configuration)
-        return certificate is not None and not certificate.failures
-
-    def refused(self, configuration: Configuration) -> bool:
-        """Whether it may not win, by what was found now or in an earlier session."""
-        return family(configuration) in self._wrong
-
-    def of(self, configuration: Configuration) -> Certificate | None:
-        """Return what was found."""
-        return self._certificates.get(family(configuration))
-
-    def seconds(self, configurations: Iterable[Configuration]) -> float:
-        """Return the time that certifying some configurations is expected to take."""
-        history = self._runner.history
-        found = {family(each): each for each in configurations if self.is_open(each)}
-        baseline = history.baseline
-        if baseline is None:
-            return 0.0
-        costs = history.costs
-        extra = REFERENCE_RUNS * costs.seconds(baseline)
-        return sum(costs.seconds(each) + extra for each in found.values())
-
-    @property
-    def _wrong(self) -> set[Configuration]:
-        trials = self._runner.history.trials
-        return {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
 
 
 class Finals:

@@ -18,16 +18,11 @@ from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
+from autotune.search.certification import Certification
 from autotune.search.design import default_in, openers
 from autotune.search.explore import Explorer, find_baseline
-from autotune.search.finals import (
-    Certification,
-    Finalists,
-    Finals,
-    choose_finalists,
-    finals_seconds,
-    fitting,
-)
+from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
+from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
 from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler

@@ -1,0 +1,65 @@
+"""Certifies what is about to win, once for each family of configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autotune.certify import family
+from autotune.certify.certificate import Certificate
+from autotune.config import Configuration
+from autotune.run.engine import Outcome
+from autotune.search.runner import Runner
+
+REFERENCE_RUNS = 2.0
+"""Trials of one device that its part of a certification is worth, at most."""
+
+
+class Certification:
+    """Certifies what is about to win, and remembers it.
+
+    Args:
+        runner: Makes the runs; what its history holds as wrong is not tried again.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._certificates: dict[Configuration, Certificate | None] = {}
+
+    def certify(self, configuration: Configuration) -> bool:
+        """Return whether a configuration may win, and look into it if nobody has."""
+        if self.is_open(configuration):
+            self._certificates[family(configuration)] = self._runner.certify(configuration)
+        return self.passed(configuration)
+
+    def is_open(self, configuration: Configuration) -> bool:
+        """Whether nobody has looked into it."""
+        return family(configuration) not in self._certificates and not self.refused(configuration)
+
+    def passed(self, configuration: Configuration) -> bool:
+        """Whether it was looked into and may win."""
+        certificate = self.of(configuration)
+        return certificate is not None and not certificate.failures
+
+    def refused(self, configuration: Configuration) -> bool:
+        """Whether it may not win, by what was found now or in an earlier session."""
+        return family(configuration) in self._wrong
+
+    def of(self, configuration: Configuration) -> Certificate | None:
+        """Return what was found."""
+        return self._certificates.get(family(configuration))
+
+    def seconds(self, configurations: Iterable[Configuration]) -> float:
+        """Return the time that certifying some configurations is expected to take."""
+        history = self._runner.history
+        found = {family(each): each for each in configurations if self.is_open(each)}
+        baseline = history.baseline
+        if baseline is None:
+            return 0.0
+        costs = history.costs
+        extra = REFERENCE_RUNS * costs.seconds(baseline)
+        return sum(costs.seconds(each) + extra for each in found.values())
+
+    @property
+    def _wrong(self) -> set[Configuration]:
+        trials = self._runner.history.trials
+        return {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
