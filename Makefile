@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos check docs chaos schemathesis bench bench-replay bench-delivered bench-peers \
+.PHONY: demo test test-chaos check docs chaos schemathesis bench-replay bench-delivered bench-peers \
         bench-service bench-judged replay-tables clean
 
 demo: $(READY)
@@ -54,9 +54,6 @@ chaos: $(READY)
 # The service against its OpenAPI document, with a thousand examples of each call; an hour or so.
 schemathesis: $(READY)
 	AUTOTUNE_SCHEMATHESIS=1000 $(BIN)/python -m pytest --timeout 0 tests/integration/api/http
-
-bench: $(READY)
-	$(BIN)/python benchmarks/run.py
 
 # Every goal of the search, scored on recorded sweeps without TensorFlow; below three minutes.
 bench-replay: $(READY)

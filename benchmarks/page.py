@@ -1,0 +1,110 @@
+"""A page of figures: what a command measured at a commit, and what it had measured before.
+
+A page begins with a head that says how the figures come about. Those of now stand under `NOW`. When
+others replace them they move under `EARLIER`, with what changed since; figures of the same commit
+are replaced for good, so that a run in parts leaves one table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autotune.machine import Machine
+
+NOW = "## Figures at commit "
+EARLIER = "## Earlier figures"
+CODE = ("autotune", "benchmarks", "examples", "pyproject.toml", "constraints.txt")
+"""What figures depend on; a page that was just written is none of it."""
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Where figures go.
+
+    Attributes:
+        path: The file, which may hold earlier figures.
+        head: Title and explanations, in Markdown.
+        since: What changed since the figures that are there, in a sentence or two.
+    """
+
+    path: Path
+    head: str
+    since: str
+
+    def write(self, figures: Sequence[str], commit: str) -> None:
+        """Replace the figures of now, and keep those of another commit."""
+        old = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        lines = [self.head.strip(), "", f"{NOW}{commit}", "", *figures]
+        kept = _kept(old, commit, self.since)
+        if kept:
+            lines += ["", EARLIER, "", kept]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that writes a page."""
+    parser.add_argument("--out", type=Path, help="the page to write; default: none")
+    parser.add_argument("--since", default="", help="what changed since its present figures")
+
+
+def page_of(options: argparse.Namespace, head: str, commit: str) -> Page | None:
+    """Return the page that was asked for, None without one.
+
+    Raises:
+        SystemExit: It holds figures of another commit, and nobody said what changed since.
+    """
+    if options.out is None:
+        return None
+    path: Path = options.out
+    found = commit_of(path.read_text(encoding="utf-8")) if path.exists() else None
+    if found not in {None, commit} and not options.since:
+        raise SystemExit(f"{path} has figures of {found}: say with --since what changed.")
+    return Page(path=path, head=head, since=options.since)
+
+
+def commit_of(text: str) -> str | None:
+    """Return the commit whose figures a page shows."""
+    found = re.search(rf"^{re.escape(NOW)}(.+)$", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def this_commit() -> str:
+    """Return the commit of the code that runs, and whether it was changed since."""
+    commit = _git("rev-parse", "--short=7", "HEAD")
+    return f"{commit}, with changes" if _git("status", "--porcelain", "--", *CODE) else commit
+
+
+def in_words(machine: Machine) -> str:
+    """Return what figures in seconds depend on."""
+    return (
+        f"{machine} ({machine.processor}), Python {machine.python}, "
+        f"TensorFlow {machine.tensorflow}, Keras {machine.keras}"
+    )
+
+
+def _kept(old: str, commit: str, since: str) -> str:
+    """Return what stands under the heading of earlier figures."""
+    now, _, earlier = old.partition(f"\n{EARLIER}\n")
+    found = commit_of(now)
+    if found in {None, commit}:
+        return earlier.strip()
+    figures = now.partition(f"{NOW}{found}\n")[2].strip()
+    parts = [f"### At commit {found}", f"Changed since: {since}", _demoted(figures)]
+    return "\n\n".join([*parts, earlier.strip()]).strip()
+
+
+def _demoted(text: str) -> str:
+    return re.sub(r"^(?=##+ )", "#", text, flags=re.MULTILINE)
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
