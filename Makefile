@@ -55,13 +55,20 @@ chaos: $(READY)
 schemathesis: $(READY)
 	AUTOTUNE_SCHEMATHESIS=1000 $(BIN)/python -m pytest --timeout 0 tests/integration/api/http
 
-# Every goal of the search, scored on recorded sweeps without TensorFlow; below three minutes.
-bench-replay: $(READY)
-	$(BIN)/python -m benchmarks.replay.score
+# What writes a page writes it only if it is told where (OUT=docs/benchmarks/NAME.md), and what changed
+# since the figures that are there (SINCE='...'); these are kept in the page.
+PAGE = $(if $(OUT),--out $(OUT) --since '$(SINCE)')
 
-# Records these sweeps on this machine, which should have nothing else to do; above an hour.
+# Every goal of the search, scored on recorded sweeps without TensorFlow; some five minutes on two
+# cores, ten for the page's SEARCHES=20.
+SEARCHES ?= 10
+bench-replay: $(READY)
+	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
+
+# Records these sweeps on this machine, which should have nothing else to do; ten minutes for each
+# workload, goes on where it was stopped. TABLES=--unseen records those that the search may not know.
 replay-tables: $(READY)
-	$(BIN)/python -m benchmarks.replay.record
+	$(BIN)/python -m benchmarks.replay.record $(TABLES)
 
 # What is promised, against what train.py delivers in a longer run; about ten minutes.
 bench-delivered: $(READY)

@@ -24,6 +24,8 @@ class Character:
         strategies: Those that are swept.
         axes: The values that are swept.
         constraints: What the user holds fixed.
+        unseen: Whether its table was recorded when the search was finished, and may never be used
+            to choose anything.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Character:
     strategies: tuple[str, ...] = ("one_device", "mirrored", "multi_worker_mirrored")
     axes: dict[str, list[Any]]
     constraints: SearchOptions = field(default_factory=SearchOptions)
+    unseen: bool = False
 
     @property
     def space(self) -> Space:
@@ -173,6 +176,43 @@ CHARACTERS = (
             "reduction": ["one_device", "default"],
         },
         strategies=("one_device", "mirrored"),
+    ),
+    Character(
+        name="attention",
+        what="a text classifier with attention",
+        axes={
+            "per_replica_batch": [16, 64, 256],
+            "steps_per_execution": [1, 8],
+            "cache": ["off", "memory"],
+            "private_threads": [0, 2],
+            "reduction": ["one_device"],
+        },
+        strategies=("one_device", "mirrored"),
+        unseen=True,
+    ),
+    Character(
+        name="columns",
+        what="many small features, from a table of columns",
+        axes={
+            "per_replica_batch": [32, 256, 2048],
+            "steps_per_execution": [1, 8],
+            "cache": ["off", "memory"],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="denoise",
+        what="an autoencoder whose input is augmented anew in each epoch",
+        axes={
+            "per_replica_batch": [32, 128, 512],
+            "steps_per_execution": [1, 4],
+            "num_parallel_calls": ["auto", 1],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
     ),
 )
 

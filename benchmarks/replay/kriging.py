@@ -49,7 +49,7 @@ def kriged(
     differs = _differences(settings)
     y, errors = np.array(means), noise**2 / np.array(counts)
     far, spread, own = START
-    bounds = np.log([*[FAR] * len(differs), SPREAD, OWN])
+    bounds = np.log([*[FAR] * len(differs), SPREAD, OWN]).tolist()
     first = np.log([*[far] * len(differs), spread, own])
     best = minimize(_misfit, first, (differs, y, errors), bounds=bounds, method="L-BFGS-B").x
     covariance = _covariance(best, differs)

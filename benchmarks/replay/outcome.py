@@ -9,7 +9,7 @@ from autotune.measure import Interval
 from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.run.engine import Outcome
-from autotune.trial import Stage
+from autotune.trial import Stage, Trial
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import World, world_of
@@ -18,17 +18,32 @@ NEAR = 0.98
 """Share of the best throughput from which a configuration should not be pruned."""
 
 
+LARGE = 200
+"""Configurations from which a space counts as large."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """How the truth of a table is changed."""
+    """How the truth of a table is changed, and how long a search may take."""
 
     name: str
     gain: float | None = None
     """What the best distributed configuration gains over the best single device."""
     noise: float | None = None
-    """Standard deviation of log(rate) between runs."""
+    """Standard deviation of log(rate) between runs; None leaves the table's own."""
+    raw: bool = False
+    """Whether a configuration's own runs alone are its truth, and not also those like it."""
     seconds: float | None = None
-    """Budget; None takes the share of an exhaustive pass."""
+    """Budget; None takes a share of an exhaustive pass."""
+    large: float = 0.12
+    """That share for a space of `LARGE` configurations and more."""
+    small: float = 0.30
+    """That share for a smaller one."""
+
+    def budget(self, world: World) -> float:
+        """Return the seconds of a search, everything included."""
+        share = self.large if len(world.table.configurations) >= LARGE else self.small
+        return self.seconds or share * world.exhaustive_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +53,6 @@ class Job:
     table: str
     scenario: Scenario
     seed: int
-    share: float
-    """Of an exhaustive pass, the budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +70,18 @@ class Scored:
     pruned_near: int
     """Exploring trials that were pruned though nearly the best."""
     kept_near: int
+    skipped: int
+    """Configurations that were skipped as unable to win."""
     wrong_skips: int
-    """Configurations that were skipped as unable to win, and would have won."""
+    """Those of them that would have won."""
     gain_covered: bool | None
     rate_covered: bool | None
 
 
 def scored(job: Job) -> Scored:
     """Make one search and score it."""
-    world = _world(job.table, job.scenario)
-    seconds = job.scenario.seconds or job.share * world.exhaustive_seconds
-    result = replay(world, seconds, job.seed)
+    world = world_in(job.table, job.scenario)
+    result = replay(world, job.scenario.budget(world), job.seed)
     findings = result.findings
     near = [
         trial
@@ -84,6 +98,7 @@ def scored(job: Job) -> Scored:
         verdict=findings.decision.verdict,
         pruned_near=sum(t.outcome is Outcome.PRUNED for t in near),
         kept_near=sum(t.outcome is Outcome.MEASURED for t in near),
+        skipped=len(_skipped(result)),
         wrong_skips=_wrong_skips(result),
         gain_covered=_gain_covered(result),
         rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
@@ -91,18 +106,27 @@ def scored(job: Job) -> Scored:
 
 
 @cache
-def _world(name: str, scenario: Scenario) -> World:
-    world = world_of(read(FOLDER / f"{name}.json.xz"))
+def world_in(name: str, scenario: Scenario) -> World:
+    """Return the world of a table, as a scenario changes it."""
+    world = _recorded(name, alike=not scenario.raw)
     if scenario.gain is not None:
         world = world.with_gain(scenario.gain)
     return world if scenario.noise is None else world.with_noise(scenario.noise)
 
 
+@cache
+def _recorded(name: str, *, alike: bool) -> World:
+    return world_of(read(FOLDER / f"{name}.json.xz"), alike=alike)
+
+
 def _wrong_skips(result: Replayed) -> int:
     world = result.world
     alone = world.best_of(distributed=False)
-    skipped = [t for t in result.findings.history.trials if isinstance(t.reason, Proof)]
-    return sum(world.rates.get(t.configuration, 0) > alone for t in skipped)
+    return sum(world.rates.get(t.configuration, 0) > alone for t in _skipped(result))
+
+
+def _skipped(result: Replayed) -> list[Trial]:
+    return [t for t in result.findings.history.trials if isinstance(t.reason, Proof)]
 
 
 def _gain_covered(result: Replayed) -> bool | None:

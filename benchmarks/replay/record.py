@@ -1,21 +1,23 @@
-"""Makes the replay tables of this machine: full sweeps of ten workloads, with repeats.
+"""Makes the replay tables of this machine: full sweeps of some workloads, with repeats.
 
-    python -m benchmarks.replay.record [WORKLOAD ...]        (make replay-tables)
+    python -m benchmarks.replay.record [--unseen] [WORKLOAD ...]        (make replay-tables)
+
+With `--unseen` only of those that were never used to choose anything in the search.
 
 Every configuration of a workload's space is run once, in random order; then the best tenth, the
 best three of one device and of several, and the default are run again, in turns, each round in
 another order. Who is among the best is asked before every round, by the mean of all runs so far,
 until each of them has `RUNS` runs: the best of single runs is the luckiest, and those that it beat
 by luck get their turn. What was recorded before is kept, so a recording that was stopped goes on.
-It takes above an hour on two cores, which should have nothing else to do.
+It takes about ten minutes for each workload of two cores, which should have nothing else to do.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import json
 import random
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,9 +43,14 @@ BEST = 3
 DRAFTS = Path("autotune-out/replay")
 
 
-def main(names: Sequence[str]) -> None:
-    """Record the tables of some workloads, or of all."""
-    for each in [character(name) for name in names] or CHARACTERS:
+def main() -> None:
+    """Record the tables of some workloads, or of all of a kind."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="WORKLOAD")
+    parser.add_argument("--unseen", action="store_true", help="those never used to choose anything")
+    asked = parser.parse_args()
+    kind = [each for each in CHARACTERS if each.unseen is asked.unseen]
+    for each in [character(name) for name in asked.names] or kind:
         with reserved_engine(None, "a recording of replay tables", print) as engine:
             table = Recording(each, engine).make()
         print(f"{write(table)}: {len(table.runs)} runs", flush=True)
@@ -156,4 +163,4 @@ def _read(draft: Path) -> Iterator[Run]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

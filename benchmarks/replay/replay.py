@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from autotune.events import nobody
+from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
+from autotune.search.profiling import reserved_seconds
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.sampler import SAMPLER, MakeSampler
@@ -29,6 +30,7 @@ class Replayed:
     world: World
     findings: Findings
     seconds: float
+    ended: tuple[TrialEnded, ...]
 
     @property
     def share(self) -> float:
@@ -42,25 +44,37 @@ class Replayed:
 
 
 def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPLER) -> Replayed:
-    """Search a world within a budget. What the tuner itself computes is added to the time."""
-    subject, found = _situation(world.table.name)
+    """Search a world within a budget, of which the profile keeps what it would get.
+
+    The time that is told includes the whole of that, and what the tuner itself computes.
+    """
+    subject, found = situation(world.table.name)
     started = time.process_time()
     options = SearchOptions(budget=seconds, seed=seed)
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.inspect(subject.workload)
-    budget = Budget(options, engine.now, began)
+    reserved = reserved_seconds(options)
+    budget = Budget(options, engine.now, began).without(reserved)
+    ended: list[TrialEnded] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, TrialEnded):
+            ended.append(event)
+
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(
-            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
+            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=observer
         )
         findings = Search(runner, budget, found, options, sampler=sampler).run()
     tuner = time.process_time() - started
-    return Replayed(world=world, findings=findings, seconds=budget.elapsed + tuner)
+    seconds = budget.elapsed + reserved + tuner
+    return Replayed(world=world, findings=findings, seconds=seconds, ended=tuple(ended))
 
 
 @cache
-def _situation(name: str) -> tuple[Subject, Candidates]:
+def situation(name: str) -> tuple[Subject, Candidates]:
+    """Return what is searched on the machine of a table, and its configurations."""
     table, swept = read(FOLDER / f"{name}.json.xz"), character(name)
     subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)

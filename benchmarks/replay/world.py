@@ -64,8 +64,13 @@ class World:
         return replace(self, scatter=[each * sd / self.noise for each in self.scatter])
 
 
-def world_of(table: Table) -> World:
-    """Return the world that a table shows."""
+def world_of(table: Table, *, alike: bool = True) -> World:
+    """Return the world that a table shows.
+
+    Args:
+        table: Its runs.
+        alike: Whether a configuration's truth follows from the runs of those like it as well.
+    """
     logs: dict[Configuration, list[float]] = defaultdict(list)
     for run in table.trainings:
         if run.outcome is Outcome.MEASURED:
@@ -75,7 +80,7 @@ def world_of(table: Table) -> World:
         rates={c: math.exp(fmean(each)) for c, each in logs.items()},
         scatter=[one for each in logs.values() for one in _residuals(each)],
     )
-    if not world.scatter:
+    if not alike or not world.scatter:
         return world  # without repeats nobody knows what is luck
     counts = [len(each) for each in logs.values()]
     means = [fmean(each) for each in logs.values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.search.history import History
@@ -21,5 +21,5 @@ class FactorWise:
         return min(untried, key=lambda c: _differences(c.values(), best))
 
 
-def _differences(a: dict[str, object], b: dict[str, object]) -> int:
+def _differences(a: Mapping[str, object], b: Mapping[str, object]) -> int:
     return sum(a.get(name) != b.get(name) for name in a.keys() | b.keys())
