@@ -24,7 +24,7 @@ ENDLESS = 1_000_000
 """Epochs."""
 
 
-class MeanRate(keras.callbacks.Callback):
+class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
     """Prints the mean rate between the end of the warm-up and the end of the time.
 
     It lets Keras dispatch callbacks from threads of its own, as it does without this one.

@@ -76,8 +76,8 @@ def commit_of(text: str) -> str | None:
 
 
 def this_commit() -> str:
-    """Return the commit of the code that runs, and whether it was changed since."""
-    commit = _git("rev-parse", "--short=7", "HEAD")
+    """Return the last commit that changed the code that runs, and whether it was changed since."""
+    commit = _git("log", "-1", "--format=%H", "--", *CODE)[:7]
     return f"{commit}, with changes" if _git("status", "--porcelain", "--", *CODE) else commit
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from job import Job
-
 from autotune.config import Configuration
+from benchmarks.peers.job import Job
 
 
 def main() -> None:

@@ -1,137 +1,152 @@
-"""autotune against the alternatives, live, on the same space, machine and clock.
+"""autotune against the alternatives, live, on the same space, machine and clock, in parts.
 
-    python benchmarks/peers/compare.py --workloads digits lstm --seconds 150 --turns 4
+    python -m benchmarks.peers.compare [--seeds 10] [--minutes 60] [--out PAGE --since TEXT]
 
-Raw logs go to the results folder as JSON lines, and the page is rendered from them.
+A part is one workload with one seed: everybody searches, then what anybody held for the best is
+measured again in turns, and a row for each contestant is appended to `rows.jsonl`. Parts that have
+their rows are not run again, nor are searches that ended; the page is made from the rows that there
+are. A row holds for the commit that made it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import shutil
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 
-import truth
-from contestants import CONTESTANTS, HERE, run
-from job import ROOT, Job
-from table import RUN, Run, write_page
-
-from autotune.config import Configuration
-from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.run.engine import Engine
 from autotune.run.local import LocalEngine
 from autotune.space import candidates, load_space
 from autotune.workload import Workload, factory_from_text
+from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.peers import truth
+from benchmarks.peers.contestants import CONTESTANTS, run
+from benchmarks.peers.findings import Row, best_of, rows
+from benchmarks.peers.job import ROOT, Job
+from benchmarks.peers.table import figures, head
 
-WORKLOADS = ("digits", "lstm", "python_input")
-SOFTWARE = ("autotune", "tensorflow", "keras", "optuna", "keras-tuner", "ray")
+WORKLOADS = {
+    "digits": "examples/digits.py",
+    "lstm": "examples/lstm.py",
+    "python_input": "examples/python_input.py",
+    "attention": "benchmarks/replay/workloads/attention.py",
+    "columns": "benchmarks/replay/workloads/columns.py",
+}
+SPACE = Path(__file__).with_name("space.yaml")
+ROWS = "rows.jsonl"
+ENDED = "ended"
+"""A file in the folder of a contestant whose search is over."""
 
 
 def main() -> None:
-    """Let everybody search, find out the truth, and write the page after each workload."""
-    options = parse()
+    """Run the parts that are missing, while there is time, and write the page of all rows."""
+    options = _options()
     # Factories are looked up relative to the project.
     os.chdir(ROOT)
-    options.out.mkdir(parents=True)
-    jobs = prepare(options)
-    about = describe(options, jobs)
-    (options.out / RUN).write_text(about.model_dump_json(indent=2), encoding="utf-8")
-    for job in jobs:
-        for name in options.contestants:
-            say(f"{job.name}: {CONTESTANTS[name].title}")
-            run(name, job)
-        found = truth.arms(job.folder, known_good(options.known, job.name))
-        say(f"{job.name}: the truth about {len(found)} configurations, {options.turns} times")
-        truth.measure(job, found, options.turns)
-        write_page(options.out, options.page)
-    say(f"written: {options.page}; raw logs: {options.out}")
-
-
-def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    now = datetime.now(UTC).strftime("%Y-%m-%d-%H%M%S")
-    names = list(CONTESTANTS)
-    add = parser.add_argument
-    add("--workloads", nargs="+", default=WORKLOADS, help="examples; default: %(default)s")
-    add("--contestants", nargs="+", default=names, choices=names, help="default: all")
-    add("--seconds", type=float, default=150.0, help="limit of each search; default: %(default)s")
-    add("--turns", type=int, default=4, help="runs behind the truth; default: %(default)s")
-    add("--space", default=str(HERE / "space.yaml"), help="name or file; default: the peers' own")
-    add("--seed", type=int, default=0, help="default: 0")
-    add("--known", type=Path, help="JSON lines of {workload, configuration}: rivals for the best")
-    add("--out", type=Path, default=ROOT / "autotune-out" / "peers" / now, help="a new folder")
-    add("--page", type=Path, default=ROOT / "docs" / "benchmarks" / "peers.md")
-    options = parser.parse_args()
-    options.out, options.page = options.out.resolve(), options.page.resolve()
-    options.known = options.known and options.known.resolve()
-    return options
-
-
-def prepare(options: argparse.Namespace) -> list[Job]:
-    """Find out what can run here; the engine is gone again before anything is timed."""
+    commit = this_commit()
+    page = page_of(options, head(options.seconds, options.turns), commit)
+    folder = options.results / commit.partition(",")[0]
+    ends = time.monotonic() + 60 * options.minutes
     with LocalEngine() as engine:
-        machine = engine.machine()
-        return [prepared(name, options, engine, machine) for name in options.workloads]
+        words = in_words(engine.machine())
+        jobs = {name: _job(name, options, engine) for name in options.workloads}
+    for seed, name in product(range(options.seeds), options.workloads):
+        if time.monotonic() >= ends:
+            break
+        if not done(read_rows(folder), name, seed):
+            job = jobs[name].model_copy(update={"seed": seed, "folder": folder / name / f"{seed}"})
+            _part(job, folder, options, commit)
+    sizes = {name: len(job.configurations) for name, job in jobs.items()}
+    found = [*figures(read_rows(folder), words, sizes)]
+    print("\n".join(found))
+    if page:
+        page.write(found, commit)
 
 
-def prepared(name: str, options: argparse.Namespace, engine: LocalEngine, machine: Machine) -> Job:
-    """Return the job of one workload."""
-    file = f"examples/{name}.py"
+def done(known: Sequence[Row], workload: str, seed: int) -> bool:
+    """Return whether a part has its rows."""
+    return any((each.workload, each.seed) == (workload, seed) for each in known)
+
+
+def read_rows(folder: Path) -> list[Row]:
+    """Return the rows of all parts that were finished."""
+    path = folder / ROWS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Row.model_validate_json(line) for line in lines]
+
+
+def _part(job: Job, folder: Path, options: argparse.Namespace, commit: str) -> None:
+    for name in options.contestants:
+        _let_search(name, job)
+    earlier = [p for p in job.folder.parent.iterdir() if p != job.folder]
+    known = [configuration for each in earlier for configuration in best_of(each)]
+    arms = truth.arms(job.folder, known)
+    _say(f"{job.name}, seed {job.seed}: {len(arms)} configurations, {options.turns} times")
+    truth.measure(job, arms, options.turns)
+    found = rows(job.folder, options.contestants, (commit, job.name, job.seed))
+    with (folder / ROWS).open("a", encoding="utf-8") as file:
+        # At once, so that a part has all of its rows or none.
+        file.write("".join(row.model_dump_json() + "\n" for row in found))
+
+
+def _let_search(name: str, job: Job) -> None:
+    ended = job.folder / name / ENDED
+    if ended.exists():
+        return
+    # A search that was cut off starts anew.
+    shutil.rmtree(ended.parent, ignore_errors=True)
+    _say(f"{job.name}, seed {job.seed}: {CONTESTANTS[name].title}")
+    run(name, job)
+    ended.touch()
+
+
+def _job(name: str, options: argparse.Namespace, engine: Engine) -> Job:
+    file, machine = WORKLOADS[name], engine.machine()
     workload = Workload(
         model=factory_from_text(f"{file}:model_fn"),
         dataset=factory_from_text(f"{file}:dataset_fn"),
     )
     facts = engine.inspect(workload)
-    space = load_space(options.space)
+    space = load_space(str(SPACE))
     return Job(
         name=name,
+        file=file,
         workload=workload,
         facts=facts,
         machine=machine,
         space=space,
         configurations=candidates(space, machine, facts, SearchOptions()).configurations,
         seconds=options.seconds,
-        seed=options.seed,
-        folder=options.out / name,
     )
 
 
-def describe(options: argparse.Namespace, jobs: Sequence[Job]) -> Run:
-    """Return what the page says about the comparison as a whole."""
-    machine = jobs[0].machine
-    return Run(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=f"{machine} ({machine.processor})",
-        versions={name: version(name) for name in SOFTWARE},
-        workloads=tuple(options.workloads),
-        contestants=tuple(options.contestants),
-        space=jobs[0].space.name,
-        sizes={job.name: len(job.configurations) for job in jobs},
-        seconds=options.seconds,
-        turns=options.turns,
-        seed=options.seed,
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    names, work = list(CONTESTANTS), list(WORKLOADS)
+    add = parser.add_argument
+    add("--workloads", nargs="+", default=work, choices=work, help="default: all")
+    add("--contestants", nargs="+", default=names, choices=names, help="default: all")
+    add("--seeds", type=int, default=10, help="default: %(default)s")
+    add("--seconds", type=float, default=180.0, help="of each search; default: %(default)s")
+    add("--turns", type=int, default=5, help="runs behind the truth; default: %(default)s")
+    add("--minutes", type=float, default=float("inf"), help="begin no part after so many")
+    add("--results", type=Path, default=ROOT / "autotune-out" / "peers", help="logs and rows")
+    add_options(parser)
+    options = parser.parse_args()
+    options.results = options.results.resolve()
+    options.out = options.out and options.out.resolve()
+    return options
 
 
-def known_good(file: Path | None, workload: str) -> list[Configuration]:
-    """Return what is known from elsewhere to be fast, such as the best of an exhaustive table."""
-    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file else ()
-    return [
-        Configuration.model_validate(line["configuration"])
-        for line in lines
-        if line["workload"] == workload
-    ]
-
-
-def say(text: str) -> None:
-    """Print what happens now."""
+def _say(text: str) -> None:
     print(f"{datetime.now(UTC):%H:%M:%S} {text}", flush=True)
 
 

@@ -8,16 +8,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
-from job import ROOT, Job
 
 from autotune.value import Value
+from benchmarks.peers.job import ROOT, Job
 
-HERE = Path(__file__).parent
 GRACE_SECONDS = 30.0
 """A contestant that is still at it so long after the limit is ended."""
 COLD = {"AUTOTUNE_CACHE": "off"}
@@ -28,42 +26,74 @@ _PR_SET_CHILD_SUBREAPER = 36
 class Contestant(Value):
     """A way to find a configuration."""
 
-    script: str
+    command: tuple[str, ...]
+    """Of the module, what follows the job."""
     title: str
     how: str
     """What it does, for the page."""
+    own_engine: bool = False
+    """Whether it measures on autotune's engine, so that only the search differs."""
 
 
+SEARCH = "search"
 CONTESTANTS = {
     "autotune": Contestant(
-        script="with_autotune.py",
+        command=("with_autotune",),
         title="autotune",
         how="its public call, with the limit as budget, and nothing kept from earlier searches",
+        own_engine=True,
     ),
     "optuna": Contestant(
-        script="with_optuna.py",
+        command=(SEARCH, "tpe", "processes"),
         title="Optuna loop",
-        how="`study.optimize` with the default TPE sampler, a fresh process per trial, "
-        "1 s of warm-up and 2 s of timing",
+        how="the default TPE sampler, a fresh process per trial, 1 s of warm-up and 2 s of timing",
+    ),
+    "optuna_proportion": Contestant(
+        command=(SEARCH, "tpe_in_proportion", "processes"),
+        title="Optuna loop, start-up in proportion",
+        how="the same, with a quarter of the trials that the time allows at random, not 10",
     ),
     "keras_tuner": Contestant(
-        script="with_keras_tuner.py",
+        command=("with_keras_tuner",),
         title="KerasTuner",
         how="`RandomSearch` with a `run_trial` that times, in one process per strategy; it takes "
         "the strategy as given, so it cannot try several workers, nor threads per process",
     ),
     "ray": Contestant(
-        script="with_ray.py",
+        command=("with_ray",),
         title="Ray Tune, ASHA",
         how="random order, one trial at a time, a report after each of at most 4 windows of 1 s",
     ),
     "random": Contestant(
-        script="at_random.py",
+        command=(SEARCH, "random", "processes"),
         title="random search",
         how="the trials of the Optuna loop in random order",
     ),
+    "random_again": Contestant(
+        command=(SEARCH, "random_again", "processes"),
+        title="random search, best three again",
+        how="the same, with the last part of the time for the best three, twice again each",
+    ),
+    "engine_optuna": Contestant(
+        command=(SEARCH, "tpe_in_proportion", "engine"),
+        title="TPE on autotune's engine",
+        how="TPE with its start-up in proportion; each trial is made as autotune makes its own",
+        own_engine=True,
+    ),
+    "engine_random": Contestant(
+        command=(SEARCH, "random", "engine"),
+        title="random search on autotune's engine",
+        how="stands for KerasTuner's and Ray's order, too, which are random",
+        own_engine=True,
+    ),
+    "engine_random_again": Contestant(
+        command=(SEARCH, "random_again", "engine"),
+        title="the same, best three again",
+        how="with the last part of the time for the best three, twice again each",
+        own_engine=True,
+    ),
     "rule": Contestant(
-        script="by_rule.py",
+        command=("by_rule",),
         title="the rule",
         how='"more than one device: Mirrored", with Keras\'s defaults and no trial',
     ),
@@ -76,16 +106,17 @@ def run(name: str, job: Job) -> None:
     with tempfile.TemporaryDirectory(prefix="p-", ignore_cleanup_errors=True) as scratch:
         job = job.model_copy(update={"folder": job.folder / name, "began": time.monotonic()})
         try:
-            _search(CONTESTANTS[name].script, job, {**os.environ, **COLD, "TMPDIR": scratch})
+            _search(CONTESTANTS[name].command, job, {**os.environ, **COLD, "TMPDIR": scratch})
         finally:
             _leave_nothing()
 
 
-def _search(script: str, job: Job, environment: Mapping[str, str]) -> None:
-    command = [sys.executable, str(HERE / script), str(job.save())]
+def _search(command: Sequence[str], job: Job, environment: Mapping[str, str]) -> None:
+    module, *arguments = command
+    program = [sys.executable, "-m", f"benchmarks.peers.{module}", str(job.save()), *arguments]
     with (job.folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
-            command,
+            program,
             cwd=ROOT,
             env=environment,
             stdin=subprocess.DEVNULL,

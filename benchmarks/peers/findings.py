@@ -1,51 +1,57 @@
-"""From the logs of one workload to the figures of its table."""
+"""From the logs of one workload and seed to a row for each contestant."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-import truth
-from contestants import CONTESTANTS
-from job import read_log
-from progress import Incumbents, incumbents, trials
-
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, paired_ratio, pooled_noise
+from autotune.measure import Interval
+from autotune.measure.intervals import log_interval
 from autotune.value import Value
+from benchmarks.peers import truth
+from benchmarks.peers.job import read_log
+from benchmarks.peers.progress import close_since, incumbents, trials
 
-CLOSE = 0.95
-"""Share of the best that counts as having found it."""
-SURE = Interval(low=1.0, value=1.0, high=1.0)
+ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 
 
-class Finding(Value):
-    """How a contestant did."""
+class Row(Value):
+    """How a contestant did on one workload with one seed."""
 
-    name: str
+    commit: str
+    workload: str
+    seed: int
+    contestant: str
     trials: int
     recommended: Configuration | None
     seconds_to_close: float | None
     """From when on its incumbent was within `CLOSE` of the best for good; None: never."""
     share: Interval | None
-    """Throughput of what it recommends, as a share of the best."""
+    """Throughput of what it recommends, as a share of the best of all."""
     over_one_device: Interval | None
     """The same as a multiple of the best single device."""
-
-
-class Standing(Value):
-    """What the workload's truth says, and how each contestant did."""
-
-    best: Configuration | None
-    """The fastest of all that was measured."""
-    one_device: Configuration | None
-    """The fastest on one device."""
     gain: Interval | None
     """The best distributed configuration as a multiple of the best single device."""
-    arms: int
-    findings: tuple[Finding, ...]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether more than one replica is recommended though that is significantly slower."""
+        over = self.over_one_device
+        return self._distributed and over is not None and over.high < 1
+
+    @property
+    def missed(self) -> bool:
+        """Whether one device is recommended though a significant gain was to be had."""
+        gain = self.gain
+        one_device = self.recommended is not None and not self._distributed
+        return one_device and gain is not None and gain.low > 1
+
+    @property
+    def _distributed(self) -> bool:
+        return self.recommended is not None and self.recommended.distributed
 
 
 class Truth:
@@ -55,9 +61,6 @@ class Truth:
         turns = max((len(each) for each in rates.values()), default=0)
         # What failed in half of its runs is no recommendation to measure others by.
         self._rates = {c: each for c, each in rates.items() if 2 * len(each) > turns}
-        self._noise: Noise = pooled_noise(
-            [math.log(rate) for rate in each.values()] for each in self._rates.values()
-        )
 
     def best(self, *, distributed: bool | None = None) -> Configuration | None:
         """Return the fastest, of all or of one kind."""
@@ -65,65 +68,59 @@ class Truth:
         return max(mine, key=self._level, default=None)
 
     def ratio(self, mine: Configuration | None, other: Configuration | None) -> Interval | None:
-        """Return how many times faster one is than another; None where it is not known."""
-        if mine not in self._rates or other not in self._rates:
+        """Return how many times faster one is than another; None where it is not known.
+
+        The scatter of the pairs alone gives the interval, and nothing that autotune believes.
+        """
+        if mine is None or other is None or not {mine, other} <= self._rates.keys():
             return None
         if mine == other:
-            return SURE
-        turns = sorted(self._rates[mine].keys() & self._rates[other].keys())
-        if len(turns) < 2:
-            return None
-        pairs = [[self._rates[each][turn] for turn in turns] for each in (mine, other)]
-        return paired_ratio(*pairs, self._noise)
+            return ITSELF
+        a, b = self._rates[mine], self._rates[other]
+        logs = [math.log(a[turn] / b[turn]) for turn in sorted(a.keys() & b.keys())]
+        return log_interval(logs) if len(logs) >= 2 else None
 
     def _level(self, configuration: Configuration) -> float:
         return fmean(math.log(rate) for rate in self._rates[configuration].values())
 
 
-def standing(folder: Path, names: Sequence[str] = tuple(CONTESTANTS)) -> Standing:
-    """Return the figures of one workload.
+def rows(folder: Path, names: Sequence[str], identity: tuple[str, str, int]) -> list[Row]:
+    """Return a row for each contestant.
 
     Args:
-        folder: Of the workload.
+        folder: Of the workload and seed.
         names: The contestants that took part.
+        identity: Commit, workload and seed.
     """
-    rates = truth.read(folder)
-    known = Truth(rates)
-    one_device, distributed = known.best(distributed=False), known.best(distributed=True)
-    return Standing(
-        best=known.best(),
-        one_device=one_device,
-        gain=known.ratio(distributed, one_device),
-        arms=len(rates),
-        findings=tuple(_finding(folder / name, known) for name in names),
-    )
+    known = Truth(truth.read(folder))
+    return [_row(folder / name, known, identity) for name in names]
 
 
-def _finding(folder: Path, known: Truth) -> Finding:
+def best_of(folder: Path) -> list[Configuration]:
+    """Return the fastest configuration of each kind that a workload and seed had."""
+    known = Truth(truth.read(folder))
+    return [c for kind in (False, True) if (c := known.best(distributed=kind)) is not None]
+
+
+def _row(folder: Path, known: Truth, identity: tuple[str, str, int]) -> Row:
+    commit, workload, seed = identity
     log = read_log(folder)
     found = incumbents(log)
     recommended = found[-1][1] if found else None
-    return Finding(
-        name=folder.name,
+    best, one_device = known.best(), known.best(distributed=False)
+    return Row(
+        commit=commit,
+        workload=workload,
+        seed=seed,
+        contestant=folder.name,
         trials=trials(log),
         recommended=recommended,
-        seconds_to_close=_seconds_to_close(found, known),
-        share=known.ratio(recommended, known.best()),
-        over_one_device=known.ratio(recommended, known.best(distributed=False)),
+        seconds_to_close=close_since((at, _value(known.ratio(c, best))) for at, c in found),
+        share=known.ratio(recommended, best),
+        over_one_device=known.ratio(recommended, one_device),
+        gain=known.ratio(known.best(distributed=True), one_device),
     )
 
 
-def _seconds_to_close(found: Incumbents, known: Truth) -> float | None:
-    since: float | None = None
-    for seconds, configuration in found:
-        share = known.ratio(configuration, known.best())
-        if share is None or share.value < CLOSE:
-            since = None
-        elif since is None:
-            since = seconds
-    return since
-
-
-def by_name(findings: Sequence[Finding]) -> Mapping[str, Finding]:
-    """Return the findings by contestant."""
-    return {each.name: each for each in findings}
+def _value(interval: Interval | None) -> float | None:
+    return None if interval is None else interval.value

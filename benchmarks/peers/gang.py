@@ -12,26 +12,42 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
-from job import ROOT, Job
-from mark import MARK
-
 from autotune.cluster import Role, tf_config
 from autotune.config import Configuration
 from autotune.machine import free_ports
 from autotune.strategies import strategy
+from benchmarks.peers.job import ROOT, Job
+from benchmarks.peers.mark import MARK
 
-TIMED = Path(__file__).with_name("timed.py")
 TRIAL_SECONDS = 60.0
 """A trial that takes longer is given up."""
 WINDOW_SECONDS = 2.0
 
 
-def measure(job: Job, configuration: Configuration) -> float | None:
-    """Run a trial with one window and log it; return examples per second, None if it failed."""
-    rate = next(rates(job, configuration), None)
-    if rate is not None or job.left > 0:
-        job.trial(configuration, rate)
-    return rate
+class InProcesses:
+    """Measures each configuration once in fresh processes, and logs it.
+
+    Args:
+        job: The search.
+    """
+
+    trial_seconds = 10.0
+    """TensorFlow's start, the first step, a second of warm-up, and the window."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return self._job.left
+
+    def measure(self, configuration: Configuration) -> float | None:
+        """Return the examples per second of one window, None if it failed."""
+        rate = next(rates(self._job, configuration), None)
+        if rate is not None or self.left > 0:
+            self._job.trial(configuration, rate, number=self._job.next_number)
+        return rate
 
 
 def rates(
@@ -57,7 +73,7 @@ def rates(
 
 def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(TIMED), *arguments],
+        [sys.executable, "-m", "benchmarks.peers.timed", *arguments],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

@@ -37,7 +37,8 @@ class Job(Value):
     """One search to be made: the same for all contestants but for `began` and `folder`."""
 
     name: str
-    """Of the example."""
+    file: str
+    """Of the factories, relative to the project."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine
@@ -68,6 +69,11 @@ class Job(Value):
     def left(self) -> float:
         """Seconds until the limit."""
         return self.began + self.seconds - time.monotonic()
+
+    @property
+    def next_number(self) -> int:
+        """For a trial, if a configuration may have several."""
+        return len(read_log(self.folder))
 
     def program(self, configuration: Configuration) -> str:
         """Return the text of the training program."""

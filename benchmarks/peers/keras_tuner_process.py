@@ -1,6 +1,6 @@
 """KerasTuner's search under one strategy, in one process.
 
-    python keras_tuner_process.py JOB PLACE...
+    python -m benchmarks.peers.keras_tuner_process JOB PLACE...
 
 The places are those of the configurations in the job's list.
 """
@@ -15,16 +15,16 @@ from pathlib import Path
 
 import keras
 import keras_tuner
-from job import Job
-from stopwatch import Stopwatch, train
 
 from autotune.config import Configuration
+from benchmarks.peers.job import Job
+from benchmarks.peers.stopwatch import Stopwatch, train
 
 METRIC = "examples_per_second"
 SECONDS = 2.0
 
 
-class Throughput(keras_tuner.RandomSearch):
+class Throughput(keras_tuner.RandomSearch):  # type: ignore[misc] # has no types
     """Times the training program of each proposal in this process.
 
     Args:

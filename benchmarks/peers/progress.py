@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import fmean
 
-from job import Entry
-
 from autotune.config import Configuration
+from benchmarks.peers.job import Entry
 
+CLOSE = 0.95
+"""Share of the best that counts as having found it."""
 Incumbents = list[tuple[float, Configuration]]
 """Seconds since the start, and what was best from then on."""
 
@@ -22,6 +23,21 @@ def incumbents(log: Iterable[Entry]) -> Incumbents:
         if configuration is not None and (not found or found[-1][1] != configuration):
             found.append((seconds, configuration))
     return found
+
+
+def close_since(held: Iterable[tuple[float, float | None]]) -> float | None:
+    """Return from when on a share of the best was at least `CLOSE` for good; None: never.
+
+    Args:
+        held: Seconds, and the share of what was best from then on, if it is known.
+    """
+    since: float | None = None
+    for seconds, share in held:
+        if share is None or share < CLOSE:
+            since = None
+        elif since is None:
+            since = seconds
+    return since
 
 
 def trials(log: Iterable[Entry]) -> int:

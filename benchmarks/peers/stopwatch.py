@@ -16,7 +16,7 @@ ENDLESS = 1_000_000
 """Epochs."""
 
 
-class Stopwatch(keras.callbacks.Callback):
+class Stopwatch(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
     """Times windows of steps after a warm-up, then ends the training.
 
     Args:

@@ -1,6 +1,6 @@
 """Runs a training program with a stopwatch in it.
 
-    python timed.py PROGRAM EXAMPLES_PER_CALL SECONDS WINDOWS
+    python -m benchmarks.peers.timed PROGRAM EXAMPLES_PER_CALL SECONDS WINDOWS
 
 Prints a line with the examples per second of each window, and leaves after the last one.
 """
@@ -13,8 +13,8 @@ import signal
 import sys
 from pathlib import Path
 
-from mark import MARK
-from stopwatch import Stopwatch, train
+from benchmarks.peers.mark import MARK
+from benchmarks.peers.stopwatch import Stopwatch, train
 
 _PR_SET_PDEATHSIG = 1
 

@@ -10,18 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from contestants import CONTESTANTS
-from job import Job, read_log
-from progress import best_alone, incumbents
-
 from autotune.config import Configuration
-from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
-from autotune.run.resolve import reserved_engine
-from autotune.search.runner import trial_of
-from autotune.search.stopping import MeasureWatch
-from autotune.strategies import strategy
-from autotune.trial import Stage
+from autotune.run.engine import Outcome
 from autotune.value import Value
+from benchmarks.peers.contestants import CONTESTANTS
+from benchmarks.peers.job import Job, read_log
+from benchmarks.peers.on_engine import on_engine
+from benchmarks.peers.progress import best_alone, incumbents
 
 TRUTH = "truth.jsonl"
 
@@ -42,8 +37,8 @@ def arms(folder: Path, known: Sequence[Configuration]) -> list[Configuration]:
     """Return what has to be measured.
 
     Args:
-        folder: Of the workload.
-        known: Configurations that are known to be good from elsewhere.
+        folder: Of the workload and seed.
+        known: Configurations that earlier seeds found to be the best.
     """
     return list(dict.fromkeys([*known, *_held(folder)]))
 
@@ -58,43 +53,35 @@ def _held(folder: Path) -> Iterator[Configuration]:
 
 
 def measure(job: Job, found: Sequence[Configuration], turns: int) -> None:
-    """Measure all in turns and write each run down as it ends."""
+    """Measure all in turns and write each run down as it ends; what was measured before stays."""
     shuffle = random.Random(job.seed)  # noqa: S311 - an order of runs
-    with (
-        reserved_engine(None, "a comparison with other tuners", print) as engine,
-        (job.folder / TRUTH).open("a", encoding="utf-8") as file,
-    ):
+    done = {(run.turn, run.configuration) for run in _runs(job.folder)}
+    with on_engine(job) as meter, (job.folder / TRUTH).open("a", encoding="utf-8") as file:
         for turn in range(turns):
             for number, configuration in enumerate(shuffle.sample(found, len(found))):
-                folder = job.folder / "truth" / f"{turn}-{number:02}"
-                run = _run(engine, job, configuration, folder)
-                file.write(run.model_copy(update={"turn": turn}).model_dump_json() + "\n")
+                if (turn, configuration) in done:
+                    continue
+                trial = meter.trial(configuration, job.folder / "truth" / f"{turn}-{number:02}")
+                run = Run(
+                    turn=turn,
+                    configuration=configuration,
+                    rate=trial.examples_per_second if trial.measured else None,
+                    outcome=trial.outcome,
+                )
+                file.write(run.model_dump_json() + "\n")
                 file.flush()
 
 
 def read(folder: Path) -> Rates:
     """Return what was measured, as far as it went."""
     rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
-    path = folder / TRUTH
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    for run in map(Run.model_validate_json, lines):
+    for run in _runs(folder):
         if run.rate is not None:
             rates[run.configuration][run.turn] = run.rate
     return rates
 
 
-def _run(engine: Engine, job: Job, configuration: Configuration, folder: Path) -> Run:
-    result = engine.run(
-        TrialRequest(
-            configuration=configuration,
-            script=job.program(configuration),
-            workload=job.workload,
-            roles=strategy(configuration.strategy).roles(configuration, job.machine),
-            folder=folder,
-            limits=Limits(),
-        ),
-        MeasureWatch(),
-    )
-    trial = trial_of(0, Stage.FINAL, configuration, result, None)
-    rate = trial.examples_per_second if trial.measured else None
-    return Run(turn=0, configuration=configuration, rate=rate, outcome=result.outcome)
+def _runs(folder: Path) -> list[Run]:
+    path = folder / TRUTH
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Run.model_validate_json(line) for line in lines]

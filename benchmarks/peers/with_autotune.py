@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from job import Job
-
 from autotune import Event, SearchOptions, TrialEnded, Tuner
+from benchmarks.peers.job import Job
 
 
 def main() -> None:
@@ -19,10 +18,9 @@ def main() -> None:
             rate = trial.examples_per_second if trial.measured else None
             job.trial(trial.configuration, rate, number=trial.number)
 
-    file = f"examples/{job.name}.py"
     result = Tuner(observer=observer).tune(
-        f"{file}:model_fn",
-        f"{file}:dataset_fn",
+        f"{job.file}:model_fn",
+        f"{job.file}:dataset_fn",
         space=job.space,
         budget=job.left,
         options=SearchOptions(seed=job.seed),

@@ -11,13 +11,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-
-from job import Job
 
 from autotune.config import Configuration, default_of
+from benchmarks.peers.job import Job
 
-PROCESS = Path(__file__).with_name("keras_tuner_process.py")
+PROCESS = "benchmarks.peers.keras_tuner_process"
 GIVEN = ("strategy", "workers", "replicas_per_worker")
 FROM_THE_START = ("threads_per_process",)
 """Axes that TensorFlow reads once per process, so they stay at their defaults."""
@@ -29,7 +27,7 @@ def main() -> None:
     groups = by_strategy(job.configurations)
     for index, places in enumerate(groups):
         seconds = max(job.left / (len(groups) - index), 0)
-        command = [sys.executable, str(PROCESS), sys.argv[1], *map(str, places)]
+        command = [sys.executable, "-m", PROCESS, sys.argv[1], *map(str, places)]
         with suppress(subprocess.TimeoutExpired):
             subprocess.run(command, timeout=seconds, check=False)
 

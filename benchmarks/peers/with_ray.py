@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from gang import rates
-from job import Job
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
+
+from benchmarks.peers.gang import rates
+from benchmarks.peers.job import Job
 
 METRIC = "examples_per_second"
 WINDOWS = 4

@@ -99,7 +99,7 @@ class Goal:
         if self.counted and len(set(values)) == 1:
             # All alike: drawing them again says nothing.
             return Share(count=int(values.sum()), of=len(values)).interval
-        return _bootstrap([np.array(each) for each in self.values.values()], self.statistic)
+        return bootstrap([np.array(each) for each in self.values.values()], self.statistic)
 
 
 def goals(results: Sequence[Scored]) -> Iterator[Goal]:
@@ -177,7 +177,7 @@ def _quantile(share: float) -> Statistic:
     return lambda values: float(np.quantile(values, share))
 
 
-def _bootstrap(tables: Sequence[np.ndarray], statistic: Statistic) -> tuple[float, float]:
+def bootstrap(tables: Sequence[np.ndarray], statistic: Statistic) -> tuple[float, float]:
     """Return a 95 % interval over tables and searches: both are drawn again."""
     draw = np.random.default_rng(0)
     found = []

@@ -13,7 +13,6 @@ from autotune.options import SearchOptions
 from autotune.search.profiling import reserved_seconds
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
-from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.search import Findings, Search
 from autotune.search.stopping import Budget
 from autotune.space import Candidates, candidates
@@ -43,7 +42,7 @@ class Replayed:
         return self.seconds / self.world.exhaustive_seconds
 
 
-def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPLER) -> Replayed:
+def replay(world: World, seconds: float, seed: int) -> Replayed:
     """Search a world within a budget, of which the profile keeps what it would get.
 
     The time that is told includes the whole of that, and what the tuner itself computes.
@@ -66,7 +65,7 @@ def replay(world: World, seconds: float, seed: int, sampler: MakeSampler = SAMPL
         runner = Runner(
             engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=observer
         )
-        findings = Search(runner, budget, found, options, sampler=sampler).run()
+        findings = Search(runner, budget, found, options).run()
     tuner = time.process_time() - started
     seconds = budget.elapsed + reserved + tuner
     return Replayed(world=world, findings=findings, seconds=seconds, ended=tuple(ended))

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -28,37 +29,8 @@ from benchmarks.replay.world import World
 
 SEEN = "Tables that the search was tuned on"
 UNSEEN = "Tables that were never used to choose anything"
-HEAD = """
-# The search on replay tables
-
-Written by `make bench-replay OUT=docs/benchmarks/replay.md SINCE=...`; change the benchmark, not
-this page.
-
-It scores the search on recorded sweeps, without TensorFlow. A table holds every configuration of a
-workload's space, run once; the best tenth of them, the best of one device and of several, and the
-default again, in turns, until each has five runs; and the time that the exchange of gradients alone
-takes. All windows are kept. `make replay-tables` makes new ones on another machine.
-
-There are two kinds of tables, scored apart. On the first the search was developed: its thresholds
-were chosen where these came out well, so that they flatter it. The others were recorded when the
-search was finished, and nothing was ever chosen by them.
-
-A replayed run takes the shape of a recorded one and a scatter drawn from all repeats of the table.
-Nothing drifts in such a world and all configurations scatter alike, which a real machine does not
-grant; how often a verdict is wrong under drift, steps, bursts and two levels is simulated
-elsewhere.
-The truth of a configuration is expected from its own runs and from those of configurations like it
-(kriging, `benchmarks/replay/kriging.py`): taken as they are, single runs would make a truth whose
-best is the luckiest. What a search is worth with that truth is told as well.
-
-A search gets a share of the time of an exhaustive pass, 12 % from 200 configurations up and 30 %
-below, or 5 % and 15 %; where the question is the verdict it gets 180 s, the default. The profile's
-part of the budget is taken off as the program takes it off; certification is included.
-
-*n* counts searches, or what is named. Intervals are of 95 %, over tables and searches, or Wilson's
-where all are alike. A goal is *reached* if its whole interval is, *short* if the figure is not, and
-*open* in between. The table named last is the furthest from the goal.
-"""
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+"""What stands before the figures."""
 
 
 def main() -> None:
@@ -66,7 +38,7 @@ def main() -> None:
     options = _options()
     commit = this_commit()
     page = page_of(options, HEAD, commit)
-    names = options.tables.split(",") if options.tables else _names()
+    names = options.tables.split(",") if options.tables else recorded()
     jobs = [
         Job(table=name, scenario=scenario, seed=seed)
         for scenario, name, seed in product(SCENARIOS, names, range(options.searches))
@@ -89,7 +61,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _names() -> list[str]:
+def recorded() -> list[str]:
+    """Return the names of all tables."""
     return [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]
 
 

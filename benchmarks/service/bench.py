@@ -56,10 +56,13 @@ def parse() -> argparse.Namespace:
 
 def _measured(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     measures: dict[str, tuple[str, Measure]] = {
-        "reads": ("quick", lambda *at: reads.measure(*at, options.rounds, options.seconds)),
+        "reads": (
+            "quick",
+            lambda site, store: reads.measure(site, store, options.rounds, options.seconds),
+        ),
         "streams": ("quick", streams.measure),
-        "ending": ("quick", lambda *at: ending.measure(*at, options.times)),
-        "recovery": ("slow", lambda *at: recovery.measure(*at, options.times)),
+        "ending": ("quick", lambda site, store: ending.measure(site, store, options.times)),
+        "recovery": ("slow", lambda site, store: recovery.measure(site, store, options.times)),
     }
     for name in options.parts:
         engine, measure = measures[name]

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from urllib.parse import urlsplit
 
@@ -54,9 +55,13 @@ async def _call(netloc: str, requests: Iterator[bytes], until: float) -> list[_C
     loop = asyncio.get_running_loop()
     callers = [_Caller(requests, until, loop.create_future()) for _ in range(CONNECTIONS)]
     for each in callers:
-        await loop.create_connection(lambda each=each: each, host, int(port))
+        await loop.create_connection(partial(_itself, each), host, int(port))
     await asyncio.gather(*(each.done for each in callers))
     return callers
+
+
+def _itself(caller: _Caller) -> _Caller:
+    return caller
 
 
 class _Caller(asyncio.Protocol):

@@ -19,7 +19,9 @@ def scored(row: str) -> float:
     """What the score says was reached on the tables that the search was tuned on, in percent."""
     text = (DOCS / "benchmarks" / "replay.md").read_text("utf-8").partition(EARLIER)[0]
     rows = text.partition(SEEN)[2]
-    found = re.search(rf"^\| {re.escape(f'{SCORED}: {row}')} \| [^|]+ \| ([\d.]+)%", rows, re.M)
+    found = re.search(
+        rf"^\| {re.escape(f'{SCORED}: {row}')} \| [^|]+ \| ([\d.]+)%", rows, re.MULTILINE
+    )
     assert found, row
     return float(found[1])
 

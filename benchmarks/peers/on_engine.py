@@ -1,0 +1,68 @@
+"""A trial as autotune makes it: forked from a process that has TensorFlow, ended when measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.run.engine import Engine, Limits, TrialRequest
+from autotune.run.resolve import reserved_engine
+from autotune.search.runner import trial_of
+from autotune.search.stopping import MeasureWatch
+from autotune.strategies import strategy
+from autotune.trial import Stage, Trial
+from benchmarks.peers.job import Job
+
+
+class OnEngine:
+    """Measures each configuration once on autotune's engine, and logs it.
+
+    Args:
+        job: The search.
+        engine: Makes the runs.
+    """
+
+    trial_seconds = 5.0
+
+    def __init__(self, job: Job, engine: Engine) -> None:
+        self._job = job
+        self._engine = engine
+        self._count = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return self._job.left
+
+    def measure(self, configuration: Configuration) -> float | None:
+        """Return the examples per second of a trial, None if it failed."""
+        trial = self.trial(configuration, self._job.folder / "runs" / str(self._count))
+        self._count += 1
+        rate = trial.examples_per_second if trial.measured else None
+        self._job.trial(configuration, rate, number=self._count)
+        return rate
+
+    def trial(self, configuration: Configuration, folder: Path) -> Trial:
+        """Run a configuration and return its trial."""
+        job = self._job
+        result = self._engine.run(
+            TrialRequest(
+                configuration=configuration,
+                script=job.program(configuration),
+                workload=job.workload,
+                roles=strategy(configuration.strategy).roles(configuration, job.machine),
+                folder=folder,
+                limits=Limits(),
+            ),
+            MeasureWatch(),
+        )
+        return trial_of(0, Stage.FINAL, configuration, result, None)
+
+
+@contextmanager
+def on_engine(job: Job) -> Iterator[OnEngine]:
+    """Start an engine of this machine for one search."""
+    with reserved_engine(None, "a comparison with other tuners", print) as engine:
+        yield OnEngine(job, engine)
