@@ -1,9 +1,10 @@
 """Trains with a program for some seconds and prints how many examples it took per second.
 
-    python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP SECONDS
+    python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP FIRST_EPOCH SECONDS
 
 The line begins with MARK. Nothing of autotune is in this process, and nothing but one callback is
-in the training. The mean is over all of the time past the warm-up, ends of epochs included. In a
+in the training. The clock starts in the second epoch and past the warm-up, or when the first epoch
+has lasted so long; the mean is over all of the time from then on, ends of epochs included. In a
 gang worker 0 reports.
 """
 
@@ -33,21 +34,31 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
         mark: Begins the line.
         global_batch: Examples of a step.
         warm_up: Seconds past the first call, which compiles.
+        first_epoch: Seconds past it after which the first epoch is not waited for.
         seconds: How long to measure.
     """
 
     async_safe = True
 
-    def __init__(self, mark: str, global_batch: int, warm_up: float, seconds: float) -> None:
+    def __init__(
+        self, mark: str, global_batch: int, warm_up: float, first_epoch: float, seconds: float
+    ) -> None:
         super().__init__()
         self._mark = mark
         self._batch = global_batch
         self._warm_up = warm_up
+        self._first_epoch = first_epoch
         self._seconds = seconds
         self._lock = threading.Lock()
         self._first: float | None = None
         self._since: float | None = None
         self._steps = 0
+        self._epochs = 0
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count an epoch."""
+        del epoch, logs
+        self._epochs += 1
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Count the steps of a call."""
@@ -60,8 +71,11 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
                     self._report(logs)
             elif self._first is None:
                 self._first = _settled(logs)
-            elif now - self._first >= self._warm_up:
+            elif self._warm(now - self._first):
                 self._since = _settled(logs)
+
+    def _warm(self, seconds: float) -> bool:
+        return seconds >= (self._warm_up if self._epochs else self._first_epoch)
 
     def _report(self, logs: Mapping[str, Any] | None) -> None:
         seconds = _settled(logs) - (self._since or 0.0)
@@ -84,9 +98,9 @@ def _reports() -> bool:
     return int(config.get("task", {}).get("index", 0)) == 0
 
 
-def main(mark: str, program: str, global_batch: str, warm_up: str, seconds: str) -> None:
+def main(mark: str, program: str, global_batch: str, *times: str) -> None:
     """Train until somebody ends this process."""
-    clock = MeanRate(mark, int(global_batch), float(warm_up), float(seconds))
+    clock = MeanRate(mark, int(global_batch), *map(float, times))
     callbacks = [clock] if _reports() else []
     train = runpy.run_path(program, run_name="train")["main"]
     train(["--epochs", str(ENDLESS), "--verbose", "0"], callbacks=callbacks)

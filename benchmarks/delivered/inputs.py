@@ -1,0 +1,121 @@
+"""Inputs whose first seconds tell little of what a training sustains, and a small model."""
+
+import time
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+NUMBERS = 64
+SIGNATURE = (tf.TensorSpec((NUMBERS,), tf.float32), tf.TensorSpec((), tf.int64))
+
+
+def model_fn(units: int = 64) -> keras.Model:
+    """Build and compile a network with one small hidden layer."""
+    model = keras.Sequential(
+        [
+            keras.Input((NUMBERS,)),
+            keras.layers.Dense(units, activation="relu"),
+            keras.layers.Dense(10),
+        ]
+    )
+    model.compile(
+        optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    )
+    return model
+
+
+def pausing() -> tf.data.Dataset:
+    """Return 2,000 examples a second in 0.7 s of each second, and none in the other 0.3 s."""
+
+    def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
+        for example in _paced(4096, per_second=2000):
+            rest = 0.3 - time.monotonic() % 1.0
+            if rest > 0:
+                time.sleep(rest)
+            yield example
+
+    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+
+
+def refilling() -> tf.data.Dataset:
+    """Return what a shuffle buffer gives that takes a second to fill in each epoch."""
+
+    def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
+        yield from _paced(6144, per_second=4000)
+
+    source = tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+    return source.shuffle(4096)
+
+
+def kept() -> tf.data.Dataset:
+    """Return examples that a slow source gives once; from then on they are in memory."""
+
+    def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
+        yield from _paced(4096, per_second=1500)
+
+    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE).cache()
+
+
+def costly() -> tf.data.Dataset:
+    """Return examples that a map computes slowly, the same ones in each epoch."""
+    numbers, labels = _examples(4096)
+    pairs = tf.data.Dataset.from_tensor_slices((numbers, labels))
+    return pairs.map(_compute, num_parallel_calls=2)
+
+
+def ramping() -> tf.data.Dataset:
+    """Return examples of a source that needs some seconds to come to its 3,000 a second."""
+    began: list[float] = []
+
+    def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
+        # Once for the whole training, whatever epoch this is.
+        began[:] = began or [time.monotonic()]
+        for example in _ready(2048):
+            reached = 1 - 0.8 * np.exp((began[0] - time.monotonic()) / 2.0)
+            time.sleep(1 / (3000 * reached))
+            yield example
+
+    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+
+
+def draining() -> tf.data.Dataset:
+    """Return 6,000 examples at once, which were fetched before, and then 1,500 a second."""
+    due: list[float] = []
+
+    def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
+        # Once for the whole training, whatever epoch this is.
+        due[:] = due or [time.monotonic() - 4.0]
+        for example in _ready(2048):
+            due[0] += 1 / 1500
+            time.sleep(max(due[0] - time.monotonic(), 0.0))
+            yield example
+
+    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+
+
+def _compute(numbers: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    square = tf.tensordot(numbers, numbers, 0)
+    for _ in range(12):
+        square = tf.linalg.matmul(square, square) / tf.norm(square)
+    return numbers + square[0], label
+
+
+def _paced(count: int, *, per_second: float) -> Iterator[tuple[np.ndarray, np.int64]]:
+    due = time.monotonic()
+    for example in _ready(count):
+        # What was not asked for in time is lost, but for some hundredths of a second.
+        due = max(due, time.monotonic() - 0.05) + 1 / per_second
+        time.sleep(max(due - time.monotonic(), 0.0))
+        yield example
+
+
+def _ready(count: int) -> Iterator[tuple[np.ndarray, np.int64]]:
+    yield from zip(*_examples(count), strict=True)
+
+
+def _examples(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((count, NUMBERS), dtype=np.float32)
+    return numbers, rng.integers(10, size=count)

@@ -1,0 +1,106 @@
+"""What was promised and delivered of each workload, kept as it is measured, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from autotune.measure import Interval
+from autotune.value import Value
+from benchmarks.delivered.workloads import WORKLOADS
+from benchmarks.share import Share
+
+MEDIAN_GOAL, LAST_GOAL = 0.03, 0.05
+"""How far delivered may be from promised: in the median, and at the 95th percentile."""
+
+
+class Row(Value):
+    """A workload of which the search and the runs are done."""
+
+    commit: str
+    workload: str
+    seed: int
+    budget: float
+    """Seconds of the search."""
+    seconds: float
+    """Of each run."""
+    promised: Interval | None
+    """Examples per second; None: the search came to no finals."""
+    delivered: tuple[float, ...]
+    """Examples per second of each run."""
+    verdict: str
+    configuration: str
+
+    @property
+    def ratios(self) -> list[float]:
+        """Delivered over promised, of each run."""
+        return [rate / self.promised.value for rate in self.delivered] if self.promised else []
+
+
+def read_rows(path: Path, commit: str) -> list[Row]:
+    """Return the rows of a commit."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [row for row in map(Row.model_validate_json, lines) if row.commit == commit]
+
+
+def add_row(path: Path, row: Row) -> None:
+    """Keep a row beside the others."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(row.model_dump_json() + "\n")
+
+
+def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
+    """Yield the figures of the page."""
+    yield f"{machine}."
+    yield ""
+    if not rows:
+        yield "No workload was run yet."
+        return
+    yield f"{len(rows)} of {len(WORKLOADS)} workloads. {_asked(rows)}"
+    yield ""
+    yield "| workload | promised, examples/s | delivered | delivered / promised | recommended |"
+    yield "| --- | --- | --- | --- | --- |"
+    yield from map(_line, rows)
+    yield ""
+    yield from _goals(rows)
+
+
+def _asked(rows: Sequence[Row]) -> str:
+    budgets = sorted({f"{row.budget:g} s" for row in rows})
+    runs = sorted({f"{len(row.delivered)} runs of {row.seconds:g} s" for row in rows})
+    seeds = sorted({str(row.seed) for row in rows})
+    return f"Searches of {', '.join(budgets)}; {', '.join(runs)}; seed {', '.join(seeds)}."
+
+
+def _line(row: Row) -> str:
+    promised = row.promised
+    if promised is None:
+        cells = ("nothing, there were no finals", "-", "-")
+    else:
+        cells = (
+            f"{promised.value:,.0f} ({promised.low:,.0f} to {promised.high:,.0f})",
+            ", ".join(f"{rate:,.0f}" for rate in row.delivered),
+            ", ".join(f"{ratio:.3f}" for ratio in row.ratios),
+        )
+    what = f"{row.workload}: {WORKLOADS[row.workload].what}"
+    return f"| {what} | {' | '.join(cells)} | {row.verdict}: {row.configuration} |"
+
+
+def _goals(rows: Sequence[Row]) -> Iterator[str]:
+    off = [abs(ratio - 1) for row in rows for ratio in row.ratios]
+    if not off:
+        return
+    yield f"| how far delivered is from promised, over {len(off)} runs | goal | reached | |"
+    yield "| --- | --- | --- | --- |"
+    for what, share, goal in (("median", 0.5, MEDIAN_GOAL), ("95th percentile", 0.95, LAST_GOAL)):
+        # Of few runs the 95th percentile is the largest, not something between two of them.
+        reached = float(np.quantile(off, share, method="higher" if share > 0.5 else "linear"))
+        mark = "reached" if reached <= goal else "short"
+        yield f"| {what} | <= {goal:.0%} | {reached:.1%} | {mark} |"
+    held = [
+        p.low <= rate <= p.high for row in rows if (p := row.promised) for rate in row.delivered
+    ]
+    yield f"| the promised interval holds a run | | {Share(count=sum(held), of=len(held))} | |"

@@ -1,0 +1,60 @@
+"""The ten workloads of which it is asked whether they deliver what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+INPUTS = Path(__file__).with_name("inputs.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A workload, and the small space in which it is searched.
+
+    Attributes:
+        what: Its difficulty, in words.
+        file: Of its factories.
+        dataset: The function of the file that gives its examples.
+        axes: What is searched beside batches and steps per call.
+    """
+
+    what: str
+    file: Path = INPUTS
+    dataset: str = "dataset_fn"
+    axes: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def factories(self) -> tuple[str, str]:
+        """Those of the model and of the dataset, as text."""
+        return f"{self.file}:model_fn", f"{self.file}:{self.dataset}"
+
+    def space(self, name: str) -> dict[str, Any]:
+        """Return what is searched."""
+        common = {"per_replica_batch": [64, 256], "steps_per_execution": [1, 8], "workers": [2]}
+        return {
+            "name": name,
+            "strategies": ["one_device", "multi_worker_mirrored"],
+            "axes": {**common, "shard_policy": ["source", "data"], **self.axes},
+        }
+
+
+WORKLOADS: Mapping[str, Promise] = {
+    "pausing": Promise(what="the source pauses 0.3 s in each second", dataset="pausing"),
+    "refilling": Promise(what="a shuffle buffer refills in each epoch", dataset="refilling"),
+    "kept": Promise(what="a slow first epoch, then the factory's own cache", dataset="kept"),
+    "costly": Promise(
+        what="a costly map that the axis `cache` does away with",
+        dataset="costly",
+        axes={"cache": ["off", "memory"]},
+    ),
+    "ramping": Promise(what="the source takes seconds to reach its rate", dataset="ramping"),
+    "draining": Promise(what="a prefetched start drains", dataset="draining"),
+    "digits": Promise(what="a small convolutional network", file=EXAMPLES / "digits.py"),
+    "lstm": Promise(what="a recurrent network", file=EXAMPLES / "lstm.py"),
+    "wide_dense": Promise(what="many parameters", file=EXAMPLES / "wide_dense.py"),
+    "python_input": Promise(what="input in Python", file=EXAMPLES / "python_input.py"),
+}

@@ -1,0 +1,106 @@
+"""The comparison with other tuners: what counts as wrong, and the page of the rows there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.measure import Interval
+from benchmarks.peers.compare import ROWS, done, read_rows
+from benchmarks.peers.findings import Row, Truth
+from benchmarks.peers.job import Entry
+from benchmarks.peers.progress import close_since, incumbents
+from benchmarks.peers.table import figures
+
+ONE = Configuration()
+TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
+
+
+def about(value: float, spread: float) -> Interval:
+    return Interval(low=value / spread, value=value, high=value * spread)
+
+
+def row(recommended: Configuration, seed: int = 0, **changed: object) -> Row:
+    told = {
+        "commit": "aaa1111",
+        "workload": "digits",
+        "seed": seed,
+        "contestant": "optuna",
+        "trials": 12,
+        "recommended": recommended,
+        "seconds_to_close": 20.0,
+        "share": about(0.9, 1.1),
+        "over_one_device": about(0.9, 1.05),
+        "gain": about(0.9, 1.05),
+    }
+    return Row.model_validate({**told, **changed})
+
+
+def test_wrong_needs_significance() -> None:
+    """A distributed recommendation is wrong where the whole interval lies below one device."""
+    assert row(TWO).wrong
+    assert not row(TWO, over_one_device=about(0.9, 1.2)).wrong
+    assert not row(ONE).wrong
+
+
+def test_missed_needs_significance() -> None:
+    """One device is a miss only where the best distributed configuration surely gains."""
+    assert row(ONE, gain=about(1.2, 1.1)).missed
+    assert not row(ONE, gain=about(1.2, 1.3)).missed
+    assert not row(TWO, gain=about(1.2, 1.1)).missed
+
+
+def test_the_truth_comes_from_turns_alone() -> None:
+    """Ratios by turn: what a turn does to both is taken out."""
+    known = Truth({ONE: {0: 100.0, 1: 50.0, 2: 80.0}, TWO: {0: 120.0, 1: 60.0, 2: 96.0}})
+    assert known.best() == TWO
+    ratio = known.ratio(ONE, TWO)
+    assert ratio
+    assert (ratio.low, ratio.high) == pytest.approx((1 / 1.2, 1 / 1.2))
+
+
+def test_what_failed_in_half_of_its_runs_is_no_best() -> None:
+    """However fast it was in the others."""
+    known = Truth({ONE: {0: 100.0, 1: 50.0}, TWO: {1: 900.0}})
+    assert known.best() == ONE
+    assert known.ratio(TWO, ONE) is None
+
+
+def test_a_part_is_not_run_again(tmp_path: Path) -> None:
+    """A part has its rows or has to be run."""
+    (tmp_path / ROWS).write_text(row(ONE, seed=3).model_dump_json() + "\n")
+    known = read_rows(tmp_path)
+    assert done(known, "digits", 3)
+    assert not done(known, "digits", 4)
+    assert not done(known, "lstm", 3)
+    assert read_rows(tmp_path / "nothing") == []
+
+
+def test_the_page_has_the_n_that_there_are() -> None:
+    """Median and lowest share, those that never came close, and wrong ones with their interval."""
+    rows = [row(TWO), row(ONE, seed=1, share=about(0.5, 1.1), seconds_to_close=None)]
+    text = "\n".join(figures(rows, "a machine", {"digits": 58}))
+    assert "58 configurations, seeds 0, 1." in text
+    assert (
+        "| Optuna loop | 2 | 12 | 0.70, 0.50 | never, never in 1 of 2 | 1 of 2 (9.5% to 90.5%) |"
+        in text
+    )
+
+
+def test_close_means_for_good() -> None:
+    """Who falls back was not there yet."""
+    assert close_since([(1.0, 0.96), (2.0, 0.5), (3.0, 0.97), (4.0, 0.99)]) == 3.0
+    assert close_since([(1.0, 0.96), (2.0, None)]) is None
+
+
+def test_the_incumbent_is_the_fastest_by_its_mean() -> None:
+    """Until something is recommended."""
+    log = [
+        Entry(seconds=1, what="trial", configuration=ONE, number=0, rate=100),
+        Entry(seconds=2, what="trial", configuration=TWO, number=1, rate=120),
+        Entry(seconds=3, what="trial", configuration=TWO, number=2, rate=70),
+        Entry(seconds=4, what="recommendation", configuration=TWO),
+    ]
+    assert incumbents(log) == [(1, ONE), (2, TWO), (3, ONE), (4, TWO)]
