@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from threading import Event
 
-from autotune.api.errors import MachineUnknown
+from autotune.api.errors import DatabaseUnavailable, MachineUnknown, UnreadableRecord
 from autotune.api.log import say
 from autotune.api.settings import Settings
+from autotune.api.store.database import Database
+from autotune.api.store.workers import known_machine, remember_machine
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.run.resolve import new_engine
@@ -23,17 +26,22 @@ class Catalog:
     Args:
         settings: The operator's.
         registry: The workloads that they register.
+        database: Keeps what was seen at the last look; None looks anew.
     """
 
-    def __init__(self, settings: Settings, registry: Registry) -> None:
+    def __init__(
+        self, settings: Settings, registry: Registry, database: Database | None = None
+    ) -> None:
         self.workloads = registry.workloads
         """The workloads by name."""
-        self.devices = settings.devices
+        self.devices = settings.named_devices()
         """The name of what jobs are measured on."""
         self.quotas = settings.quotas
-        """What one key may have."""
+        """What one project may have."""
+        self._database = database
         self._engine = settings.engine
         self._machine = settings.machine
+        self._sure = settings.machine is not None
         self._failed = False
         self._closed = Event()
 
@@ -69,14 +77,16 @@ class Catalog:
     def look(self, again: float = AGAIN_SECONDS) -> None:
         """Look at the machine until it is known: a task for a thread in the background.
 
-        A look imports TensorFlow and takes seconds, so it waits while a search is timed here.
+        A look imports TensorFlow and takes seconds, so it waits while a search is timed here; until
+        then what was seen at an earlier one counts.
 
         Args:
             again: Seconds from a look that failed to the next one.
         """
-        while self._machine is None and not self._closed.is_set():
+        self._machine = self._machine or self._remembered()
+        while not self._sure and not self._closed.is_set():
             try:
-                self._machine = self._looked()
+                self._take(self._looked())
             except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
                 self._failed = True
                 kind = type(exc).__name__
@@ -86,6 +96,19 @@ class Catalog:
     def close(self) -> None:
         """Look no more."""
         self._closed.set()
+
+    def _remembered(self) -> Machine | None:
+        if self._database is not None:
+            with suppress(DatabaseUnavailable, UnreadableRecord):
+                return known_machine(self._database, self.devices)
+        return None
+
+    def _take(self, seen: Machine | None) -> None:
+        if seen is not None:
+            self._machine, self._sure = seen, True
+            if self._database is not None:
+                with suppress(DatabaseUnavailable):
+                    remember_machine(self._database, self.devices, seen)
 
     def _looked(self) -> Machine | None:
         engine = new_engine(self._engine)

@@ -108,6 +108,14 @@ class DatabaseUnavailable(ServiceError):
     """The database does not answer."""
 
 
+class OtherSchema(DatabaseUnavailable):
+    """The database has the schema of another version."""
+
+
+class UnreadableRecord(ServiceError):
+    """Another version has written something in a way that this one cannot read."""
+
+
 class DiskFull(DatabaseUnavailable):
     """The database has no room."""
 

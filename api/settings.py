@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import platform
+import secrets
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -29,7 +30,7 @@ from pydantic_settings import (
 
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.workloads import Declared, Registry, installed, registered
+from autotune.api.workloads import Declared, Registry, check_bounded, installed, registered
 from autotune.errors import first_mistake
 from autotune.machine import Machine
 from autotune.value import Value
@@ -37,12 +38,14 @@ from autotune.value import Value
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"
 """Variable that names the settings file."""
+DEVICES = "devices"
+"""File of the data folder that holds the name of what jobs are measured on."""
 EXAMPLES = "examples/workloads.toml"
 """Declares the shipped examples, which are registered where they are found."""
 
 
 class Quotas(Value):
-    """What one key may have."""
+    """What one project may have."""
 
     queued: int = Field(default=10, ge=1)
     device_seconds: float = Field(default=4 * 3600.0, gt=0)
@@ -106,8 +109,9 @@ class Settings(BaseSettings):
     """Folder for the jobs' files."""
     root: Path = Path()
     """Folder from which the workloads' files are named."""
-    devices: str = Field(default_factory=platform.node, min_length=1, max_length=200)
-    """Names what jobs are measured on; one at a time, whoever's workers."""
+    devices: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Names what jobs are measured on; one at a time, whoever's workers. Without it a name is made
+    up once and kept in the data folder, as a container has another host's name at each start."""
     engine: str = "local"
     """What runs the trials: the name of an engine, its URL, or `package.module:callable`."""
     deaths: int = Field(default=10, ge=1)
@@ -146,6 +150,19 @@ class Settings(BaseSettings):
             return self.database.get_secret_value()
         return f"sqlite:///{(self.data / 'service.db').absolute()}"
 
+    def named_devices(self) -> str:
+        """Return the name of what jobs are measured on; the data folder must be there.
+
+        Raises:
+            OSError: The name can be neither read nor kept.
+        """
+        if self.devices is not None:
+            return self.devices
+        kept = self.data / DEVICES
+        with suppress(FileExistsError), _whole_at_once(kept) as written:
+            written.write_text(f"{platform.node()}-{secrets.token_hex(3)}", "utf-8")
+        return kept.read_text("utf-8")
+
     def registry(self) -> Registry:
         """Return all workloads: examples, entry points, and the file's, which win.
 
@@ -158,6 +175,8 @@ class Settings(BaseSettings):
         for name, each in declared.items():
             with _told(f"The workload {name!r}"):
                 found[name] = registered(each)
+        for name, workload in found.items():
+            check_bounded(name, workload)
         return Registry(found)
 
 
@@ -185,6 +204,21 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
+
+
+@contextmanager
+def _whole_at_once(path: Path) -> Iterator[Path]:
+    """Give a file to write, which then gets its name with all that is in it.
+
+    Raises:
+        FileExistsError: There is one of that name.
+    """
+    own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield own
+        path.hardlink_to(own)
+    finally:
+        own.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -60,7 +60,10 @@ class Job(Tuning):
     """A job as it stands."""
 
     id: str
-    owner: str = Field(exclude=True)
+    owner: str
+    """The project whose job it is."""
+    created_by: str | None = None
+    """The id of the key that asked for it."""
     state: State
     attempt: int
     """How often a worker has taken it."""
@@ -80,7 +83,7 @@ class Job(Tuning):
     summary: str | None
     """The verdict in a sentence."""
     reason: str | None
-    """Why it failed."""
+    """Why it failed, or what it waits for."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -146,6 +149,8 @@ class Post(Value):
     devices: str
     host: str
     """Boot and process namespace."""
+    workloads: frozenset[str] | None = None
+    """Those that it has; None takes any job."""
 
 
 class Birth(Value):
@@ -162,7 +167,7 @@ class Claim(Value):
     grip: Grip
     marker: str
     job: Job
-    kept: tuple[Trial, ...]
+    kept: tuple[Trial, ...] = ()
     """Trials of earlier attempts."""
     study: str | None
     """What the study of the earlier attempts was made for."""
@@ -170,8 +175,10 @@ class Claim(Value):
     """Time that earlier attempts spent on the search."""
     deaths: int
     """How many earlier attempts died or were lost."""
-    killers: tuple[Configuration, ...]
+    killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
+    unreadable: str | None = None
+    """Why it cannot be run, if another version has written what belongs to it."""
 
 
 class Remains(Value):

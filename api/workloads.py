@@ -162,6 +162,32 @@ def installed() -> dict[str, Registered]:
     return load_plugins(GROUP, Registered)
 
 
+def check_bounded(name: str, workload: Registered) -> None:
+    """Make sure that no parameter takes any text at all.
+
+    Raises:
+        SettingsError: One does, so that a request could name any file or address.
+    """
+    schema = workload.parameters.model_json_schema()
+    parts = [*schema.get("properties", {}).items(), *schema.get("$defs", {}).items()]
+    free = [each for each, part in parts if _takes_any_text(part)]
+    if free:
+        raise SettingsError(
+            f"Parameter {free[0]!r} of workload {name!r} takes any string, so a request could pass "
+            "any path or URL.",
+            "Restrict it to choices, or give it a pattern.",
+        )
+
+
+def _takes_any_text(schema: dict[str, Any]) -> bool:
+    inner = [each for word in ("anyOf", "oneOf", "allOf") for each in schema.get(word, ())]
+    if inner:
+        return any(map(_takes_any_text, inner))
+    if not {"$ref", *_BOUNDING}.isdisjoint(schema):
+        return False
+    return schema.get("type", "string") == "string" and schema.get("format") not in _FORMATS
+
+
 class Registry:
     """All workloads, by name.
 
@@ -192,6 +218,10 @@ class Registry:
 
 _LOOK = "See the workload's parameters."
 _FORBID = ConfigDict(extra="forbid", allow_inf_nan=False)
+_BOUNDING = {"enum", "const", "pattern"}
+"""What a schema bounds a text by."""
+_FORMATS = {"date", "date-time", "time", "duration", "uuid"}
+"""Formats of which no text is a path or an address."""
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, computed_field, create_model
+from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
+from autotune.api.store.records import read
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -37,9 +37,6 @@ class TrialAnswer(Trial):
         return self.configuration.global_batch
 
 
-_trials = TypeAdapter(tuple[TrialAnswer, ...])
-
-
 class TrialsAnswer(Value):
     """Trials of a job by number."""
 
@@ -49,8 +46,12 @@ class TrialsAnswer(Value):
 
     @classmethod
     def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
-        """Return the answer for some trials as kept, of which at most `limit` were asked for."""
-        trials = _trials.validate_json(f"[{','.join(records)}]")
+        """Return the answer for some trials as kept, of which at most `limit` were asked for.
+
+        Raises:
+            UnreadableRecord: Another version has written one.
+        """
+        trials = tuple(read(TrialAnswer, each) for each in records)
         more = len(trials) == limit
         return cls(trials=trials, next=trials[-1].number if more else None)
 
@@ -82,8 +83,12 @@ class RecommendationAnswer(_Result):
 
     @classmethod
     def of(cls, record: str, trials: int) -> RecommendationAnswer:
-        """Return the answer for a result as JSON, which rests on so many trials."""
-        found: RecommendationAnswer = cls.model_validate({**json.loads(record), "trials": trials})
+        """Return the answer for a result as JSON, which rests on so many trials.
+
+        Raises:
+            UnreadableRecord: Another version has written it.
+        """
+        found: RecommendationAnswer = read(cls, f'{record[:-1]},"trials":{trials}}}')
         return found
 
 

@@ -64,7 +64,7 @@ class _OfJobs(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield what the database tells, and whether it does."""
         try:
-            found = [self._states(), self._spent()]
+            found = [self._states(), self._spent(), self._workers(), self._unserved()]
         except DatabaseUnavailable:
             say("The metrics do not include jobs.", logging.WARNING)
             found = []
@@ -77,6 +77,16 @@ class _OfJobs(Collector):
         for state, count in self._jobs.counts().items():
             states.add_metric([state], count)
         return states
+
+    def _workers(self) -> Metric:
+        return GaugeMetricFamily("autotune_workers", "Workers there.", self._jobs.workers())
+
+    def _unserved(self) -> Metric:
+        what = "Jobs that wait for a worker that is not there."
+        waiting = GaugeMetricFamily("autotune_jobs_unserved", what, labels=["workload", "devices"])
+        for each in self._jobs.unserved():
+            waiting.add_metric([each.workload, each.devices or ""], each.jobs)
+        return waiting
 
     def _spent(self) -> Metric:
         spent = self._jobs.device_seconds()

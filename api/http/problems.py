@@ -70,6 +70,8 @@ KINDS: Mapping[str, Kind] = {
     "superseded": Kind(409, "The attempt was superseded"),
     "machine-unknown": Kind(503, "Machine unknown", retry_after=10),
     "database-unavailable": Kind(503, "Database unavailable", retry_after=5),
+    "other-schema": Kind(503, "Database of another version", retry_after=60),
+    "unreadable-record": Kind(500, "Written by another version"),
     "disk-full": Kind(503, "Disk full", retry_after=60),
     # Of HTTP itself.
     "bad-request": Kind(400, "Bad request"),
@@ -187,7 +189,13 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
     return found
 
 
-_ALWAYS = ("bad-request", "internal-error", "database-unavailable", "disk-full")
+_ALWAYS = (
+    "bad-request",
+    "internal-error",
+    "database-unavailable",
+    "other-schema",
+    "disk-full",
+)
 CLOSED = ("key-missing", "key-refused", "scope-missing")
 """What every closed route may answer with."""
 CHANGING = (*CLOSED, "cross-origin")

@@ -51,7 +51,7 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     """
     registry = settings.registry()
     database = open_database(settings)
-    catalog = Catalog(settings, registry)
+    catalog = Catalog(settings, registry, database)
     jobs = Jobs(database, registry, settings.quotas, catalog.machine_if_known)
     keyring = Keyring(database) if keys else None
     metrics = Metrics()

@@ -31,7 +31,7 @@ from autotune.value import Value
 
 router = APIRouter(tags=["tunings"])
 
-FOR_ONE = ("not-found", "invalid-request", *CLOSED)
+FOR_ONE = ("not-found", "invalid-request", "unreadable-record", *CLOSED)
 """Problems of every call about one job."""
 _FOR_SUBMIT = (
     "malformed-body",
@@ -174,7 +174,7 @@ def submit(
     ] = None,
 ) -> Job:
     """Queue a job. Jobs run one at a time on the devices."""
-    job = jobs.submit(request, key.id, idempotency_key)
+    job = jobs.submit(request, key.project, idempotency_key, key.id)
     response.headers["Location"] = job.url
     return job
 
@@ -189,7 +189,7 @@ def submit(
     },
 )
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
-    """List your jobs, newest first; with the scope admin, all jobs."""
+    """List the jobs of the key's project, newest first; with the scope admin, all jobs."""
     page = partial(jobs.page, key.owner, states=query.state, before=query.before, limit=query.limit)
     return await swiftly(page)
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
-from autotune.api.events import Event, brief, event
+from autotune.api.events import Event, brief
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
+from autotune.api.store.records import written
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import Grip
+from autotune.events import TrialEnded
 
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
 
@@ -88,7 +90,12 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
 
 
 def add_events(connection: Connection, job_id: str, after: int, events: Sequence[Event]) -> None:
-    """Add events to a job whose row the transaction holds."""
+    """Add events to a job whose row the transaction holds.
+
+    That of a trial names the trial, which is kept in a table of its own.
+    """
     for number, each in enumerate(events, after + 1):
-        body = event.dump_json(brief(each)).decode()
-        connection.execute(insert(rows).values(job_id=job_id, number=number, body=body, at=Now()))
+        trial = each.trial.number if isinstance(each, TrialEnded) else None
+        body = written(brief(each), exclude=None if trial is None else {"trial"})
+        values = {"job_id": job_id, "number": number, "trial": trial, "body": body}
+        connection.execute(insert(rows).values(**values, at=Now()))

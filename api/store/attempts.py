@@ -29,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 
+from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
 from autotune.api.states import HELD, State, transition
 from autotune.api.store.advance import (
@@ -40,8 +41,9 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
-from autotune.api.store.jobs import read_job, read_trials, spent
-from autotune.api.store.tables import attempts, jobs, leases, trials
+from autotune.api.store.reading import check_request, read_job, read_trials, spent
+from autotune.api.store.records import read, written
+from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
 from autotune.config import Configuration
 from autotune.trial import Trial
@@ -113,6 +115,8 @@ def renew(database: Database, grip: Grip, lease_seconds: float) -> State:
         if not taken or state is None:
             raise superseded()
         connection.execute(update(attempts).where(_is_attempt(grip)).values(seen_at=Now()))
+        mine = workers.c.name == grip.worker
+        connection.execute(update(workers).where(mine).values(seen_at=Now()))
     return State(state)
 
 
@@ -231,7 +235,7 @@ def remains(database: Database, host: str) -> tuple[Remains, ...]:
                 marker=row.marker,
                 birth=None if row.pid is None else Birth(pid=row.pid, started=row.pid_started),
             )
-            for row in connection.execute(query)
+            for row in connection.execute(query).all()
         )
 
 
@@ -253,7 +257,7 @@ def _hold(connection: Connection, grip: Grip) -> State:
 def _count_message(connection: Connection, grip: Grip, report: Report) -> bool:
     values: dict[str, Cell] = {"messages": report.number, "seen_at": Now()}
     if report.running is not None:
-        values["configuration"] = report.running.model_dump_json()
+        values["configuration"] = written(report.running)
     elif report.idle:
         values["configuration"] = None
     if report.began:
@@ -268,7 +272,7 @@ def _add_trial(connection: Connection, grip: Grip, trial: Trial) -> None:
             job_id=grip.job_id,
             number=trial.number,
             attempt=grip.attempt,
-            record=trial.model_dump_json(),
+            record=written(trial),
             at=Now(),
         )
     )
@@ -366,6 +370,9 @@ def _next(post: Post) -> Select[Any]:
         jobs.c.devices == post.devices,
         jobs.c.state == State.CANCELLING,
     )
+    if post.workloads is not None:
+        known = jobs.c.workload.in_(sorted(post.workloads))
+        fits = and_(fits, or_(known, jobs.c.state == State.CANCELLING))
     waiting = case((jobs.c.state == State.QUEUED, 1), else_=0)
     return (
         select(jobs.c.id, jobs.c.state, jobs.c.attempt, jobs.c.trials)
@@ -382,6 +389,7 @@ def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -
         "attempt": grip.attempt,
         "devices": grip.devices,
         "expires_at": until,
+        "reason": None,
         "started_at": func.coalesce(jobs.c.started_at, Now()),
     }
     began = Claimed(attempt=grip.attempt, kept=row.trials)
@@ -417,13 +425,18 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
     died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
     study = select(jobs.c.study).where(jobs.c.id == job_id)
-    return Claim(
+    claimed = Claim(
         grip=grip,
         marker=marker,
         job=read_job(connection, job_id),
-        kept=tuple(each.trial for each in read_trials(connection, job_id)),
         study=connection.execute(study).scalar_one(),
         used_seconds=connection.execute(select(spent(job_id))).scalar_one(),
         deaths=len(running),
-        killers=tuple(Configuration.model_validate_json(each) for each in running if each),
     )
+    try:
+        check_request(connection, job_id)
+        kept = tuple(each.trial for each in read_trials(connection, job_id))
+        killers = tuple(read(Configuration, each) for each in running if each)
+    except UnreadableRecord as exc:
+        return claimed.model_copy(update={"unreadable": str(exc)})
+    return claimed.model_copy(update={"kept": kept, "killers": killers})

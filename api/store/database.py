@@ -35,6 +35,8 @@ from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
 
 BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""
+LONG_SECONDS = 24 * 3600
+"""Longest wait of a migration, which a large database may need."""
 _WRITES = "autotune_writes"
 _DISK_FULL = "53100"
 """PostgreSQL's code for it."""
@@ -51,9 +53,10 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
-        self._writer = self._engine.execution_options(**{_WRITES: True})
-        self._reader = self._engine.execution_options(**{_WRITES: False})
+        self._url = url
+        reader, writer = _engines(url)
+        self._writer = writer.execution_options(**{_WRITES: True})
+        self._reader = reader.execution_options(**{_WRITES: False})
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -75,9 +78,24 @@ class Database:
         with _translated(), self._reader.connect() as connection, connection.begin():
             yield connection
 
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Give a transaction that may write, and take as long as it needs.
+
+        Raises:
+            DatabaseUnavailable: The database does not answer.
+        """
+        engine = _engine(self._url, LONG_SECONDS)
+        try:
+            with _translated(), engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
     def close(self) -> None:
         """Close all connections; the next transaction opens new ones."""
-        self._engine.dispose()
+        self._reader.dispose()
+        self._writer.dispose()
 
 
 @contextmanager
@@ -101,13 +119,25 @@ def _is_full(error: Exception) -> bool:
     return code == sqlite3.SQLITE_FULL or getattr(said, "sqlstate", None) == _DISK_FULL
 
 
-def _engine(url: str) -> Engine:
+def _engines(url: str) -> tuple[Engine, Engine]:
+    """Return what reads and what writes.
+
+    SQLite has one writer at a time: those of this process wait for its connection in turn, and
+    take none of the readers'.
+    """
+    engine = _engine(url)
+    if engine.dialect.name != "sqlite":
+        return engine, engine
+    return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
+
+
+def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
     try:
         backend = make_url(url).get_backend_name()
-        if backend == "sqlite":
-            return _sqlite(url)
+        if backend == "sqlite" and make_url(url).database not in (None, "", ":memory:"):
+            return _sqlite(url, seconds, **pool)
         if backend == "postgresql":
-            return _postgresql(url)
+            return _postgresql(url, seconds)
     except (ArgumentError, NoSuchModuleError, ImportError) as exc:
         raise _unusable() from exc
     raise _unusable()
@@ -115,13 +145,13 @@ def _engine(url: str) -> Engine:
 
 def _unusable() -> SettingsError:
     return SettingsError(
-        "The database URL must be SQLite or PostgreSQL.",
+        "The database URL must be a file of SQLite, or PostgreSQL.",
         "Use sqlite:///path/to/file or postgresql://user@host/name.",
     )
 
 
-def _sqlite(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
+def _sqlite(url: str, seconds: int, **pool: int) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": seconds}, hide_parameters=True, **pool)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -144,17 +174,18 @@ def _begin_sqlite(connection: Connection) -> None:
         driver.execute("BEGIN")
 
 
-def _postgresql(url: str) -> Engine:
+def _postgresql(url: str, seconds: int) -> Engine:
     driver = make_url(url).set(drivername="postgresql+psycopg")
-    limits = f"-c statement_timeout={BUSY_SECONDS}s -c lock_timeout={BUSY_SECONDS}s"
+    limits = f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"
     arguments = {"connect_timeout": 5, "options": limits}
     return create_engine(driver, connect_args=arguments, pool_pre_ping=True, hide_parameters=True)
 
 
-def lock_schema(connection: Connection) -> None:
-    """Let one process at a time change the schema, until the transaction ends."""
+def lock(connection: Connection, name: str) -> None:
+    """Let one transaction at a time go on that names the same; SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(7246581143)"))
+        query = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 7246581143))")
+        connection.execute(query, {"name": name})
 
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:

@@ -40,6 +40,9 @@ class JobRow(Base, table=True):
         UniqueConstraint("id"),
         Index(None, "state", "seq"),
         Index(None, "owner", "seq"),
+        Index(None, "owner", "state", "seq"),
+        Index(None, "owner", "ended_at"),
+        Index(None, "ended_at"),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
@@ -47,6 +50,8 @@ class JobRow(Base, table=True):
     id: str
     """Its name for the outside, which cannot be guessed."""
     owner: str
+    """The project whose it is."""
+    created_by: str | None = None
     """The id of the key that asked for it."""
     workload: str
     request: str = Field(sa_type=Text)
@@ -72,7 +77,7 @@ class JobRow(Base, table=True):
     verdict: str | None = None
     summary: str | None = Field(default=None, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
-    """Why it failed."""
+    """Why it failed, or what it waits for."""
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
@@ -128,6 +133,8 @@ class EventRow(Base, table=True):
 
     job_id: str = Field(sa_column=_job_reference())
     number: int = Field(primary_key=True)
+    trial: int | None = None
+    """The number of the trial that it tells of, which is not in its body."""
     body: str = Field(sa_type=Text)
     at: float
 
@@ -142,6 +149,20 @@ class LeaseRow(Base, table=True):
     attempt: int | None = None
     worker: str | None = None
     expires_at: float | None = None
+    machine: str | None = Field(default=None, sa_type=Text)
+    """What they are, when somebody last looked."""
+
+
+class WorkerRow(Base, table=True):
+    """A worker that looks for jobs, or runs one."""
+
+    __tablename__ = "workers"
+
+    name: str = Field(primary_key=True)
+    devices: str
+    workloads: str = Field(sa_type=Text)
+    """The names of those that it has, as JSON."""
+    seen_at: float
 
 
 class KeyRow(Base, table=True):
@@ -154,6 +175,8 @@ class KeyRow(Base, table=True):
     digest: str
     """SHA-256 of the key."""
     name: str
+    project: str | None = None
+    """Whose jobs it may see, and whose its jobs are; None for its own alone."""
     scopes: str
     created_at: float
     expires_at: float | None = None
@@ -164,6 +187,7 @@ class SessionRow(Base, table=True):
     """A browser that is signed in; its secret is not kept."""
 
     __tablename__ = "sessions"
+    __table_args__ = (Index(None, "expires_at"),)
 
     digest: str = Field(primary_key=True)
     """SHA-256 of its secret."""
@@ -175,6 +199,7 @@ class IdempotencyRow(Base, table=True):
     """A request that must not make a second job when it comes again."""
 
     __tablename__ = "idempotency"
+    __table_args__ = (Index(None, "job_id"),)
 
     owner: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
@@ -183,12 +208,41 @@ class IdempotencyRow(Base, table=True):
     created_at: float
 
 
+class AuditRow(Base, table=True):
+    """Something that somebody changed; rows are only ever added."""
+
+    __tablename__ = "audit"
+
+    seq: int | None = Field(default=None, primary_key=True)
+    at: float
+    actor: str
+    """The id of a key, or an account of the host."""
+    action: str
+    target: str
+    client: str | None = None
+    """The address that it came from."""
+    request: str | None = None
+    """The id of the request, as in the log."""
+
+
+class TotalRow(Base, table=True):
+    """What is counted of rows that are gone."""
+
+    __tablename__ = "totals"
+
+    name: str = Field(primary_key=True)
+    value: float
+
+
 metadata = Base.metadata
 jobs = metadata.tables["jobs"]
 attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
 leases = metadata.tables["leases"]
+workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
 idempotency = metadata.tables["idempotency"]
+audit = metadata.tables["audit"]
+totals = metadata.tables["totals"]

@@ -44,6 +44,8 @@ from autotune.search.request import TuningRequest
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
+BUSY = "Another search uses the machine; this one begins after it."
+"""What the engine says of it is for whoever sits at the machine."""
 Say = Callable[[Message], None]
 
 
@@ -95,7 +97,7 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
         restore(_url(order), STUDY, order.study, order.kept)
     engine = InterruptibleEngine(new_engine(order.engine), tell, order.aside)
     # Somebody may run a search on this machine without the service.
-    with engine.reserved(order.name, lambda text: tell(events.Notice(text=text))), engine:
+    with engine.reserved(order.name, lambda _: tell(events.Notice(text=BUSY))), engine:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
         return tune(_request(order), engine, _observer(order, tell))

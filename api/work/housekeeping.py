@@ -15,7 +15,7 @@ import psutil
 from autotune.api.log import say
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import AT_ONCE, remove_ended, still_there
+from autotune.api.store.removal import AT_ONCE, remove_ended, still_there
 from autotune.api.values import Remains
 from autotune.api.work import processes
 

@@ -23,9 +23,11 @@ from autotune.api.isolation import Isolation
 from autotune.api.log import say
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts
+from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import forget_keys, open_database
+from autotune.api.store.jobs import open_database
+from autotune.api.store.migrations import check_schema
+from autotune.api.store.removal import forget_keys
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import processes
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
@@ -59,11 +61,13 @@ class Worker:
         self._adopts = adopts
         self._places = Places(settings)
         self._forgetting = Chore(self._forget, FORGET_SECONDS)
+        self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
         self._stop = Event()
         self._post = Post(
             worker=f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}",
-            devices=settings.devices,
+            devices=settings.named_devices(),
             host=processes.this_host(),
+            workloads=frozenset(self._registry.workloads),
         )
 
     def stop(self) -> None:
@@ -78,10 +82,18 @@ class Worker:
             self._tidy()
             if not self._run_one_if_it_can():
                 self._stop.wait(self._settings.patience.idle)
+        with suppress(DatabaseUnavailable):
+            workers.leave(self._database, self._post)
 
     def _tidy(self) -> None:
-        with suppress(DatabaseUnavailable):
-            self._forgetting.do_if_due()
+        for each in (self._showing, self._forgetting):
+            with suppress(DatabaseUnavailable):
+                each.do_if_due()
+
+    def _show(self) -> None:
+        check_schema(self._database)
+        workers.seen(self._database, self._post)
+        workers.tell_unserved(self._database)
 
     def _forget(self) -> None:
         forget_keys(self._database, _KEY_SECONDS)
@@ -91,10 +103,14 @@ class Worker:
 
     def _run_one_if_it_can(self) -> bool:
         try:
+            check_schema(self._database)
             return self.run_one()
         except DatabaseUnavailable as exc:
-            say("The database is unavailable.", logging.WARNING, error=_root(exc))
-            return False
+            say(exc.cause, logging.WARNING, error=_root(exc))
+        except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
+            what = "A job cannot be run."
+            say(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
+        return False
 
     def run_one(self) -> bool:
         """Run the next job, if there is one; return whether there was.
@@ -135,6 +151,8 @@ class Worker:
         """Return how a job ends that is not to be run at all."""
         if claimed.job.state is State.CANCELLING:
             return Outcome(state=State.CANCELLED)
+        if claimed.unreadable is not None:
+            return _failed(claimed.unreadable)
         if claimed.deaths >= self._settings.deaths:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None

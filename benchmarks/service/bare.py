@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Select, create_engine, select
 
-from autotune.api.store.jobs import COLUMNS
+from autotune.api.store.reading import COLUMNS
 from autotune.api.store.tables import jobs, trials
 
 Row = dict[str, Any]

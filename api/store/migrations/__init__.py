@@ -1,4 +1,8 @@
-"""Brings the schema up to date; every process does so when it starts."""
+"""Brings the schema up to date; every process does so when it starts.
+
+A migration adds tables, columns and indexes, and rewrites no rows: those that an earlier version
+has written are read as they are (see `records`), and a process of that version goes on meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,40 +13,66 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
 
-from autotune.api.store.database import Database, lock_schema
+from autotune.api.errors import OtherSchema
+from autotune.api.store.database import Database, lock
 
 VERSION_TABLE = "autotune_version"
 """Not Alembic's usual name: Optuna's tables may be in the same database and use that."""
 
 
-def migrate(database: Database) -> None:
-    """Make the tables, or change them to what this version needs.
+def migrate(database: Database, to: str = "head") -> None:
+    """Make the tables, or change them to what this version needs, however long it takes.
 
     Raises:
         DatabaseUnavailable: The database does not answer.
+        OtherSchema: The database is of a newer version.
     """
     config = _config()
-    with database.writing() as connection:
-        lock_schema(connection)
+    with database.migrating() as connection:
+        lock(connection, "schema")
+        if _revision(connection) not in _known():
+            raise _newer()
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
 
 
-def is_current(database: Database) -> bool:
-    """Return whether the schema is the one that this version needs.
+def check_schema(database: Database) -> None:
+    """Make sure that the schema is the one that this version needs.
 
     Raises:
         DatabaseUnavailable: The database does not answer.
+        OtherSchema: It has another one.
     """
     with database.reading() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-        return context.get_current_revision() == _newest()
+        found = _revision(connection)
+    if found not in _known():
+        raise _newer()
+    if found != _known()[-1]:
+        raise OtherSchema(
+            "The database is of an earlier version of autotune.",
+            "Start `autotune serve` once to migrate it.",
+        )
+
+
+def _newer() -> OtherSchema:
+    return OtherSchema(
+        "The database is of a newer version of autotune.",
+        "Run that version, or restore a backup from before it.",
+    )
+
+
+def _revision(connection: Connection) -> str | None:
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
 
 
 @cache
-def _newest() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
+def _known() -> tuple[str | None, ...]:
+    """Return the revisions that this version knows, from that of an empty database on."""
+    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
+    return (None, *reversed([each.revision for each in scripts]))
 
 
 def _config() -> Config:

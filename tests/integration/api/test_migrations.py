@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from autotune.api.store.database import Database
+from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
 from autotune.api.store.migrations import VERSION_TABLE, migrate
 from autotune.api.store.tables import metadata
 
@@ -25,6 +26,35 @@ def test_migrating_again_changes_nothing(database: Database) -> None:
     """Every process may do it at its start."""
     migrate(database)
     migrate(database)
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_migration_may_take_long(database: Database) -> None:
+    """A large database needs it; everything else is bounded, as before."""
+    query = "SELECT extract(epoch FROM current_setting(%s)::interval)"
+    for name in ("statement_timeout", "lock_timeout"):
+        with database.migrating() as connection:
+            assert connection.exec_driver_sql(query, (name,)).scalar() == LONG_SECONDS
+        with database.writing() as connection:
+            assert connection.exec_driver_sql(query, (name,)).scalar() == BUSY_SECONDS
+
+
+def test_a_process_waits_for_the_migration_of_another(database: Database) -> None:
+    """However long that takes; here it is behind it, and finds the work done."""
+    order: list[str] = []
+
+    def start() -> None:
+        migrate(database)
+        order.append("second")
+
+    with database.migrating() as connection:
+        lock(connection, "schema")
+        second = threading.Thread(target=start)
+        second.start()
+        second.join(0.3)
+        order.append("first")
+    second.join()
+    assert order == ["first", "second"]
 
 
 def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
+from autotune.api.store.records import read
 from autotune.api.values import Job, Outcome as Ending, Post
 from autotune.config import Configuration
 from autotune.reason import Message
@@ -61,7 +62,7 @@ def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database:
         report = Report(number=number + 1, trial=trial(number))
         attempts.record(database, claimed.grip, report)
     found = jobs.trial_records(job.id, "me", after=0, limit=1)
-    assert [Trial.model_validate_json(each) for each in found] == [trial(1)]
+    assert [read(Trial, each) for each in found] == [trial(1)]
     assert jobs.trial_records(job.id, None, after=2) == ()
     with pytest.raises(NotFound):
         jobs.trial_records(job.id, "somebody else")

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from autotune.api.errors import NotFound
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.store import jobs as store, tables
+from autotune.api.store import removal as store, tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job

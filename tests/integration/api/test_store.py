@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import IllegalTransition, Superseded
+from autotune.api.errors import IllegalTransition, QuotaExceeded, Superseded
 from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
 from autotune.api.requests import JobRequest
+from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import Report
@@ -101,6 +102,23 @@ def test_one_request_makes_one_job_at_the_same_moment(
         found = list(pool.map(lambda _: jobs.submit(asked, "me", "k").id, range(8)))
     assert len(set(found)) == 1
     assert len(jobs.page("me").tunings) == 1
+
+
+def test_a_quota_holds_at_the_same_moment(
+    database: Database, settings: Settings, asked: JobRequest
+) -> None:
+    """Whoever asks at once, no more is taken in than may wait."""
+    jobs = Jobs(database, settings.registry(), Quotas(queued=3, device_seconds=1e9))
+
+    def submit(_: int) -> bool:
+        try:
+            return bool(jobs.submit(asked, "me"))
+        except QuotaExceeded:
+            return False
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(submit, range(20))) == 3
+    assert len(jobs.page("me").tunings) == 3
 
 
 def test_a_lost_job_goes_to_the_next_worker(

@@ -49,7 +49,9 @@ def engine_is(monkeypatch: pytest.MonkeyPatch, made: list[FakeEngine]) -> Engine
 
 
 def catalog(registry: Registry, **settings: object) -> Catalog:
-    return Catalog(load_settings(**{"engine": f"{NAME}:engine", **settings}), registry)
+    return Catalog(
+        load_settings(**{"engine": f"{NAME}:engine", "devices": "bench", **settings}), registry
+    )
 
 
 @pytest.mark.usefixtures("engine_is")

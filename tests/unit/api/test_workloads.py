@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import AnyUrl, BaseModel, Field, create_model
 
 from autotune.api.errors import InvalidTuning, SettingsError
-from autotune.api.workloads import Declared, Parameter, Registered, Registry, registered
+from autotune.api.workloads import (
+    Declared,
+    Parameter,
+    Registered,
+    Registry,
+    check_bounded,
+    registered,
+)
 from autotune.space import Space
 from autotune.value import Scalar
 
@@ -152,3 +160,28 @@ def test_a_space_may_search_over_a_choice(own: Registered) -> None:
     own.check_space(space, own.validate({}))
     with pytest.raises(InvalidTuning, match="colour"):
         own.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), ())
+
+
+class Bounded(BaseModel):
+    """Texts that cannot be any path."""
+
+    colour: Colour = Colour.GREY
+    day: date = date(2026, 1, 1)
+    word: str = Field("a", pattern="^[a-z]{1,8}$")
+    maybe: Literal["x", "y"] | None = None
+    rate: float = 0.5
+
+
+@pytest.mark.parametrize(
+    "kind", [str, Path, str | None, Annotated[str, Field(max_length=80)], Any, AnyUrl, str | int]
+)
+def test_a_package_may_not_take_any_text_either(kind: object) -> None:
+    """What a request gives could be a path or an address."""
+    free = create_model("Free", title=(kind, "t"))
+    with pytest.raises(SettingsError, match="'title' of workload 'team' takes any string"):
+        check_bounded("team", Registered(model="m:f", dataset="m:g", parameters=free))
+
+
+def test_a_text_that_is_bounded_may_be_given() -> None:
+    """By choices, a pattern, or the form of a date."""
+    check_bounded("team", Registered(model="m:f", dataset="m:g", parameters=Bounded))

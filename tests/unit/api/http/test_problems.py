@@ -239,7 +239,7 @@ def test_the_log_tells_where_an_unexpected_error_came_from(
 
 def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     """What was answered with 202 stays, the rest is told, and once there is room it goes on."""
-    engine = app.state.service.database._engine
+    engine = app.state.service.database._writer
     with engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one() + 4
 

@@ -32,9 +32,10 @@ def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
 
 
 def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
-    """Neither the owner nor the order in which everybody's jobs came is told."""
+    """It is told whose it is, but not the order in which everybody's jobs came."""
     told = client.get(f"/v1/tunings/{job.id}").json()
-    assert not {"owner", "seq", "devices", "request"} & set(told)
+    assert told["owner"] == job.owner
+    assert not {"seq", "devices", "request"} & set(told)
     assert told["budget"] == 180
     assert told["state"] == "queued"
 

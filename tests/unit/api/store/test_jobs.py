@@ -19,9 +19,10 @@ from autotune.api.events import Cancelling, Ended, Queued
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
-from autotune.api.store import jobs as store
+from autotune.api.store import reading
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs, forget_keys
+from autotune.api.store.jobs import Jobs
+from autotune.api.store.removal import forget_keys
 from autotune.api.workloads import Registry
 from autotune.testing import FAKE_MACHINE
 
@@ -185,7 +186,7 @@ def test_a_job_that_ends_meanwhile_is_told_as_it_was(
 ) -> None:
     """State and recommendation are of one moment, so that no finished job seems to have none."""
     job = jobs.submit(asked, "me")
-    read = store._OfOneJob.one
+    read = reading.OfOneJob.one
 
     def read_and_end(*arguments: Any) -> Any:
         found = read(*arguments)
@@ -193,7 +194,7 @@ def test_a_job_that_ends_meanwhile_is_told_as_it_was(
             connection.exec_driver_sql("UPDATE jobs SET state = 'done', recommendation = '{}'")
         return found
 
-    monkeypatch.setattr(store._OfOneJob, "one", read_and_end)
+    monkeypatch.setattr(reading.OfOneJob, "one", read_and_end)
     with pytest.raises(NoRecommendation, match=r"queued.*Wait"):
         jobs.recommendation(job.id, "me")
 

@@ -117,7 +117,7 @@ def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None
     browser.post("/", data=SENT)
     answer = browser.post("/", data={**SENT, "seed": "1"})
     assert answer.status_code == 429
-    assert "This API key may have at most 1 job queued." in answer.text
+    assert "This project may have at most 1 job queued." in answer.text
 
 
 def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Jobs) -> None:

@@ -1,0 +1,226 @@
+"""Reading jobs, within a transaction.
+
+Of what another version has written, as much is told as can be; only where that would be wrong is it
+an error.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Result as Rows,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    select,
+)
+
+from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
+from autotune.api.events import Event, brief, event
+from autotune.api.states import FINAL, State
+from autotune.api.store.database import Now
+from autotune.api.store.records import OTHER_VERSION, read, read_as
+from autotune.api.store.tables import attempts, events, jobs, trials
+from autotune.api.values import Job, JobEvent, JobTrial, Tuning
+from autotune.events import Notice
+from autotune.result import Result
+from autotune.trial import Trial
+
+MOST_TOLD = 400
+"""Of the trials, and of the events, in the story of a job."""
+_OWN = tuple(name for name in Job.model_fields if name not in Tuning.model_fields)
+COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.budget_seconds]
+"""What is read of a job."""
+
+
+class OfOneJob:
+    """A query about one job, made once: making a statement takes as long as running it.
+
+    Args:
+        query: What is asked; of which job, and whose it must be, is added.
+    """
+
+    def __init__(self, query: Select[Any]) -> None:
+        self._anybodys = query.where(jobs.c.id == bindparam("job_id"))
+        self._owned = self._anybodys.where(jobs.c.owner == bindparam("owner"))
+
+    def ask(
+        self, connection: Connection, job_id: str, owner: str | None, **given: int
+    ) -> Rows[Any]:
+        """Ask it of a job; None for an owner is anybody."""
+        if owner is None:
+            return connection.execute(self._anybodys, {"job_id": job_id, **given})
+        return connection.execute(self._owned, {"job_id": job_id, "owner": owner, **given})
+
+    def one(self, connection: Connection, job_id: str, owner: str | None) -> Row[Any]:
+        """Return the only row of the answer.
+
+        Raises:
+            NotFound: There is no such job, or it is somebody else's.
+        """
+        row = self.ask(connection, job_id, owner).first()
+        if row is None:
+            raise no_such_job()
+        return row
+
+
+JOB = OfOneJob(select(*COLUMNS))
+POSITION = OfOneJob(select(jobs.c.seq))
+ENDING = OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
+RECORDS = OfOneJob(
+    select(trials.c.record)
+    .join(jobs, jobs.c.id == trials.c.job_id)
+    .where(trials.c.number > bindparam("after"))
+    .order_by(trials.c.number)
+    .limit(bindparam("limit"))
+)
+
+
+def read_job(connection: Connection, job_id: str, owner: str | None = None) -> Job:
+    """Return a job within a transaction.
+
+    Raises:
+        NotFound: There is none, or it is somebody else's.
+    """
+    return job_of(JOB.one(connection, job_id, owner))
+
+
+def check_request(connection: Connection, job_id: str) -> None:
+    """Make sure that what a job is to do can be read.
+
+    Raises:
+        UnreadableRecord: Another version has written it.
+    """
+    _tuning(connection.execute(select(jobs.c.request).where(jobs.c.id == job_id)).scalar_one())
+
+
+def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[JobTrial, ...]:
+    """Return the trials of a job after a number within a transaction.
+
+    Raises:
+        UnreadableRecord: Another version has written one.
+    """
+    mine = (trials.c.job_id == job_id, trials.c.number > after)
+    rows = connection.execute(select(trials).where(*mine).order_by(trials.c.number)).all()
+    return tuple(
+        JobTrial(
+            number=row.number,
+            attempt=row.attempt,
+            at=row.at,
+            trial=read(Trial, row.record),
+        )
+        for row in rows
+    )
+
+
+def spent(job_id: ColumnElement[str] | str, *, by_now: bool = False) -> ColumnElement[float]:
+    """Return the seconds that the attempts of a job have spent on its search.
+
+    Args:
+        job_id: The job.
+        by_now: Whether the attempt that runs counts until now, or until it was last heard of.
+    """
+    total = total_of(Now() if by_now else attempts.c.seen_at)
+    return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
+
+
+def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[float]:
+    """Return the seconds of some attempts; `until` is for those that have not ended."""
+    end = func.coalesce(attempts.c.ended_at, until)
+    return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
+
+
+def ending(connection: Connection, job_id: str, owner: str | None) -> tuple[str, int]:
+    """Return the recommendation of a job as it is kept, and how many trials there are.
+
+    Raises:
+        NotFound: There is no such job.
+        NoRecommendation: It has none, or none yet.
+    """
+    row = ENDING.one(connection, job_id, owner)
+    if row.recommendation is not None:
+        return row.recommendation, row.trials
+    if row.state in FINAL:
+        raise NoRecommendation(
+            f"The job is {row.state} and has no recommendation.", "See the job's reason."
+        )
+    raise NoRecommendation(f"The job is {row.state}.", "Wait until the job is done.")
+
+
+def whole(connection: Connection, job_id: str, kept: str) -> Result:
+    """Return a recommendation with its trials.
+
+    Raises:
+        UnreadableRecord: Another version has written it.
+    """
+    query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
+    records = connection.execute(query).scalars().all()
+    return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')
+
+
+def read_events(
+    connection: Connection, job_id: str, after: int, limit: int
+) -> tuple[JobEvent, ...]:
+    """Return what happened to a job after an event, oldest first."""
+    mine = (events.c.job_id == job_id, events.c.number > after)
+    of_trial = and_(trials.c.job_id == events.c.job_id, trials.c.number == events.c.trial)
+    query = select(events, trials.c.record).outerjoin(trials, of_trial).where(*mine)
+    rows = connection.execute(query.order_by(events.c.number).limit(limit)).all()
+    return tuple(JobEvent(number=row.number, at=row.at, body=_body(row)) for row in rows)
+
+
+def _body(row: Row[Any]) -> Event:
+    """Return what happened; of what another version has written, only that something did."""
+    text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
+    try:
+        return brief(read_as(event, text))
+    except UnreadableRecord as exc:
+        return Notice(text=exc.cause)
+
+
+def shown(
+    connection: Connection, job: Job, recommendation: str | None
+) -> tuple[tuple[Trial, ...], Result | None]:
+    """Return the latest trials and the result; nothing if another version has written them."""
+    try:
+        found = read_trials(connection, job.id, after=job.trials - MOST_TOLD - 1)
+        best = None if recommendation is None else whole(connection, job.id, recommendation)
+    except UnreadableRecord:
+        return (), None
+    return tuple(each.trial for each in found), best
+
+
+@lru_cache(maxsize=256)
+def page_query(states: frozenset[State], *, owned: bool, paged: bool) -> Select[Any]:
+    """Return the query for a page; there are few, and making one takes long."""
+    query = select(*COLUMNS).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
+    if owned:
+        query = query.where(jobs.c.owner == bindparam("owner"))
+    if paged:
+        query = query.where(jobs.c.seq < bindparam("position"))
+    return query.where(jobs.c.state.in_(sorted(states))) if states else query
+
+
+def job_of(row: Row[Any]) -> Job:
+    """Return a job; of one that another version has written, what every version tells."""
+    own = dict(zip(_OWN, row, strict=False))
+    try:
+        return Job.model_validate({**vars(_tuning(row.request)), **own})
+    except (UnreadableRecord, ValidationError):
+        known = {"workload": row.workload, "budget": row.budget_seconds, **own, "verdict": None}
+        known |= {"reason": row.reason or OTHER_VERSION}
+        known |= {} if row.state in list(State) else {"state": State.FAILED}
+        return Job.model_validate(known)
+
+
+@lru_cache(maxsize=256)
+def _tuning(text: str) -> Tuning:
+    """Return a job's request, which never changes and is read whenever somebody looks."""
+    return read(Tuning, text)

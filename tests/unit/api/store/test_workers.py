@@ -1,0 +1,168 @@
+"""Which workers are there, and what waits for one that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from autotune.api.events import Released
+from autotune.api.requests import JobRequest
+from autotune.api.settings import Settings, load_settings
+from autotune.api.states import State
+from autotune.api.store import attempts, tables, workers
+from autotune.api.store.attempts import Report
+from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
+from autotune.api.values import Claim, Job, Post
+from autotune.config import Configuration
+from autotune.events import Notice
+from autotune.reason import Message
+from autotune.run.engine import Outcome as TrialOutcome
+from autotune.testing import FAKE_MACHINE
+from autotune.trial import Stage, Trial
+
+HAS = frozenset({"digits"})
+OLD = Post(worker="w1", devices="pod-1", host="h", workloads=HAS)
+RENAMED = Post(worker="w2", devices="pod-2", host="h", workloads=HAS)
+BARE = Post(worker="w3", devices="pod-3", host="h", workloads=frozenset())
+
+
+@pytest.fixture
+def job(jobs: Jobs, asked: JobRequest) -> Job:
+    """A job that waits."""
+    return jobs.submit(asked, "me")
+
+
+@pytest.fixture
+def measured(database: Database, job: Job) -> Claim:
+    """A worker's hold on that job, of which a trial is recorded."""
+    del job
+    workers.seen(database, OLD)
+    claimed = attempts.claim(database, OLD, 30.0)
+    assert claimed is not None
+    trial = Trial(
+        number=0,
+        stage=Stage.BASELINE,
+        configuration=Configuration(),
+        outcome=TrialOutcome.MEASURED,
+        reason=Message(text=""),
+    )
+    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
+    return claimed
+
+
+def pass_by(database: Database, seconds: float) -> None:
+    """Let time pass for all workers and leases."""
+    with database.writing() as connection:
+        for table, column in ((tables.workers, "seen_at"), (tables.jobs, "expires_at")):
+            earlier = {column: table.c[column] - seconds}
+            connection.execute(update(table).values(earlier))
+
+
+def test_a_job_that_no_worker_can_go_on_with_says_so(
+    database: Database, jobs: Jobs, job: Job, measured: Claim
+) -> None:
+    """After the host's name has changed it neither waits in silence nor seems to run."""
+    attempts.let_go(database, measured.grip, attempts.RELEASED, "The worker was shut down.")
+    workers.leave(database, OLD)
+    workers.seen(database, RENAMED)
+    assert attempts.claim(database, RENAMED, 30.0) is None
+    for _ in range(2):
+        workers.tell_unserved(database)
+    found = jobs.get(job.id, "me")
+    assert "on the devices 'pod-1'" in (found.reason or "")
+    told = [each.body for each in jobs.events(job.id, "me")]
+    assert told.count(Notice(text=found.reason or "")) == 1
+    assert jobs.unserved() == (workers.Unserved("digits", "pod-1", 1),)
+
+
+def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
+    database: Database, jobs: Jobs, job: Job, measured: Claim
+) -> None:
+    """It waits, and says for what."""
+    pass_by(database, 10_000)
+    workers.seen(database, RENAMED)
+    workers.tell_unserved(database)
+    found = jobs.get(job.id, "me")
+    assert found.state is State.QUEUED
+    last = jobs.events(job.id, "me")[-1].body
+    assert last == Released(attempt=measured.grip.attempt, reason=found.reason or "")
+
+
+def test_what_a_job_waited_for_is_forgotten_once_it_runs(
+    database: Database, jobs: Jobs, job: Job, measured: Claim
+) -> None:
+    """A worker of those devices came back."""
+    attempts.let_go(database, measured.grip, attempts.RELEASED, "")
+    workers.leave(database, OLD)
+    workers.tell_unserved(database)
+    workers.seen(database, OLD)
+    assert jobs.unserved() == ()
+    assert attempts.claim(database, OLD, 30.0) is not None
+    assert jobs.get(job.id, "me").reason is None
+
+
+def test_a_worker_that_runs_a_job_is_there(database: Database, measured: Claim) -> None:
+    """It shows itself by renewing its lease, however long the job takes."""
+    pass_by(database, 80)
+    with database.writing() as connection:
+        for table in (tables.jobs, tables.leases):
+            connection.execute(update(table).values(expires_at=table.c.expires_at + 1000))
+    attempts.renew(database, measured.grip, 30.0)
+    pass_by(database, 80)
+    assert workers.count(database) == 1
+    pass_by(database, 80)
+    assert workers.count(database) == 0
+
+
+def test_a_worker_without_the_workload_leaves_the_job(
+    database: Database, jobs: Jobs, job: Job
+) -> None:
+    """One that is set up wrongly does not eat the queue."""
+    workers.seen(database, BARE)
+    assert attempts.claim(database, BARE, 30.0) is None
+    workers.tell_unserved(database)
+    assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
+    assert attempts.claim(database, OLD, 30.0) is not None
+
+
+def test_a_worker_without_the_workload_ends_what_was_cancelled(
+    database: Database, jobs: Jobs, job: Job, measured: Claim
+) -> None:
+    """For that nothing of the job is needed."""
+    del measured
+    jobs.cancel(job.id, "me")
+    pass_by(database, 10_000)
+    assert attempts.claim(database, BARE, 30.0) is not None
+
+
+def test_a_machine_is_remembered(database: Database) -> None:
+    """An API that starts while a search runs need not wait for its end."""
+    assert workers.known_machine(database, "bench") is None
+    workers.remember_machine(database, "bench", FAKE_MACHINE)
+    assert workers.known_machine(database, "bench") == FAKE_MACHINE
+
+
+def settings(folder: Path) -> Settings:
+    return load_settings(data=folder, root=folder)
+
+
+def test_the_name_of_the_devices_outlives_that_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container has another host's name at each start, and the same data folder."""
+    monkeypatch.setattr("platform.node", lambda: "pod-1")
+    first = settings(tmp_path).named_devices()
+    monkeypatch.setattr("platform.node", lambda: "pod-2")
+    assert settings(tmp_path).named_devices() == first
+    assert first.startswith("pod-1-")
+    assert [each.name for each in tmp_path.iterdir()] == ["devices"]
+
+
+def test_hosts_have_devices_of_different_names(tmp_path: Path) -> None:
+    """Even where they are called the same."""
+    for each in ("a", "b"):
+        (tmp_path / each).mkdir()
+    assert settings(tmp_path / "a").named_devices() != settings(tmp_path / "b").named_devices()
