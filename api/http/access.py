@@ -198,8 +198,8 @@ Reader = Annotated[Key, Security(caller, scopes=[Scope.READ])]
 """A caller who may look."""
 Writer = Annotated[Key, Security(caller, scopes=[Scope.WRITE])]
 """A caller who may ask for jobs and cancel them."""
-Admin = Annotated[Key, Security(caller, scopes=[Scope.ADMIN])]
-"""A caller who may see everybody's jobs, and the metrics."""
+Watcher = Annotated[Key, Security(caller, scopes=[Scope.METRICS])]
+"""A caller who may read the metrics."""
 
 
 def is_loopback(host: str) -> bool:

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from autotune.api.http import examples, metrics
-from autotune.api.http.access import Admin, Reader
+from autotune.api.http.access import Reader, Watcher
 from autotune.api.http.answers import (
     HealthAnswer,
     MachineAnswer,
@@ -90,6 +90,6 @@ def readyz(jobs: TheJobs) -> HealthAnswer:
         **documented(*CLOSED),
     },
 )
-def read_metrics(here: Here, _: Admin) -> Response:
+def read_metrics(here: Here, _: Watcher) -> Response:
     """Get request counts and latencies of this process, and jobs by state."""
     return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)

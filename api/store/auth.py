@@ -14,9 +14,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, select, update
+from pydantic import Field
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
+from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import keys, sessions
 from autotune.value import Value
@@ -38,8 +50,16 @@ class Scope(StrEnum):
     """To look at jobs and what may be asked for."""
     WRITE = "tunings:write"
     """To ask for jobs and cancel them."""
+    METRICS = "metrics"
+    """To read the metrics, and nothing else."""
     ADMIN = "admin"
-    """To see everybody's jobs, and the metrics; it implies `tunings:read`."""
+    """To see everybody's jobs; it implies `tunings:read` and `metrics`."""
+
+
+_IMPLIED = frozenset({Scope.READ, Scope.METRICS})
+"""What an administrator may without being given it."""
+MOST_SESSIONS = 20
+"""Of one key; the oldest end."""
 
 
 class Key(Value):
@@ -47,6 +67,8 @@ class Key(Value):
 
     id: str
     name: str
+    project: str = Field(default_factory=lambda data: data["id"])
+    """Whose its jobs are; other keys of the same project see them, and may cancel them."""
     scopes: frozenset[Scope]
     created_at: float = 0.0
     expires_at: float | None = None
@@ -54,8 +76,8 @@ class Key(Value):
 
     @property
     def owner(self) -> str | None:
-        """Whose jobs it may see; None for everybody's."""
-        return None if Scope.ADMIN in self.scopes else self.id
+        """The project whose jobs it may see; None for everybody's."""
+        return None if Scope.ADMIN in self.scopes else self.project
 
     def require(self, scope: Scope) -> None:
         """Make sure that the key allows something.
@@ -63,7 +85,7 @@ class Key(Value):
         Raises:
             ScopeMissing: It does not.
         """
-        implied = scope is Scope.READ and Scope.ADMIN in self.scopes
+        implied = scope in _IMPLIED and Scope.ADMIN in self.scopes
         if scope not in self.scopes and not implied:
             raise ScopeMissing(f"This key lacks the scope {scope}.", "Ask the operator for one.")
 
@@ -91,7 +113,11 @@ class Keyring:
         self._database = database
 
     def hand_out(
-        self, name: str, scopes: Collection[Scope], seconds: float | None = None
+        self,
+        name: str,
+        scopes: Collection[Scope],
+        seconds: float | None = None,
+        project: str | None = None,
     ) -> NewKey:
         """Make a key; this is the only time that its secret is known.
 
@@ -99,11 +125,13 @@ class Keyring:
             name: For people.
             scopes: What it allows.
             seconds: How long it is valid; None for good.
+            project: Whose jobs it may see, and whose its jobs are; None for its own alone.
         """
         secret, key_id = PREFIX + secrets.token_urlsafe(32), secrets.token_hex(8)
         row = insert(keys).values(
             id=key_id,
             name=name,
+            project=project,
             scopes=" ".join(sorted(scopes)),
             digest=digest(secret),
             created_at=Now(),
@@ -111,12 +139,13 @@ class Keyring:
         )
         with self._database.writing() as connection:
             connection.execute(row)
+            note(connection, "create key", key_id)
             query = select(*_COLUMNS).where(keys.c.id == key_id)
             return NewKey(_key(connection.execute(query).mappings().one()), secret)
 
     def first(self) -> NewKey | None:
         """Make a key that may do everything, if there has never been any key."""
-        return None if self.all() else self.hand_out(FIRST, list(Scope))
+        return None if self.all() else self.hand_out(FIRST, list(Scope), project=FIRST)
 
     def recognise(self, secret: str) -> Key:
         """Return the key of a secret: its own, or that of a session.
@@ -154,6 +183,8 @@ class Keyring:
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.expires_at <= Now()))
             connection.execute(insert(sessions).values(**row))
+            _end_oldest(connection, key.id)
+            note(connection, "sign in", key.id, actor=key.id)
         return session
 
     def sign_out(self, session: str) -> None:
@@ -177,6 +208,15 @@ class Keyring:
         with self._database.writing() as connection:
             if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
                 raise NotFound("API key not found.", "Check the id.")
+            note(connection, "revoke key", key_id)
+
+
+def _end_oldest(connection: Connection, key_id: str) -> None:
+    """End the sessions of a key that are too many."""
+    mine = select(sessions.c.digest).where(sessions.c.key_id == key_id)
+    old = mine.order_by(sessions.c.expires_at.desc()).offset(MOST_SESSIONS)
+    found = connection.execute(old).scalars().all()
+    connection.execute(delete(sessions).where(sessions.c.digest.in_(found)))
 
 
 def is_session(secret: str) -> bool:
@@ -210,4 +250,5 @@ def _valid_key(*conditions: ColumnElement[bool]) -> Select[Any]:
 
 def _key(row: RowMapping) -> Key:
     scopes = frozenset(Scope(each) for each in row["scopes"].split())
-    return Key.model_validate({**row, "scopes": scopes})
+    project = row["project"] or row["id"]
+    return Key.model_validate({**row, "scopes": scopes, "project": project})

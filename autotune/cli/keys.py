@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +14,13 @@ import typer
 from autotune.cli.console import guarded, put, say, show
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
+from autotune.wording import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from autotune.api.settings import Settings
-    from autotune.api.store.auth import Key, Keyring, Scope
+    from autotune.api.store.auth import Key, Scope
     from autotune.api.store.database import Database
 
 app = typer.Typer(
@@ -39,8 +41,8 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="tunings:read, tunings:write or admin; repeatable. [default: tunings:read and "
-            "tunings:write]",
+            help="tunings:read, tunings:write, metrics or admin; repeatable. [default: "
+            "tunings:read and tunings:write]",
             show_default=False,
         ),
     ] = None,
@@ -48,12 +50,21 @@ def create(
         float | None,
         typer.Option(min=0.001, help="Days until it expires.", show_default="for good"),
     ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose jobs it may see, and whose its jobs are.", show_default="the key's name"
+        ),
+    ] = None,
     settings: SettingsFile = None,
 ) -> None:
     """Create a key and print it; it is shown only once."""
-    scopes = _scopes(scope)
-    with _keyring(settings) as keyring:
-        made = keyring.hand_out(_name(name), scopes, days and days * DAY_SECONDS)
+    from autotune.api.store.auth import Keyring
+
+    scopes, whose = _scopes(scope), _name(project or name)
+    with _database(settings) as database:
+        seconds = days and days * DAY_SECONDS
+        made = Keyring(database).hand_out(_name(name), scopes, seconds, whose)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
     put(f"{made.secret}\n")
 
@@ -61,8 +72,10 @@ def create(
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
-    with _keyring(settings) as keyring:
-        found = keyring.all()
+    from autotune.api.store.auth import Keyring
+
+    with _database(settings) as database:
+        found = Keyring(database).all()
     show(_table(found))
 
 
@@ -70,12 +83,19 @@ def listing(*, settings: SettingsFile = None) -> None:
 def revoke(
     *,
     key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)],
+    cancel_jobs: Annotated[
+        bool, typer.Option("--cancel-jobs", help="Cancel the jobs that were created with it.")
+    ] = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Revoke a key; takes effect within 2 s."""
-    with _keyring(settings) as keyring:
-        keyring.revoke(key)
-    say(f"Key {key} is revoked.")
+    """Revoke a key; takes effect within 2 s. Its jobs go on unless they are cancelled."""
+    from autotune.api.store.auth import Keyring
+    from autotune.api.store.jobs import cancel_all
+
+    with _database(settings) as database:
+        Keyring(database).revoke(key)
+        ended = cancel_all(database, key) if cancel_jobs else 0
+    say(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
 
 
 app.command()(create)
@@ -84,22 +104,23 @@ app.command()(revoke)
 
 
 @contextmanager
-def _keyring(settings: Path | None) -> Iterator[Keyring]:
+def _database(settings: Path | None) -> Iterator[Database]:
+    from autotune.api.log import about
     from autotune.api.settings import load_settings
-    from autotune.api.store.auth import Keyring
 
     database = _existing(load_settings(settings))
     try:
-        yield Keyring(database)
+        with about(key=f"account {getuser()}", client="command line"):
+            yield database
     finally:
         database.close()
 
 
 def _existing(settings: Settings) -> Database:
     """Return the database as it is: nothing is made here, and no table is changed."""
-    from autotune.api.errors import SettingsError
+    from autotune.api.errors import OtherSchema, SettingsError
     from autotune.api.store.database import Database
-    from autotune.api.store.migrations import is_current
+    from autotune.api.store.migrations import check_schema
 
     database = Database(settings.database_url)
     if not _is_there(settings.database_url):
@@ -108,11 +129,10 @@ def _existing(settings: Settings) -> Database:
             "Start `autotune serve` once, run this in the service's folder, or pass its "
             "--settings.",
         )
-    if not is_current(database):
-        raise SettingsError(
-            "The service's database is from another version.",
-            "Start `autotune serve` once to migrate it.",
-        )
+    try:
+        check_schema(database)
+    except OtherSchema as exc:
+        raise SettingsError(exc.cause, exc.next_step) from exc
     return database
 
 
@@ -145,11 +165,12 @@ def _table(keys: tuple[Key, ...]) -> Table:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for head in ("id", "name", "scopes", "made", "until"):
+    for head in ("id", "name", "project", "scopes", "made", "until"):
         table.add_column(head, overflow="fold")
     for each in keys:
         scopes = " ".join(sorted(each.scopes))
-        table.add_row(each.id, Text(each.name), scopes, _day(each.created_at), _until(each))
+        names = (Text(each.name), Text(each.project))
+        table.add_row(each.id, *names, scopes, _day(each.created_at), _until(each))
     return table
 
 

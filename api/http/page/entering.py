@@ -50,7 +50,10 @@ def cookie_name(connection: HTTPConnection) -> str:
 
 
 def keep(response: Response, connection: HTTPConnection, session: str) -> None:
-    """Have the browser keep a session, away from scripts and from other sites."""
+    """Have the browser keep a session, away from scripts and from what other sites send.
+
+    A link on another site still leads to the page that it names: nothing is changed by one.
+    """
     response.set_cookie(
         cookie_name(connection),
         session,
@@ -58,7 +61,7 @@ def keep(response: Response, connection: HTTPConnection, session: str) -> None:
         path="/",
         secure=is_secure(connection),
         httponly=True,
-        samesite="strict",
+        samesite="lax",
     )
 
 
@@ -69,7 +72,7 @@ def drop(response: Response, connection: HTTPConnection) -> None:
         path="/",
         secure=is_secure(connection),
         httponly=True,
-        samesite="strict",
+        samesite="lax",
     )
 
 

@@ -68,7 +68,7 @@ def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
 def _submitted(typed: Typed, key: Key, here: Service) -> Job:
     asked = asked_from(typed, here.catalog)
     try:
-        return here.jobs.submit(asked, key.id, repeatable(typed, asked))
+        return here.jobs.submit(asked, key.project, repeatable(typed, asked), key.id)
     except ServiceError as exc:
         raise of_service(exc) from exc
 

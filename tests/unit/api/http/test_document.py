@@ -148,5 +148,5 @@ def test_closed_calls_name_their_scopes(document: dict[str, Any]) -> None:
         for path, method, operation in operations(document)
     }
     assert needed["/v1/tunings", "post"] == [{"key": [Scope.WRITE]}]
-    assert needed["/metrics", "get"] == [{"key": [Scope.ADMIN]}]
+    assert needed["/metrics", "get"] == [{"key": [Scope.METRICS]}]
     assert needed["/healthz", "get"] == []

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
+from autotune.api.log import about
+from autotune.api.requests import JobRequest
+from autotune.api.states import State
+from autotune.api.store import auth
 from autotune.api.store.auth import Keyring, Scope, digest
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs, cancel_all
 
 
 @pytest.fixture
@@ -74,3 +79,73 @@ def test_an_administrator_may_look_and_not_ask(holders: Keyring) -> None:
     key.require(Scope.READ)
     with pytest.raises(ScopeMissing):
         key.require(Scope.WRITE)
+
+
+def test_a_key_that_replaces_another_keeps_its_jobs(
+    holders: Keyring, jobs: Jobs, asked: JobRequest
+) -> None:
+    """Jobs belong to the project, not to the key that asked for them."""
+    old = holders.hand_out("alice", [Scope.READ], project="alice").key
+    job = jobs.submit(asked, old.project, created_by=old.id)
+    holders.revoke(old.id)
+    new = holders.hand_out("alice", [Scope.READ], project="alice").key
+    assert jobs.get(job.id, new.owner).created_by == old.id
+    other = holders.hand_out("bob", [Scope.READ], project="bob").key
+    with pytest.raises(NotFound):
+        jobs.get(job.id, other.owner)
+
+
+def test_the_jobs_of_a_revoked_key_can_be_ended(
+    holders: Keyring, jobs: Jobs, asked: JobRequest, database: Database
+) -> None:
+    """Those of another key of its project go on."""
+    lost, kept = (holders.hand_out(each, [Scope.WRITE], project="team").key for each in "ab")
+    mine = jobs.submit(asked, "team", created_by=lost.id)
+    other = jobs.submit(asked, "team", created_by=kept.id)
+    assert cancel_all(database, lost.id) == 1
+    assert jobs.get(mine.id, "team").state is State.CANCELLED
+    assert jobs.get(other.id, "team").state is State.QUEUED
+
+
+def test_the_metrics_need_no_administrator(holders: Keyring) -> None:
+    """What reads them may see no job."""
+    key = holders.hand_out("prometheus", [Scope.METRICS]).key
+    key.require(Scope.METRICS)
+    with pytest.raises(ScopeMissing):
+        key.require(Scope.READ)
+    holders.hand_out("ops", [Scope.ADMIN]).key.require(Scope.METRICS)
+
+
+def test_a_key_has_a_bounded_number_of_sessions(
+    holders: Keyring, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The latest stay."""
+    monkeypatch.setattr(auth, "MOST_SESSIONS", 3)
+    made = holders.hand_out("ci", [Scope.READ])
+    found = [holders.sign_in(made.secret, 1000 + number) for number in range(5)]
+    assert holders.recognise(found[-1]) == made.key
+    with pytest.raises(KeyRefused):
+        holders.recognise(found[0])
+    with database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM sessions").scalar() == 3
+
+
+def test_what_is_done_with_keys_and_jobs_is_kept(
+    holders: Keyring, jobs: Jobs, asked: JobRequest, database: Database
+) -> None:
+    """Who, what, to what, from where, and in which request."""
+    with about(key="somebody", client="10.0.0.1", request="r1"):
+        made = holders.hand_out("ci", [Scope.READ]).key
+        job = jobs.submit(asked, "me")
+        jobs.cancel(job.id, "me")
+        holders.revoke(made.id)
+    with database.reading() as connection:
+        columns = "actor, action, target, client, request"
+        rows = connection.exec_driver_sql(f"SELECT {columns} FROM audit ORDER BY seq").all()  # noqa: S608 - a constant
+    where = ("10.0.0.1", "r1")
+    assert [tuple(each) for each in rows] == [
+        ("somebody", "create key", made.id, *where),
+        ("somebody", "submit", job.id, *where),
+        ("somebody", "cancel", job.id, *where),
+        ("somebody", "revoke key", made.id, *where),
+    ]

@@ -66,7 +66,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(
     """It holds no key, lasts for some hours, and goes to this host alone."""
     answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
     name, *attributes = answer.headers["set-cookie"].split("; ")
-    expected = {"HttpOnly", f"Max-Age={SESSION_SECONDS}", "Path=/", "SameSite=strict"}
+    expected = {"HttpOnly", f"Max-Age={SESSION_SECONDS}", "Path=/", "SameSite=lax"}
     assert set(attributes) == expected
     assert name.startswith(f"{COOKIE}=autotune_session_")
     assert made.secret not in answer.headers["set-cookie"]
