@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from statistics import median
 
 from autotune.config import Configuration
-from autotune.diagnose.experiment import MANY_STEPS, Amount, Experiment, Sum, Timing, amount
-from autotune.measure import Interval
+from autotune.diagnose.amounts import Terms, learned, seconds, share, with_all
+from autotune.diagnose.experiment import MANY_STEPS, Experiment, Rounds
+from autotune.measure import Interval, Noise
 from autotune.value import Value
 
-SURE = 1.96
-"""Standard deviations on either side of a 95 % interval."""
 LIMITS = 0.3
 """From this share on a part is named as what limits the step."""
 SURELY = 0.05
 """If it is so large beyond doubt."""
 UNEQUAL = 1.25
 """A worker that works so many times as long as the others is a straggler."""
+_ROUNDING = 1e-9
 
 
 class Part(StrEnum):
@@ -31,13 +32,15 @@ class Part(StrEnum):
     CALL = "call overhead"
     """What Python and TensorFlow take for each call, whatever the batch."""
     EXCHANGE = "exchanging gradients"
-    """The strategy's own work in each step, and adding up the gradients."""
+    """What the exchange adds to the step, waiting for the slowest replica included; what the
+    computing hides of it is no part of the step."""
     SHARING = "resource contention"
-    """The rest: replicas that take cores and memory from each other, and wait for the slowest."""
-    TOGETHER = "computing and exchanging gradients"
-    """All of these, where none was timed by itself."""
-    COMPANY = "exchanging gradients and resource contention"
-    """Both, where only the computing was timed by itself."""
+    """What the other replicas add without any exchange: the strategy's own work, and the cores and
+    memory that they take from each other."""
+
+
+UNEXPLAINED = "not explained"
+"""What the parts leave over."""
 
 
 class Share(Value):
@@ -45,7 +48,7 @@ class Share(Value):
 
     part: Part
     share: Interval
-    """Of the step's time, between zero and one."""
+    """Of the step's time. Its ends may lie below zero, as far as the noise allows."""
 
 
 class Straggler(Value):
@@ -65,13 +68,22 @@ class Straggler(Value):
 
 
 class Breakdown(Value):
-    """A step of a configuration, taken apart."""
+    """A step of a configuration, taken apart by runs that were made in turns."""
 
     configuration: Configuration
     milliseconds: float
     """Of a step in training, input included."""
     shares: tuple[Share, ...]
     """The largest first; empty where the experiments could not be made."""
+    unexplained: Interval | None = None
+    """Share of the step that the parts leave over, negative where they overlap; None where they
+    are all of it."""
+    exchange_alone: Interval | None = None
+    """What nothing but exchanging the gradients takes, as a share of the step."""
+    hidden: Interval | None = None
+    """What of that the computing hides at most, as a share of the step."""
+    rounds: int = 1
+    """How often the step was timed in turns with what it is compared with."""
     fixed: Interval | None = None
     """Share of a replica's own step that half a batch would take as well."""
     straggler: Straggler | None = None
@@ -96,30 +108,31 @@ class Breakdown(Value):
 
 
 def breakdown(
-    configuration: Configuration,
-    step: Timing,
-    found: Mapping[Experiment, Timing],
-    noise: float,
+    configuration: Configuration, rounds: Rounds, noise: Noise, *, otherwise: float
 ) -> Breakdown:
     """Return where the time of a step goes.
 
-    A part that comes out negative is none: then the timings differ by less than their noise.
+    Each part is a difference of two timed runs, so that neighbours cannot both be wrong by the
+    same amount unseen. One that is surely negative is none: then others overlap, and what they
+    leave over is negative too.
 
     Args:
         configuration: Whose step.
-        step: Its time in training.
-        found: What the experiments measured; some may be missing.
-        noise: Standard deviation of log(rate) between runs.
+        rounds: What the experiments measured.
+        noise: Between runs, as far as it is known without these.
+        otherwise: Seconds of the step where no round has it.
     """
-    sums = dict(_sums(configuration, step, found))
-    parts = {part: amount(terms, noise) for part, terms in sums.items()}
-    whole = sum(max(each.seconds, 0.0) for each in parts.values())
-    shares = [Share(part=part, share=_share(each, whole)) for part, each in parts.items()]
+    noise = learned(rounds, noise)
+    shares, left = _taken_apart(configuration, rounds, noise)
     return Breakdown(
         configuration=configuration,
-        milliseconds=step.seconds * 1000,
+        milliseconds=1000 * (seconds(rounds, Experiment.STEP) or otherwise),
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
-        fixed=_fixed(configuration, found, noise),
+        unexplained=share(left, rounds, noise, of=Experiment.STEP) if shares and left else None,
+        exchange_alone=share({Experiment.EXCHANGE: 1}, rounds, noise, of=Experiment.STEP),
+        hidden=share(_HIDDEN, rounds, noise, of=Experiment.STEP),
+        rounds=max(len(with_all(rounds, [Experiment.STEP, Experiment.HELD])), 1),
+        fixed=_fixed(configuration, rounds, noise),
     )
 
 
@@ -139,62 +152,45 @@ def straggler(work_seconds: Sequence[float]) -> Straggler | None:
     return Straggler(worker=worker, factor=factor, seconds=tuple(work_seconds))
 
 
-def _sums(
-    configuration: Configuration, step: Timing, found: Mapping[Experiment, Timing]
-) -> Iterator[tuple[Part, Sum]]:
-    held = found.get(Experiment.HELD)
-    if held is None:
-        return
-    yield Part.INPUT, {step: 1.0, held: -1.0}
+_INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
+_ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
+_BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}
+_HIDDEN: Terms = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
+
+
+def _taken_apart(
+    configuration: Configuration, rounds: Rounds, noise: Noise
+) -> tuple[list[Share], Terms]:
+    """Return the parts that are known, and what they leave over of the step."""
+    shares, left = [], Counter[Experiment]({Experiment.STEP: 1})
+    for part, terms in _parts(configuration, rounds):
+        found = share(terms, rounds, noise, of=Experiment.STEP)
+        if found is not None and found.high >= 0:
+            shares.append(Share(part=part, share=found))
+            left.subtract(terms)
+    return shares, {each: factor for each, factor in left.items() if abs(factor) > _ROUNDING}
+
+
+def _parts(configuration: Configuration, rounds: Rounds) -> Iterator[tuple[Part, Terms]]:
+    yield Part.INPUT, _INPUT
     if configuration.distributed:
-        yield from _of_several(held, found)
+        yield Part.EXCHANGE, _ADDED
+        yield Part.COMPUTE, {Experiment.ALONE: 1}
+        yield Part.SHARING, _BESIDE
+    elif with_all(rounds, [Experiment.HELD, Experiment.CALLS]):
+        yield from _with_calls(configuration.steps_per_execution)
     else:
-        yield from _of_one(configuration, held, found)
+        yield Part.COMPUTE, {Experiment.HELD: 1}
 
 
-def _of_one(
-    configuration: Configuration, held: Timing, found: Mapping[Experiment, Timing]
-) -> Iterator[tuple[Part, Sum]]:
-    other = found.get(Experiment.CALLS)
-    if other is None:
-        yield Part.COMPUTE, {held: 1.0}
-        return
-    steps = configuration.steps_per_execution
+def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
     # A call takes as long for many steps as for one, so the difference of the two is known of it.
     factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
-    yield Part.CALL, {held: factor, other: -factor}
-    yield Part.COMPUTE, {held: 1 - factor, other: factor}
+    yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
+    yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
 
 
-def _of_several(held: Timing, found: Mapping[Experiment, Timing]) -> Iterator[tuple[Part, Sum]]:
-    alone, exchange = found.get(Experiment.ALONE), found.get(Experiment.EXCHANGE)
-    if alone is None:
-        yield Part.TOGETHER, {held: 1.0}
-    elif exchange is None:
-        yield Part.COMPUTE, {alone: 1.0}
-        yield Part.COMPANY, {held: 1.0, alone: -1.0}
-    else:
-        yield Part.COMPUTE, {alone: 1.0}
-        yield Part.EXCHANGE, {exchange: 1.0}
-        yield Part.SHARING, {held: 1.0, alone: -1.0, exchange: -1.0}
-
-
-def _share(part: Amount, whole: float) -> Interval:
-    half = SURE * part.deviation
-    low, high = part.seconds - half, part.seconds + half
-    return Interval(
-        low=min(max(low / whole, 0.0), 1.0),
-        value=min(max(part.seconds / whole, 0.0), 1.0),
-        high=min(max(high / whole, 0.0), 1.0),
-    )
-
-
-def _fixed(
-    configuration: Configuration, found: Mapping[Experiment, Timing], noise: float
-) -> Interval | None:
+def _fixed(configuration: Configuration, rounds: Rounds, noise: Noise) -> Interval | None:
     """Return what of a step on one replica does not depend on the batch, as a share of it."""
-    full = found.get(Experiment.ALONE if configuration.distributed else Experiment.HELD)
-    half = found.get(Experiment.HALF)
-    if full is None or half is None:
-        return None
-    return _share(amount({half: 2.0, full: -1.0}, noise), full.seconds)
+    full = Experiment.ALONE if configuration.distributed else Experiment.HELD
+    return share({Experiment.HALF: 2, full: -1}, rounds, noise, of=full)

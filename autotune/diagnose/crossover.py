@@ -1,10 +1,11 @@
 """From which batch, or with which network, distribution would pay.
 
 A step of b examples takes one device a + c b seconds. P replicas take a + g c b + x for b examples
-each: x for the exchange of the gradients, g >= 1 for what they take from each other on shared
-cores. They pay where that is less than the step of one device with all P b examples, a + c P b:
-from the batch b = x / (c (P - g)) on. On machines of their own g is one, and x is a latency and
-the bytes that a ring moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over
+each: x for what the exchange of the gradients adds, g >= 1 for what they take from each other on
+shared cores. They pay where that is less than the step of one device with all P b examples,
+a + c P b: from the batch b = x / (c (P - g)) on. With larger batches more of the exchange may hide
+behind the computing, so it may pay earlier. On machines of their own g is one, and x is a latency
+and the bytes that a ring moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over
 the bandwidth.
 """
 
@@ -16,36 +17,38 @@ from collections.abc import Mapping
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.diagnose.amounts import learned, seconds, with_all
 from autotune.diagnose.diagnosis import BEYOND, BreakEven
-from autotune.diagnose.experiment import Experiment, Timing
-from autotune.measure import Interval
+from autotune.diagnose.experiment import Experiment, Rounds
+from autotune.measure import Interval, Noise
 
 DRAWS = 2000
 FARTHEST = 8
 """A batch so many times as large as the measured one is the farthest that is told."""
-NEEDED = (Experiment.HELD, Experiment.ALONE, Experiment.HALF, Experiment.EXCHANGE)
+NEEDED = (Experiment.HELD, Experiment.APART, Experiment.ALONE, Experiment.HALF)
 
 Draws = Mapping[Experiment, np.ndarray]
 
 
 def break_even(
     configuration: Configuration,
-    found: Mapping[Experiment, Timing],
+    rounds: Rounds,
     *,
     gradient_bytes: int,
-    noise: float,
+    noise: Noise,
 ) -> BreakEven | None:
     """Return where distribution would begin to pay; None if the experiments do not tell.
 
     Args:
         configuration: A distributed one.
-        found: Seconds of a step in each experiment.
-        gradient_bytes: What a replica gives to be added up in a step.
-        noise: Standard deviation of log(rate) between runs; the intervals follow from it.
+        rounds: Seconds of a step in each experiment; only those in one round are compared.
+        gradient_bytes: What a replica gives to be added up in a step; 0 if that is unknown.
+        noise: Between runs, as far as it is known without these; the intervals follow from it.
     """
-    if any(each not in found for each in NEEDED):
+    used = with_all(rounds, [*NEEDED])
+    if not used:
         return None
-    draws = _draws(found, noise)
+    draws = _draws(used, learned(rounds, noise))
     farthest = configuration.per_replica_batch * FARTHEST
     batch = _interval(_batch(configuration, draws))
     return BreakEven(
@@ -56,12 +59,13 @@ def break_even(
     )
 
 
-def _draws(found: Mapping[Experiment, Timing], noise: float) -> Draws:
+def _draws(used: Rounds, noise: Noise) -> Draws:
     """Return what the timings may truly be, with the noise of as many runs."""
     random = np.random.default_rng(0)
     return {
-        each: timing.seconds * np.exp(random.normal(0, noise / math.sqrt(timing.runs), DRAWS))
-        for each, timing in found.items()
+        each: mean * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd / math.sqrt(runs))
+        for each in (*NEEDED, Experiment.LATENCY)
+        if (mean := seconds(used, each)) and (runs := len(with_all(used, [each])))
     }
 
 
@@ -73,12 +77,13 @@ def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
 
 
 def _batch(configuration: Configuration, draws: Draws) -> np.ndarray:
-    batch, exchange = configuration.per_replica_batch, draws[Experiment.EXCHANGE]
-    each = _per_example(configuration, draws)
+    batch, each = configuration.per_replica_batch, _per_example(configuration, draws)
+    added = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
     # What the replicas' own examples take beside each other, g c b.
-    beside = draws[Experiment.HELD] - exchange - (draws[Experiment.ALONE] - each * batch)
+    beside = draws[Experiment.APART] - (draws[Experiment.ALONE] - each * batch)
     crowding = np.maximum(beside / (each * batch), 1.0)
-    return _ratio(exchange, each * (configuration.replicas - crowding))
+    least = _ratio(added, each * (configuration.replicas - crowding))
+    return np.where(least > 1.0, least, 1.0)
 
 
 def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:

@@ -2,31 +2,37 @@
 
 They are the experiments that a profiler's reader would make by hand: the same step on a batch that
 is held in memory (what is left out is the input), with more steps for each call (the call), with
-half of the batch (what does not depend on the batch), on one replica alone (what comes with the
-others), and the exchange of the gradients without any training.
+half of the batch (what does not depend on the batch), by the same replicas without the exchange of
+their gradients (what it adds), on one replica alone (what comes with the others), and the exchange
+of the gradients without any training. They are made in turns, so that a machine that becomes
+slower or faster meanwhile does so for all that is compared.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from autotune.config import Configuration
+from autotune.strategies import strategy
 from autotune.value import Value
+from autotune.workload import WorkloadFacts
 
 MANY_STEPS = 8
 """Steps in a call, against one, to tell what a call takes."""
 
 
 class Experiment(StrEnum):
-    """A run that is compared with the configuration's own."""
+    """A run of the configuration, or of something that differs from it in one thing."""
 
+    STEP = "step"
+    """The configuration itself, as it trains."""
     HELD = "held"
     """Every step takes the same batch, held in memory."""
     CALLS = "calls"
     """As `HELD`, with another number of steps for each call."""
+    APART = "apart"
+    """As `HELD`, by replicas that each apply their own gradients and exchange nothing."""
     ALONE = "alone"
     """As `HELD`, by one replica that has the machine to itself."""
     HALF = "half"
@@ -37,38 +43,84 @@ class Experiment(StrEnum):
     """The same with a single number to exchange."""
 
 
+Round = Mapping[Experiment, float]
+"""Seconds of a step in experiments that followed one another."""
+Rounds = Sequence[Round]
+"""Each may lack some: time may have ended."""
+
+
 class Variant(Value):
-    """What an experiment runs of the workload itself."""
+    """What an experiment runs."""
 
     configuration: Configuration
     held: bool = True
     """Whether every step takes the same batch, held in memory."""
+    exchanges: bool = True
+    """Whether its replicas exchange their gradients."""
+    only_bytes: int | None = None
+    """Bytes of gradients to exchange without any training; None: the workload is trained."""
 
 
-def experiments(configuration: Configuration) -> tuple[Experiment, ...]:
-    """Return the experiments that take a configuration apart, the most telling first."""
+def telling(configuration: Configuration) -> tuple[Experiment, ...]:
+    """Return the experiments without which nobody knows what a step spends its time on."""
     if not configuration.distributed:
-        return (Experiment.HELD, Experiment.CALLS, Experiment.HALF)
-    first = (Experiment.HELD, Experiment.ALONE, Experiment.EXCHANGE, Experiment.HALF)
-    return (*first, Experiment.LATENCY) if configuration.workers > 1 else first
+        return (Experiment.STEP, Experiment.HELD)
+    # Workers that only meet on parameter servers train nothing without them.
+    apart = () if strategy(configuration.strategy).asynchronous else (Experiment.APART,)
+    return (Experiment.STEP, Experiment.HELD, *apart, Experiment.ALONE)
 
 
-def variant(configuration: Configuration, experiment: Experiment) -> Variant | None:
-    """Return what an experiment runs; None where it does not run the workload, or cannot."""
+def further(configuration: Configuration, facts: WorkloadFacts) -> tuple[Experiment, ...]:
+    """Return the experiments that tell more, the most telling first.
+
+    Args:
+        configuration: The one that is taken apart.
+        facts: Of the workload.
+    """
+    if not configuration.distributed:
+        return (Experiment.CALLS, Experiment.HALF)
+    if strategy(configuration.strategy).asynchronous:
+        return (Experiment.HALF,)
+    # The program that only exchanges gradients knows dense ones alone.
+    known = facts.dense_gradient_bytes >= facts.gradient_bytes
+    alone = (Experiment.EXCHANGE,) if known else ()
+    latency = (Experiment.LATENCY,) if known and configuration.workers > 1 else ()
+    return (Experiment.HALF, *alone, *latency)
+
+
+def variant(
+    configuration: Configuration, experiment: Experiment, facts: WorkloadFacts
+) -> Variant | None:
+    """Return what an experiment runs; None where there is no such thing.
+
+    Args:
+        configuration: The one that is taken apart.
+        experiment: Which.
+        facts: Of the workload.
+    """
+    changed = _changed(configuration, experiment)
+    if changed is None:
+        return None
+    only_bytes = {Experiment.EXCHANGE: facts.dense_gradient_bytes, Experiment.LATENCY: 0}
+    return Variant(
+        configuration=changed,
+        held=experiment is not Experiment.STEP,
+        exchanges=experiment is not Experiment.APART,
+        only_bytes=only_bytes.get(experiment),
+    )
+
+
+def _changed(configuration: Configuration, experiment: Experiment) -> Configuration | None:
     match experiment:
-        case Experiment.HELD:
-            return Variant(configuration=configuration)
         case Experiment.CALLS:
-            return Variant(
-                configuration=_with(configuration, steps_per_execution=_other(configuration))
-            )
+            return _with(configuration, steps_per_execution=_other(configuration))
         case Experiment.ALONE:
-            return Variant(configuration=configuration.on_one_device())
-        case Experiment.HALF if configuration.per_replica_batch > 1:
+            return configuration.on_one_device()
+        case Experiment.HALF:
             half = configuration.per_replica_batch // 2
             alone = configuration.on_one_device()
-            return Variant(configuration=_with(alone, per_replica_batch=half))
-    return None
+            return _with(alone, per_replica_batch=half) if half else None
+    return configuration
 
 
 def _other(configuration: Configuration) -> int:
@@ -77,33 +129,3 @@ def _other(configuration: Configuration) -> int:
 
 def _with(configuration: Configuration, **values: object) -> Configuration:
     return configuration.model_validate({**configuration.model_dump(), **values})
-
-
-class Timing(Value):
-    """What a step takes, as a mean over runs."""
-
-    seconds: float
-    runs: int = 1
-
-
-class Amount(NamedTuple):
-    """Seconds of a step, with their standard deviation."""
-
-    seconds: float
-    deviation: float
-
-
-Sum = Mapping[Timing, float]
-"""Timings, each with the factor by which it counts."""
-
-
-def amount(terms: Sum, noise: float) -> Amount:
-    """Return a sum of independent timings.
-
-    Args:
-        terms: What is added up.
-        noise: Standard deviation of log(rate) between runs.
-    """
-    parts = [(factor * each.seconds, each.runs) for each, factor in terms.items()]
-    deviation = math.hypot(*(noise * seconds / math.sqrt(runs) for seconds, runs in parts))
-    return Amount(sum(seconds for seconds, _ in parts), deviation)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import LIMITS, Breakdown, Part, Share, Straggler
+from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Part, Straggler
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.measure import Interval
-from autotune.strategies import title
+from autotune.strategies import strategy, title
 from autotune.workload import WorkloadFacts
 
 WORTH_TELLING = 0.02
@@ -30,13 +30,14 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
 
 
 def where_it_goes(found: Breakdown) -> str | None:
-    """Return the parts of a step as a sentence, or None if they are unknown."""
-    told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
+    """Return the parts of a step in sentences, or None if they are unknown."""
+    told = [each for each in found.shares if abs(each.share.value) >= WORTH_TELLING]
     if not told:
         return None
     name = title(found.configuration) if found.configuration.distributed else "one device"
-    parts = ", ".join(_part(found, each) for each in told)
-    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}."
+    parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in told)
+    text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
+    return " ".join([text, *_hidden(found)])
 
 
 def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
@@ -56,6 +57,11 @@ def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
         )
     if found.is_limit(Part.EXCHANGE):
         yield _exchange(found, facts)
+    if strategy(found.configuration.strategy).asynchronous and _is_large(found.unexplained):
+        yield (
+            "What the parameter servers take cannot be told apart from what the workers take from "
+            "each other: without servers they would train nothing."
+        )
     if found.is_limit(Part.SHARING):
         yield (
             "The replicas slow each other down: they share the cores and memory of one machine, "
@@ -99,20 +105,56 @@ def waits_for_input(found: Breakdown | None) -> bool:
     return found is not None and found.is_limit(Part.INPUT)
 
 
-def _part(found: Breakdown, each: Share) -> str:
-    return f"{each.part} {_ms(found.spent(each.part))}, {_percent(each.share)}"
+def _figure(found: Breakdown, share: Interval) -> str:
+    return f"{_ms(share.value * found.milliseconds)}, {_percent(share)}"
+
+
+def _left_over(found: Breakdown) -> str:
+    """Return what the parts do not account for; nothing where that is little."""
+    left = found.unexplained
+    if left is None or abs(left.value) < WORTH_TELLING:
+        return ""
+    figure = _figure(found, left)
+    return f"; {UNEXPLAINED} {figure}" + (", because parts overlap" if left.high < 0 else "")
+
+
+def _hidden(found: Breakdown) -> Iterator[str]:
+    """Yield how the exchange by itself compares with what it adds to the step."""
+    alone, hidden = found.exchange_alone, found.hidden
+    if alone is None or hidden is None:
+        return
+    text = (
+        f"A program that only exchanges the gradients takes {_ms(alone.value * found.milliseconds)}"
+    )
+    if hidden.low > 0:
+        yield (
+            f"{text}: at most {_figure(found, hidden)} of the step, is hidden behind the computing."
+        )
+    else:
+        yield f"{text}: none of it is surely hidden behind the computing."
+
+
+def _is_large(share: Interval | None) -> bool:
+    return share is not None and share.value >= LIMITS and share.low > 0
 
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
     exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
     saved = (found.configuration.replicas - 1) * computing
-    more = ", more than the other replicas save" if exchange > saved else ""
-    size = facts.dense_gradient_bytes / 1e6
-    what = f" ({size:.3g} MB per replica)" if size else ""
+    known = found.told_apart(Part.COMPUTE)
+    beside = f"; computing them takes {_ms(computing)}" if known else ""
+    more = ", so it costs more than the other replicas save" if known and exchange > saved else ""
     return (
-        f"Exchanging the gradients{what} takes {_ms(exchange)}, computing them "
-        f"{_ms(computing)}{more}: a larger per-replica batch would exchange them less often."
+        f"Exchanging the gradients{_size(facts)} adds {_ms(exchange)} to each step{beside}{more}: "
+        "a larger per-replica batch would exchange them less often."
     )
+
+
+def _size(facts: WorkloadFacts) -> str:
+    dense = facts.dense_gradient_bytes / 1e6
+    if facts.dense_gradient_bytes < facts.gradient_bytes:
+        return f" ({dense:.3g} MB of dense ones per replica, and sparse ones)"
+    return f" ({dense:.3g} MB per replica)" if dense else ""
 
 
 def _waiting(found: Straggler) -> str:

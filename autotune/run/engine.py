@@ -69,6 +69,9 @@ class TrialRequest:
     seed: int = 0
     held: bool = False
     """Whether the program gives every step the same batch, from memory."""
+    exchanges: bool = True
+    """Whether replicas exchange their gradients. Without, each trains by itself: no training that
+    anybody wants, but one that shows what the exchange adds to a step."""
     reads_out: bool = False
     """Whether the run tells what AUTOTUNE chooses, which takes it time: it is none to be timed."""
     limits: Limits = field(default_factory=Limits)

@@ -105,8 +105,7 @@ class LocalEngine(Engine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        task = "read out" if request.reads_out else "train"
-        return self._run(request, watch, prepare(request), task)
+        return self._run(request, watch, prepare(request), _task(request))
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""
@@ -185,3 +184,9 @@ def _environments(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:
         )
         environments.append({"TF_CONFIG": config, **visible})
     return environments
+
+
+def _task(request: TrialRequest) -> str:
+    if request.reads_out:
+        return "read out"
+    return "train" if request.exchanges else "train apart"

@@ -1,12 +1,13 @@
 """Profiles the recommended configuration and its rivals with the time that the search reserved.
 
-First it times parts of a step of the baseline and of its best rival, then it reads the values that
-tf.data's AUTOTUNE chose. What does not fit into the budget is left out.
+First it times parts of a step of the baseline and of its best rival, in as many rounds as the time
+allows, then it reads the values that tf.data's AUTOTUNE chose. What does not fit into the budget is
+left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from autotune.autotuned_values import AutotunedValues
@@ -14,7 +15,7 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.experiment import Experiment, Timing, Variant, experiments, variant
+from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.runner import Runner
@@ -23,11 +24,12 @@ from autotune.search.stopping import MEASURE_SECONDS, READ_OUT_SECONDS, Budget
 from autotune.strategies import strategy
 from autotune.trial import Trial
 
-TELLING = (Experiment.HELD, Experiment.ALONE, Experiment.EXCHANGE)
-"""Without these nobody knows what a step of several replicas spends its time on."""
+MOST_ROUNDS = 3
+"""With more, the figures would become better than the questions that are asked of them."""
 SERVED = "With {title} the input is read by processes that cannot be inspected."
 
-Found = dict[Experiment, Timing]
+Round = dict[Configuration, dict[Experiment, float]]
+"""Seconds of a step in each experiment, of everything that is taken apart."""
 
 
 def reserved_seconds(options: SearchOptions) -> float:
@@ -52,7 +54,7 @@ class Profiler:
         self._observer = observer
         self._costs = runner.history.costs
         self._kept = 0.0
-        self._timings: dict[Variant, Timing | None] = {}
+        self._broken: set[Variant] = set()
 
     def run(self, findings: Findings) -> Findings:
         """Return the findings with the diagnosis and the values, None where there was no time."""
@@ -67,48 +69,67 @@ class Profiler:
     def _kept_for_reading(self, chosen: Configuration, compared: Sequence[Configuration]) -> float:
         """Return the seconds that are kept for AUTOTUNE's values.
 
-        None are kept without time for the runs that tell more: those of the baseline and its rival
-        on a batch held in memory, of one replica of the rival, and of the rival's exchange.
+        None are kept without time for the runs that tell more.
         """
         if not self._has_values(chosen):
             return 0.0
-        seconds, rivals = self._reading_seconds(chosen), compared[1:]
-        telling = [*compared, *(each.on_one_device() for each in rivals), *rivals]
-        return seconds if self._budget.left >= seconds + self._costs.total(telling) else 0.0
+        seconds = self._reading_seconds(chosen)
+        facts = self._runner.subject.facts
+        runs = {variant(each, one, facts) for each in compared for one in telling(each)} - {None}
+        first = self._costs.total([each.configuration for each in runs if each])
+        return seconds if self._budget.left >= seconds + first else 0.0
 
     def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
-        found: dict[Configuration, Found] = {each: {} for each in compared}
-        for configuration, experiment in _in_turns(compared):
-            timing = self._timing(configuration, experiment)
-            if timing is not None:
-                found[configuration][experiment] = timing
-        return self._diagnosis(compared, found) if any(found.values()) else None
+        rounds: list[Round] = []
+        while len(rounds) < MOST_ROUNDS and any((made := self._round(compared)).values()):
+            rounds.append(made)
+        if not rounds:
+            return None
+        return self._diagnosis(
+            {each: [one[each] for one in rounds if one[each]] for each in compared}
+        )
 
-    def _diagnosis(
-        self, compared: list[Configuration], found: Mapping[Configuration, Found]
-    ) -> Diagnosis:
-        noise = self._runner.history.noise.sd
+    def _round(self, compared: Sequence[Configuration]) -> Round:
+        """Make every experiment once, as far as the time goes, the most telling first."""
+        made: Round = {each: {} for each in compared}
+        timed: dict[Variant, float] = {}
+        for configuration, experiment in self._in_order(compared):
+            what = variant(configuration, experiment, self._runner.subject.facts)
+            # Without the step itself there is nothing to compare with.
+            told = made[configuration] or experiment is Experiment.STEP
+            if what and told and (seconds := timed.get(what) or self._seconds(what)):
+                timed[what] = made[configuration][experiment] = seconds
+        return made
+
+    def _in_order(
+        self, compared: Sequence[Configuration]
+    ) -> list[tuple[Configuration, Experiment]]:
+        facts = self._runner.subject.facts
+        first = [(each, one) for each in compared for one in telling(each)]
+        return first + [(each, one) for each in compared for one in further(each, facts)]
+
+    def _diagnosis(self, found: Mapping[Configuration, Rounds]) -> Diagnosis:
+        noise = self._runner.history.noise
         parts = [
-            breakdown(each, self._step(each), found[each], noise).model_copy(
+            breakdown(each, rounds, noise, otherwise=self._step(each)).model_copy(
                 update={"straggler": straggler(self._work(each))}
             )
-            for each in compared
+            for each, rounds in found.items()
         ]
-        rival = compared[1:]
+        rival = [*found.items()][1:]
         gradients = self._runner.subject.facts.dense_gradient_bytes
         return Diagnosis(
             one_device=parts[0],
             distributed=parts[1] if rival else None,
-            break_even=break_even(rival[0], found[rival[0]], gradient_bytes=gradients, noise=noise)
+            break_even=break_even(*rival[0], gradient_bytes=gradients, noise=noise)
             if rival
             else None,
         )
 
-    def _step(self, configuration: Configuration) -> Timing:
-        """Return what a step takes in training, from all runs that showed it."""
+    def _step(self, configuration: Configuration) -> float:
+        """Return the seconds of a step in training, from all trials that showed it."""
         rates = [rate for t in self._trials(configuration) if (rate := t.examples_per_second)]
-        mean = sum(configuration.global_batch / rate for rate in rates) / len(rates)
-        return Timing(seconds=mean, runs=len(rates))
+        return sum(configuration.global_batch / rate for rate in rates) / len(rates)
 
     def _work(self, configuration: Configuration) -> tuple[float, ...]:
         """Return what each worker worked for a step in the last run that tells."""
@@ -118,32 +139,22 @@ class Profiler:
     def _trials(self, configuration: Configuration) -> list[Trial]:
         return [t for t in self._runner.history.trials if t.configuration == configuration]
 
-    def _timing(self, configuration: Configuration, experiment: Experiment) -> Timing | None:
-        if experiment in (Experiment.EXCHANGE, Experiment.LATENCY):
-            size = 0 if experiment is Experiment.LATENCY else None
-            return self._timed(
-                configuration,
-                lambda: self._runner.allreduce_seconds(configuration, gradient_bytes=size),
-            )
-        what = variant(configuration, experiment)
-        if what is None:
-            return None
-        if what not in self._timings:
-            self._timings[what] = self._timed(
-                what.configuration,
-                lambda: self._runner.step_seconds(what.configuration, held=what.held),
-            )
-        return self._timings[what]
-
-    def _timed(
-        self, configuration: Configuration, step: Callable[[], float | None]
-    ) -> Timing | None:
-        """Return the seconds of a step, if there is time to measure them."""
-        if self._budget.left - self._kept < self._costs.seconds(configuration):
+    def _seconds(self, what: Variant) -> float | None:
+        """Return the seconds of a step; None without the time for it, or if it fails."""
+        affordable = self._costs.seconds(what.configuration) <= self._budget.left - self._kept
+        if what in self._broken or not affordable:
             return None
         self._observer(Preparing(what="Profiling the step time"))
-        seconds = step()
-        return None if seconds is None else Timing(seconds=seconds)
+        seconds = self._measured(what)
+        if seconds is None:
+            self._broken.add(what)
+        return seconds
+
+    def _measured(self, what: Variant) -> float | None:
+        configuration = what.configuration
+        if what.only_bytes is not None:
+            return self._runner.allreduce_seconds(configuration, gradient_bytes=what.only_bytes)
+        return self._runner.step_seconds(configuration, held=what.held, exchanges=what.exchanges)
 
     def _automatic(self, chosen: Configuration) -> AutotunedValues | None:
         """Return AUTOTUNE's values; None without the time for it, or if there are none."""
@@ -171,9 +182,3 @@ def _rival(findings: Findings) -> list[Configuration]:
         return [findings.decision.challenger]
     shown = {c: s.log_score for c, s in findings.history.observed().items() if c.distributed}
     return [max(shown, key=lambda c: shown[c])] if shown else []
-
-
-def _in_turns(compared: list[Configuration]) -> list[tuple[Configuration, Experiment]]:
-    """Return what is found out of each, the most telling first: the time may end at any of them."""
-    every = [(each, experiment) for each in compared for experiment in experiments(each)]
-    return sorted(every, key=lambda each: each[1] not in TELLING)

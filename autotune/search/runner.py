@@ -159,19 +159,22 @@ class Runner:
             )
             return step_seconds(self._engine, request)
 
-    def step_seconds(self, configuration: Configuration, *, held: bool) -> float | None:
+    def step_seconds(
+        self, configuration: Configuration, *, held: bool, exchanges: bool = True
+    ) -> float | None:
         """Measure the step of a configuration without keeping it as a trial.
 
         Args:
             configuration: What to run.
             held: Whether every step gets the same batch, from memory.
+            exchanges: Whether its replicas exchange their gradients.
 
         Returns:
             Seconds of a step; None if it could not be measured.
         """
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
-            return step_seconds(self._engine, request)
+            return step_seconds(self._engine, replace(request, exchanges=exchanges))
 
     def read_out(self, configuration: Configuration) -> AutotunedValues:
         """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""

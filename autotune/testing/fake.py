@@ -55,6 +55,7 @@ class FakeEngine(Engine):
     Args:
         speed: The truth about each configuration.
         held: The same with its input held in memory; None: the input takes no time.
+        apart: The same with replicas that exchange nothing; None: the exchange takes no time.
         between: Standard deviation of log(rate) between runs.
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
@@ -72,6 +73,7 @@ class FakeEngine(Engine):
         speed: Speed,
         *,
         held: Speed | None = None,
+        apart: Speed | None = None,
         between: float = 0.05,
         within: float = 0.03,
         start: float = 1.0,
@@ -83,6 +85,7 @@ class FakeEngine(Engine):
     ) -> None:
         self._speed = speed
         self._held = held or speed
+        self._apart = apart or self._held
         self._between = between
         self._within = within
         self._start = start
@@ -128,8 +131,7 @@ class FakeEngine(Engine):
         request.folder.mkdir(parents=True)
         began = self._time
         self._time += self._start * len(request.roles)
-        speed = self._held if request.held else self._speed
-        truth = speed(request.configuration)
+        truth = self._truth(request)(request.configuration)
         if isinstance(truth, Ending):
             return RunResult(
                 outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
@@ -151,6 +153,11 @@ class FakeEngine(Engine):
     def close(self) -> None:
         """Note that it was closed."""
         self.closed = True
+
+    def _truth(self, request: TrialRequest) -> Speed:
+        if not request.exchanges:
+            return self._apart
+        return self._held if request.held else self._speed
 
     def _watched(
         self, steps_per_second: float, watch: Watch, began: float, *, reads_out: bool

@@ -6,12 +6,13 @@ Each is drawn by a fragment from what is computed here: places on a scale, and t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
+from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown, Part, Share
+from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, percent, scale_for
@@ -118,38 +119,59 @@ def _compared(finalists: Sequence[Entry], explored: Sequence[Entry], *, over: bo
     )
 
 
+class Kind(NamedTuple):
+    """What a stretch of a bar stands for."""
+
+    title: str
+    style: str
+    """Of its colour in the style sheet."""
+
+
+KINDS = (*(Kind(part, part.name.lower()) for part in Part), Kind(UNEXPLAINED, "unexplained"))
+"""In the order in which they stand in every bar."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A step, as long as it takes for `EXAMPLES` examples."""
+    """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
 
     title: str
     found: Breakdown
-    longest: float
+    longest: float = 0.0
     """Milliseconds of the longest bar."""
 
     @property
     def milliseconds(self) -> float:
         """Of `EXAMPLES` examples."""
-        return _milliseconds(self.found)
+        return self.found.milliseconds / self.found.configuration.global_batch * EXAMPLES
 
     @property
-    def segments(self) -> list[tuple[Share, str, str]]:
-        """The parts in one order for all bars, each with its place and its width."""
-        ordered = sorted(self.found.shares, key=lambda each: list(Part).index(each.part))
-        ends = accumulate(each.share.value for each in ordered)
+    def drawn(self) -> float:
+        """Milliseconds that the bar is long."""
+        return sum(max(each.value, 0.0) for each in self.shares.values()) * self.milliseconds
+
+    @property
+    def shares(self) -> dict[Kind, Interval]:
+        """The share of each part that is known, and of what they leave over."""
+        known: dict[str, Interval] = {each.part: each.share for each in self.found.shares}
+        if self.found.unexplained is not None:
+            known[UNEXPLAINED] = self.found.unexplained
+        return {kind: known[kind.title] for kind in KINDS if kind.title in known}
+
+    @property
+    def segments(self) -> list[tuple[Kind, str, str]]:
+        """What takes time, in one order for all bars, each with its place and its width."""
         scale = 100 * self.milliseconds / self.longest
+        positive = [(kind, each.value) for kind, each in self.shares.items() if each.value > 0]
+        ends = accumulate(value for _, value in positive)
         return [
-            (each, percent((end - each.share.value) * scale), percent(each.share.value * scale))
-            for each, end in zip(ordered, ends, strict=True)
+            (kind, percent((end - value) * scale), percent(value * scale))
+            for (kind, value), end in zip(positive, ends, strict=True)
         ]
 
-    def time(self, part: Share) -> str:
+    def time(self, kind: Kind) -> str:
         """Return the time of a part, for `EXAMPLES` examples."""
-        return f"{part.share.value * self.milliseconds:,.3g} ms"
-
-    def of(self, part: Part) -> Share | None:
-        """Return a part; None if it was not told apart."""
-        return next((each for each in self.found.shares if each.part is part), None)
+        return f"{self.shares[kind].value * self.milliseconds:,.3g} ms"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +180,7 @@ class Steps:
 
     sentence: str
     bars: Sequence[Bar]
-    parts: Sequence[Part]
+    kinds: Sequence[Kind]
     """Those that occur."""
 
 
@@ -170,22 +192,20 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
     found = {title: each for title, each in named.items() if each and each.shares}
     if not found:
         return None
-    longest = max(map(_milliseconds, found.values()))
-    occurring = {share.part for each in found.values() for share in each.shares}
+    bars = [Bar(title=name, found=each) for name, each in found.items()]
+    longest = max(each.drawn for each in bars)
+    occurring = {kind for bar in bars for kind in bar.shares}
     text = (
-        "Measured by experiments, not with a profiler: the same step with its batch kept in "
-        "memory, with more steps per call, on a single replica, and the gradient exchange alone. "
+        "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
+        "in memory, with more steps per call, without the exchange of gradients, and on a single "
+        "replica. What they do not explain is negative where parts overlap. "
         f"Bars show the time for {EXAMPLES:,} examples."
     )
     return Steps(
         sentence=text if len(found) > 1 else f"{text} There was time for only one of the two.",
-        bars=[Bar(title=name, found=each, longest=longest) for name, each in found.items()],
-        parts=[part for part in Part if part in occurring],
+        bars=[replace(each, longest=longest) for each in bars],
+        kinds=[kind for kind in KINDS if kind in occurring],
     )
-
-
-def _milliseconds(found: Breakdown) -> float:
-    return found.milliseconds / found.configuration.global_batch * EXAMPLES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from autotune.run import events
 from autotune.run.child import inspect, observe
 from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
 from autotune.run.child.clock import Clock, ClockCallback
+from autotune.run.child.exchange import remove_exchange
 from autotune.run.child.program import load_program
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
@@ -125,6 +126,12 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     program.main(_endless(request), callbacks=[ClockCallback(Clock(writer))])
 
 
+def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:
+    """Do the same, with replicas that keep their gradients to themselves."""
+    remove_exchange()
+    _train(folder, writer, index)
+
+
 def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     """Do the same, and tell what AUTOTUNE chooses meanwhile."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
@@ -161,6 +168,7 @@ def _device_name(gpu: Any) -> str:
 
 TASKS: Mapping[str, Task] = {
     "train": _train,
+    "train apart": _train_apart,
     "read out": _read_out,
     "observe": observe.observe,
     "refer": observe.refer,

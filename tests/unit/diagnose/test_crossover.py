@@ -6,8 +6,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.crossover import break_even
-from autotune.diagnose.experiment import Experiment, Timing
-from autotune.measure import Interval
+from autotune.diagnose.experiment import Experiment
+from autotune.measure import Interval, Noise
 
 FIXED, EACH, BATCH = 0.001, 1e-4, 64
 """Seconds of a step whatever its batch, and for each example."""
@@ -21,12 +21,12 @@ WORKERS = Configuration(
 def batch(*, exchange: float, crowding: float = 1.0, noise: float = QUIET) -> Interval | None:
     seconds = {
         Experiment.HELD: FIXED + crowding * EACH * BATCH + exchange,
+        Experiment.APART: FIXED + crowding * EACH * BATCH,
         Experiment.ALONE: FIXED + EACH * BATCH,
         Experiment.HALF: FIXED + EACH * BATCH / 2,
-        Experiment.EXCHANGE: exchange,
     }
-    found = {name: Timing(seconds=each) for name, each in seconds.items()}
-    result = break_even(MIRRORED, found, gradient_bytes=10**6, noise=noise)
+    known = Noise(sd=noise, degrees=50)
+    result = break_even(MIRRORED, [seconds], gradient_bytes=10**6, noise=known)
     assert result is not None
     return result.batch
 
@@ -52,6 +52,13 @@ def test_where_it_never_pays_no_batch_is_told(exchange: float, crowding: float) 
     assert batch(exchange=exchange, crowding=crowding) is None
 
 
+def test_an_exchange_that_is_hidden_pays_at_once() -> None:
+    """Where it adds nothing to the step, a single example repays it."""
+    found = batch(exchange=0.0)
+    assert found is not None
+    assert found.low == found.value == 1
+
+
 def test_noise_widens_the_interval() -> None:
     """What is not known well is not told as if it were."""
     sure, unsure = batch(exchange=0.005), batch(exchange=0.005, noise=0.05)
@@ -66,20 +73,21 @@ def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> No
         Experiment.HELD: 0.1,
         Experiment.ALONE: FIXED + EACH * BATCH,
         Experiment.HALF: FIXED + EACH * BATCH / 2,
-        Experiment.EXCHANGE: 0.05,
+        Experiment.APART: 0.05,
         Experiment.LATENCY: 0.002,
     }
-    found = {name: Timing(seconds=each) for name, each in seconds.items()}
-    result = break_even(WORKERS, found, gradient_bytes=10**6, noise=QUIET)
+    known = Noise(sd=QUIET, degrees=50)
+    result = break_even(WORKERS, [seconds], gradient_bytes=10**6, noise=known)
     assert result is not None
     assert result.bandwidth is not None
     assert result.bandwidth.value == pytest.approx(10**6 / (EACH * BATCH - 0.002), rel=0.03)
-    unknown = break_even(WORKERS, found, gradient_bytes=0, noise=QUIET)
+    unknown = break_even(WORKERS, [seconds], gradient_bytes=0, noise=known)
     assert unknown is not None
     assert unknown.bandwidth is None
 
 
 def test_a_missing_experiment_is_no_answer() -> None:
     """Nothing is guessed."""
-    held = {Experiment.HELD: Timing(seconds=1.0)}
-    assert break_even(MIRRORED, held, gradient_bytes=1, noise=QUIET) is None
+    held = {Experiment.HELD: 1.0}
+    known = Noise(sd=QUIET, degrees=50)
+    assert break_even(MIRRORED, [held], gradient_bytes=1, noise=known) is None

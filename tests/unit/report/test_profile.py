@@ -50,9 +50,60 @@ def test_every_part_has_its_milliseconds() -> None:
 def test_the_exchange_stands_beside_the_computing() -> None:
     """With the size of the gradients, and whether it costs more than it saves."""
     text = told(step(GANG, 50.0, exchange=0.8, compute=0.2))
-    assert "gradients (8.4 MB per replica) takes 40 ms, computing them 10 ms" in text
+    assert "(8.4 MB per replica) adds 40 ms to each step; computing them takes 10 ms" in text
     assert "more than the other replicas save" in text
     assert "more than" not in told(step(GANG, 50.0, exchange=0.4, compute=0.6))
+
+
+def test_a_replica_that_was_not_timed_alone_is_not_compared() -> None:
+    """Nobody knows then what computing takes by itself."""
+    text = told(step(GANG, 50.0, exchange=0.8))
+    assert "adds 40 ms to each step: a larger" in text
+
+
+def test_sparse_gradients_are_exchanged_too() -> None:
+    """Their size depends on the batch, so only that of the dense ones is told."""
+    facts = WorkloadFacts(dense_gradient_bytes=100_000, gradient_bytes=8_400_000)
+    text = told(step(GANG, 50.0, exchange=0.8, compute=0.2), facts)
+    assert "(0.1 MB of dense ones per replica, and sparse ones) adds 40 ms" in text
+
+
+def test_what_is_not_explained_is_said() -> None:
+    """With its interval, and why where it is less than nothing."""
+    known = step(GANG, 50.0, compute=0.7)
+    left = known.model_copy(update={"unexplained": around(0.3)})
+    assert where_it_goes(left) == (
+        "A step of MultiWorkerMirroredStrategy with 2 workers takes 50 ms: computing 35 ms, "
+        "70% (69% to 71%); not explained 15 ms, 30% (29% to 31%)."
+    )
+    overlap = known.model_copy(update={"unexplained": around(-0.2)})
+    assert "not explained -10 ms, -20% (-21% to -19%), because parts overlap." in (
+        where_it_goes(overlap) or ""
+    )
+
+
+def test_what_the_computing_hides_stands_beside_what_is_added() -> None:
+    """An exchange of 8 ms that adds 2.2 is told with both; noise alone hides nothing."""
+    found = step(GANG, 12.2, compute=10 / 12.2, exchange=2.2 / 12.2)
+    alone = around(8 / 12.2)
+    hidden = found.model_copy(update={"exchange_alone": alone, "hidden": around(5.8 / 12.2)})
+    assert (where_it_goes(hidden) or "").endswith(
+        "exchanging gradients 2.2 ms, 18% (17% to 19%). A program that only exchanges the "
+        "gradients takes 8 ms: at most 5.8 ms, 48% (47% to 49%) of the step, is hidden behind the "
+        "computing."
+    )
+    unsure = found.model_copy(update={"exchange_alone": alone, "hidden": around(0.005)})
+    assert "none of it is surely hidden" in (where_it_goes(unsure) or "")
+
+
+def test_what_servers_take_is_said_to_be_unknown() -> None:
+    """Nobody can take them away from workers that train through them."""
+    served = Configuration(
+        strategy="parameter_server", workers=2, servers=1, per_replica_batch=32, shard_policy="data"
+    )
+    found = step(served, 50.0, compute=0.2).model_copy(update={"unexplained": around(0.8)})
+    assert "parameter servers take cannot be told apart" in told(found)
+    assert "parameter servers take" not in told(step(served, 50.0, compute=0.9))
 
 
 def test_a_slow_generator_is_told_by_the_example() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
+from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
+from autotune.run.engine import TrialRequest
 from autotune.testing import FAKE_FACTS, FakeEngine
+from autotune.testing.fake import Ending
 
 from .conftest import speed
 
 Tuner = Callable[..., Result]
+LONG = {"budget": 600.0}
 
 
 def half_is_input(*, distributed: float) -> FakeEngine:
@@ -78,6 +83,85 @@ def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:
     assert result.diagnosis is not None
     assert result.diagnosis.distributed is not None
     assert result.diagnosis.distributed.configuration.distributed
+
+
+def exchanging(*, drift: float = 0.0, taken: Ending | None = None) -> FakeEngine:
+    """An engine on which a quarter of each distributed step goes into the exchange.
+
+    Args:
+        drift: Share by which each run of the profile is slower than the one before.
+        taken: How a run ends that has no exchange; None: it is as much faster.
+    """
+    rates, runs = speed(distributed=0.6), count()
+
+    def rate(configuration: Configuration) -> float:
+        found = rates(configuration)
+        assert isinstance(found, float)
+        return found * (1 - drift) ** (next(runs) if begun else 0)
+
+    def held(configuration: Configuration) -> float:
+        begun.append(configuration)
+        return rate(configuration)
+
+    def apart(configuration: Configuration) -> float | Ending:
+        return taken or rate(configuration) / 0.75
+
+    begun: list[Configuration] = []
+    facts = FAKE_FACTS.model_copy(update={"dense_gradient_bytes": FAKE_FACTS.gradient_bytes})
+    return FakeEngine(rate, held=held, apart=apart, between=0.02, facts=facts)
+
+
+def profiled(engine: FakeEngine) -> list[TrialRequest]:
+    """Return what was run from the first held batch on, and the step before it."""
+    first = next(i for i, each in enumerate(engine.requests) if each.held)
+    return engine.requests[first - 1 :]
+
+
+def test_what_is_compared_is_run_in_turns(tuner: Tuner) -> None:
+    """All experiments follow one another, then all again: a drift is in each of them alike."""
+    engine = exchanging()
+    result = tuner(speed(), engine=engine, options=LONG)
+    made = [(r.held, r.exchanges, r.configuration.distributed) for r in profiled(engine)]
+    first = [
+        (False, True, False),
+        (True, True, False),
+        (False, True, True),
+        (True, True, True),
+        (True, False, True),
+        (True, True, False),
+    ]
+    assert made[:6] == first
+    again = next(i for i in range(6, len(made)) if made[i : i + 6] == first)
+    assert again > 6
+    assert result.diagnosis is not None
+    assert result.diagnosis.distributed is not None
+    assert result.diagnosis.distributed.rounds > 1
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.01], ids=["steady", "slower by 1 % a run"])
+def test_what_the_exchange_adds_is_measured(tuner: Tuner, drift: float) -> None:
+    """It is what the same replicas save without it, on a machine that slows down as well."""
+    result = tuner(speed(), engine=exchanging(drift=drift), options=LONG)
+    assert result.diagnosis is not None
+    found = result.diagnosis.distributed
+    assert found is not None
+    [share] = [each.share for each in found.shares if each.part is Part.EXCHANGE]
+    assert share.low < 0.25 < share.high
+    assert found.share(Part.EXCHANGE) == pytest.approx(0.25, abs=0.05)
+    assert abs(found.share(Part.INPUT)) < 0.05
+
+
+def test_an_engine_that_cannot_take_the_exchange_away_leaves_it_unexplained(tuner: Tuner) -> None:
+    """Nothing is guessed where the run fails, and it is not tried again."""
+    failed = Ending(outcome=Outcome.FAILED, reason=Message(text="Keras has changed"))
+    engine = exchanging(taken=failed)
+    result = tuner(speed(), engine=engine, options=LONG)
+    assert result.diagnosis is not None
+    found = result.diagnosis.distributed
+    assert found is not None
+    assert not found.told_apart(Part.EXCHANGE)
+    assert found.unexplained is not None
+    assert sum(not request.exchanges for request in engine.requests) == 1
 
 
 def test_it_keeps_to_the_budget(tuner: Tuner) -> None:

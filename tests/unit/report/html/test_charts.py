@@ -10,6 +10,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown
 from autotune.diagnose.diagnosis import Diagnosis
+from autotune.measure import Interval
 from autotune.report.html.charts import (
     SHOWN,
     Mark,
@@ -93,10 +94,27 @@ def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
     found = steps(diagnosed.diagnosis)
     assert found
     for bar in found.bars:
-        mine = [each.part for each, _, _ in bar.segments]
-        assert mine == [part for part in found.parts if part in mine]
+        mine = [each for each, _, _ in bar.segments]
+        assert mine == [kind for kind in found.kinds if kind in mine]
         for (_, start, width), (_, following, _) in pairwise(bar.segments):
             assert place(following) == pytest.approx(place(start) + place(width), abs=0.02)
+
+
+def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
+    """What parts leave over fills the bar; where they overlap, it is told and not drawn."""
+    assert diagnosed.diagnosis
+    alone = diagnosed.diagnosis.one_device
+    more = Interval(low=0.2, value=0.25, high=0.3)
+    less = Interval(low=-0.3, value=-0.25, high=-0.2)
+    lacking = alone.model_copy(update={"shares": alone.shares[:1], "unexplained": more})
+    overlap = alone.model_copy(update={"unexplained": less})
+    found = steps(Diagnosis(one_device=lacking, distributed=overlap))
+    assert found
+    first, second = found.bars
+    assert [kind.title for kind, _, _ in first.segments] == ["computing", "not explained"]
+    assert sum(place(width) for _, _, width in first.segments) == pytest.approx(100, abs=0.1)
+    assert [kind.title for kind, _, _ in second.segments] == ["computing", "waiting for input"]
+    assert second.time(found.kinds[-1]) == "-125 ms"
 
 
 def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
