@@ -35,6 +35,9 @@ class Trial(Value):
     """Over all of the steady state, stalls included; of a pruned trial, until it was stopped."""
     error: float | None = None
     """Standard error of log(throughput) within the run."""
+    least: float = 1.0
+    """Share of `examples_per_second` that a training sustains at least: below 1 where the end of
+    an epoch lies beyond the run, and the input alone waited there."""
     windows: tuple[Window, ...] = ()
     steady_from: int | None = None
     """Index of the first window of the steady state."""

@@ -10,3 +10,6 @@ class Window(NamedTuple):
 
     steps: int
     seconds: float
+    ends: int = 0
+    """Ends of epochs whose cost lies in it: metrics read and reset, callbacks, an input that
+    begins anew."""

@@ -18,11 +18,15 @@ from autotune.measure.compare import (
     surely_below,
     unpaired_ratio,
 )
+from autotune.measure.epoch import UNKNOWN, Epoch
 from autotune.measure.intervals import Interval
-from autotune.measure.windows import Reading, read, settled_from
+from autotune.measure.trend import trend_of
+from autotune.measure.windows import Reading, past_floor, read, settled_from, steady_from
 
 __all__ = [
     "EXPECTED",
+    "UNKNOWN",
+    "Epoch",
     "Interval",
     "Noise",
     "Reading",
@@ -30,11 +34,14 @@ __all__ = [
     "expectation",
     "mean_rate",
     "paired_ratio",
+    "past_floor",
     "pooled_noise",
     "read",
     "settled_from",
     "shared_rounds",
     "squared_residuals",
+    "steady_from",
     "surely_below",
+    "trend_of",
     "unpaired_ratio",
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import median
 
+from autotune.measure.epoch import UNKNOWN, Epoch
+from autotune.measure.trend import trend_of
 from autotune.value import Value
 from autotune.window import Window
 
@@ -16,8 +18,12 @@ BLOCK_WINDOWS = 3
 """A block is the shortest stretch that is at least this long in both measures, ..."""
 LONG_SECONDS = 1.0
 """... or this long, however few its windows: a long window has averaged over its stalls itself."""
-LEAST_BATCHES = 4
-"""Fewer stretches than these say little of how much they scatter."""
+READY_SECONDS = 5.0
+"""Ceiling of the time for which a run may live on what was ready before it began."""
+LEAST_STRETCHES = 4
+"""Fewer than these say little of how much they scatter."""
+END_SCATTER = 0.2
+"""Share by which the cost of one end of an epoch may differ from that of another."""
 AGREEMENT = 0.10
 """Two adjacent blocks agree when their median rates differ by less than this share."""
 
@@ -33,12 +39,25 @@ class Reading(Value):
     seconds: float
 
 
-def settled_from(windows: Sequence[Window]) -> int | None:
-    """Return the index of the first window of the steady state, or None while there is none.
+def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
+    """Return the index of the first window that counts, or None while there is none.
 
-    The state is steady from the first of two adjacent blocks, past the floor, whose medians agree.
+    From there on the rate has settled, and neither climbs nor falls.
     """
-    start = _past_floor(windows)
+    start = settled_from(windows, epoch)
+    while start is not None and (trend := trend_of(windows[start:])) and trend.moves:
+        start += 1 + (len(windows) - start) // 8
+        middle = _block_end(windows, start)
+        start = start if middle and _block_end(windows, middle) else None
+    return start
+
+
+def settled_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
+    """Return the index of the first settled window, or None while there is none.
+
+    A run has settled with the first of two adjacent blocks, past the floor, whose medians agree.
+    """
+    start = past_floor(windows, epoch)
     while True:
         middle = _block_end(windows, start)
         end = middle and _block_end(windows, middle)
@@ -54,47 +73,91 @@ def rate(window: Window) -> float:
     return window.steps / window.seconds
 
 
-def read(windows: Sequence[Window]) -> Reading:
-    """Return what some steady windows say, at least one."""
-    whole = _joined(windows)
-    return Reading(
-        steps_per_second=rate(whole),
-        error=max(map(_error, _batches(windows)), default=0.0),
-        windows=len(windows),
-        seconds=whole.seconds,
-    )
+def read(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> Reading:
+    """Return what some steady windows say, at least one.
+
+    The end of an epoch counts as often as in a whole training: where the windows are at least an
+    epoch, whole epochs of them are taken; of fewer, those around an end are taken by themselves.
+    """
+    seconds = _joined(windows).seconds
+    pace, error = _by_epochs(windows, epoch) or _plain(_whole_epochs(windows, epoch.steps))
+    return Reading(steps_per_second=pace, error=error, windows=len(windows), seconds=seconds)
+
+
+def _plain(windows: Sequence[Window]) -> tuple[float, float]:
+    return rate(_joined(windows)), _error(windows)
+
+
+def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] | None:
+    """Return rate and error of an epoch with one end; None if the windows do not tell them."""
+    around = _around_ends(windows)
+    between = [window for index, window in enumerate(windows) if index not in around]
+    if not around or len(between) < len(around) or math.isinf(epoch.steps):
+        return None
+    pace, ending = rate(_joined(between)), _joined([windows[index] for index in around])
+    ends = sum(window.ends for window in windows)
+    cost = (ending.seconds - ending.steps / pace) / ends
+    seconds = epoch.steps / pace + cost
+    share = END_SCATTER * cost / seconds / math.sqrt(ends)
+    return epoch.steps / seconds, math.hypot(_error(between), share)
+
+
+def _around_ends(windows: Sequence[Window]) -> set[int]:
+    """Return the windows with an end of an epoch, and their neighbours.
+
+    Where the input begins anew is not quite where the training counts an end.
+    """
+    ends = [index for index, window in enumerate(windows) if window.ends]
+    return {i for end in ends for i in (end - 1, end, end + 1) if 0 <= i < len(windows)}
+
+
+def _whole_epochs(windows: Sequence[Window], steps: float) -> Sequence[Window]:
+    """Return the last windows that make whole epochs; all of them if they make none."""
+    total = sum(each.steps for each in windows)
+    spare = total % steps if total >= steps else 0
+    for index, window in enumerate(windows):
+        if spare < window.steps / 2:
+            return windows[index:]
+        spare -= window.steps
+    return windows
 
 
 def _joined(windows: Sequence[Window]) -> Window:
     return Window(sum(each.steps for each in windows), sum(each.seconds for each in windows))
 
 
-def _batches(windows: Sequence[Window]) -> Iterator[Sequence[Window]]:
-    """Yield the windows, then joined by two, by four, and so on while there are enough.
+def _error(windows: Sequence[Window]) -> float:
+    """Return the relative standard error of steps over time, by stretches of several lengths.
 
     Slow windows come in groups, and steps that a wait has delayed are made up for in the next
     window. Where neighbours resemble each other, only longer stretches show how much the mean
     scatters.
     """
-    several = list(windows)
-    while len(several) >= LEAST_BATCHES:
-        yield several
+    several, error = list(windows), _scatter(windows)
+    while len(several) >= 2 * LEAST_STRETCHES:
         several = [_joined(several[i : i + 2]) for i in range(0, len(several), 2)]
+        error = max(error, _scatter(several))
+    return error
 
 
-def _error(windows: Sequence[Window]) -> float:
-    """Return the relative standard error of steps over time: that of a ratio of two sums."""
+def _scatter(windows: Sequence[Window]) -> float:
+    """Return the relative standard error of a ratio of two sums, of independent windows."""
     whole, count = _joined(windows), len(windows)
+    if count < 2:
+        return 0.0
     squares = sum((each.seconds - each.steps / rate(whole)) ** 2 for each in windows)
     return math.sqrt(squares * count / (count - 1)) / whole.seconds
 
 
-def _past_floor(windows: Sequence[Window]) -> int:
-    elapsed = 0.0
+def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
+    """Return the index of the first window past the warm-up and past what a start had ready."""
+    elapsed, steps = 0.0, 0
     for index, window in enumerate(windows):
-        if elapsed >= WARM_UP_SECONDS:
+        used_up = steps >= epoch.ready or elapsed >= READY_SECONDS
+        if elapsed >= WARM_UP_SECONDS and used_up:
             return index
         elapsed += window.seconds
+        steps += window.steps
     return len(windows)
 
 

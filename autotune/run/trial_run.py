@@ -123,7 +123,7 @@ class TrialRun:
             case events.FIRST_STEP:
                 self._first_step_seconds = event["seconds"]
             case events.WINDOW:
-                self._windows.append(Window(event["steps"], event["seconds"]))
+                self._windows.append(Window(event["steps"], event["seconds"], event.get("ends", 0)))
                 self._lost_updates = event.get("lost")
                 stop = self._watch(tuple(self._windows))
                 return Ending(stop.outcome, stop.reason) if stop else None

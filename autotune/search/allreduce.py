@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
-from autotune.measure import read, settled_from
+from autotune.measure import read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
 from autotune.script import render
@@ -116,7 +116,7 @@ def allreduce_request(
 def step_seconds(engine: Engine, request: TrialRequest) -> float | None:
     """Run a request, and return the seconds of its step, or None if it could not be measured."""
     result = engine.run(request, MeasureWatch())
-    start = settled_from(result.windows)
+    start = steady_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:
         return None
     return 1 / read(result.windows[start:]).steps_per_second

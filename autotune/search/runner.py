@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
-from autotune.measure import EXPECTED, Noise, read, settled_from
+from autotune.measure import EXPECTED, UNKNOWN, Epoch, Noise, Reading, read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.reason.sentences import reason_text
@@ -22,11 +23,19 @@ from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, step_seconds
 from autotune.search.bounds import still_known
+from autotune.search.epochs import epoch_of
 from autotune.search.history import History
 from autotune.search.request import Subject
-from autotune.search.stopping import Budget, MeasureWatch, read_out_watch
+from autotune.search.stopping import (
+    FINAL_PATIENCE,
+    PATIENCE,
+    Budget,
+    MeasureWatch,
+    read_out_watch,
+)
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
+from autotune.window import Window
 
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
@@ -119,11 +128,14 @@ class Runner:
             )
         )
         batch, scorer = configuration.global_batch, self.subject.scorer
+        epoch = epoch_of(configuration, self.subject)
         watch = MeasureWatch(
             lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
             reference=reference,
             noise=self._noise(reference),
             left=lambda: self._budget.left,
+            epoch=epoch,
+            patience=FINAL_PATIENCE if stage is Stage.FINAL else PATIENCE,
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
@@ -132,7 +144,7 @@ class Runner:
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
-        return self._keep(trial_of(number, stage, configuration, result, turn))
+        return self._keep(trial_of(number, stage, configuration, result, turn, epoch))
 
     def allreduce_seconds(
         self, configuration: Configuration, *, gradient_bytes: int | None = None
@@ -264,14 +276,19 @@ class Runner:
 
 
 def trial_of(
-    number: int, stage: Stage, configuration: Configuration, result: RunResult, turn: int | None
+    number: int,
+    stage: Stage,
+    configuration: Configuration,
+    result: RunResult,
+    turn: int | None,
+    epoch: Epoch = UNKNOWN,
 ) -> Trial:
     """Return the record of a run."""
-    start = settled_from(result.windows)
+    start = steady_from(result.windows, epoch)
     shown = result.windows[start:] if start is not None else ()
     if result.outcome is Outcome.PRUNED and not shown:
         shown = result.windows[len(result.windows) // 2 :]
-    reading = read(shown) if shown else None
+    reading = read(shown, epoch) if shown else None
     return Trial(
         number=number,
         stage=stage,
@@ -281,6 +298,7 @@ def trial_of(
         round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
+        least=_least(shown, reading, epoch) if reading else 1.0,
         windows=result.windows,
         steady_from=start,
         start_seconds=result.start_seconds,
@@ -291,6 +309,14 @@ def trial_of(
         work_seconds=result.work_seconds,
         detail=result.detail,
     )
+
+
+def _least(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
+    """Return the share of a rate that is left if an unseen end costs what the input showed."""
+    if any(each.ends for each in shown) or math.isinf(epoch.steps):
+        return 1.0
+    seconds = epoch.steps / reading.steps_per_second
+    return seconds / (seconds + epoch.pause)
 
 
 def _within(left: float) -> Limits:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from autotune.measure import Noise, certainly_slower, read, settled_from
+from autotune.measure import (
+    UNKNOWN,
+    Epoch,
+    Noise,
+    certainly_slower,
+    past_floor,
+    read,
+    settled_from,
+    steady_from,
+    trend_of,
+)
 from autotune.options import SearchOptions
 from autotune.reason import BudgetEnded, Completed, Measured, Slower, Unsettled
 from autotune.run.engine import Outcome, Stop
@@ -16,6 +26,15 @@ MEASURE_SECONDS = 0.8
 MEASURE_WINDOWS = 5
 LONG_SECONDS = 1.6
 """Steady time that is enough with fewer windows: slow steps make long ones."""
+PRECISE = 0.03
+"""Standard error within a run that is good enough: fresh runs differ by more."""
+PATIENCE = 3.0
+"""Steady seconds after which a run is taken as it is, though it may still be less precise, or has
+not come to the end of an epoch; ..."""
+FINAL_PATIENCE = 8.0
+"""... the same for a run that decides."""
+CALM_SECONDS = 2.4
+"""Steady time of a run whose rate has moved before: what becomes ever slower hides in less."""
 OVERTIME_SECONDS = 5.0
 """A run that is nearly measured when the budget ends may take so much longer."""
 SETTLE_SECONDS = 20.0
@@ -25,11 +44,13 @@ READ_OUT_SECONDS = 3.5
 """Of steps; by then the processes have read the numbers as often as they do."""
 READ_OUT_WINDOWS = 4
 """Of slow steps, each of which lets them read once."""
-LOOKS = (0.3, 1.5, 5.0)
-"""Steady or not, a run is compared with one device after so many seconds past the first, and no
+LOOKS = (0.6, 1.5, 5.0)
+"""Steady or not, a run is compared with one device after so many seconds past its warm-up, and no
 more often, because every look may err."""
-LOOK_WINDOWS = 3
-"""Fewer windows than these say nothing of their own scatter; one may be a stall."""
+CLIMB_SECONDS = 3.0
+"""For so long a run is believed to go on climbing as it did, before it is called slower."""
+CLIMB_ERRORS = 1.5
+"""Standard errors by which a run may climb more steeply than it seems to."""
 MAX_FINALS_SHARE = 0.6
 """Of the time, the finals may set aside at most this share."""
 
@@ -42,6 +63,8 @@ class MeasureWatch:
         reference: Score of each run of the baseline; empty: nothing is pruned.
         noise: Between-run noise.
         left: Tells how many seconds of the budget are left.
+        epoch: What is known of the run's epochs.
+        patience: Steady seconds after which it is taken as it is.
     """
 
     def __init__(
@@ -51,33 +74,56 @@ class MeasureWatch:
         reference: Sequence[float] = (),
         noise: Noise | None = None,
         left: Callable[[], float] = lambda: math.inf,
+        epoch: Epoch = UNKNOWN,
+        patience: float = PATIENCE,
     ) -> None:
         self._score = score
         self._reference = tuple(reference)
         self._noise = noise
         self._left = left
+        self._epoch = epoch
+        self._patience = patience
         self._looks = list(LOOKS)
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
         """Decide on all windows so far."""
-        start = settled_from(windows)
-        if start is not None and enough(windows[start:]):
+        start = steady_from(windows, self._epoch)
+        if start is not None and self._shown(windows, start):
             return Stop(Outcome.MEASURED, Measured())
         if self._left() < -OVERTIME_SECONDS:
             return Stop(Outcome.UNSTABLE, BudgetEnded())
         return self._prune(windows) or (_unstable(windows) if start is None else None)
 
+    def _shown(self, windows: Sequence[Window], start: int) -> bool:
+        """Whether a run has shown enough."""
+        steady = windows[start:]
+        if not enough(steady):
+            return False
+        reading = read(steady, self._epoch)
+        took = sum(window.seconds for window in windows)
+        if max(reading.seconds - self._patience, took - SETTLE_SECONDS, -self._left()) >= 0:
+            return True
+        has_moved = start != settled_from(windows, self._epoch)
+        calm = reading.seconds >= CALM_SECONDS or not has_moved
+        return calm and reading.error <= PRECISE and not self._awaits_end(steady)
+
+    def _awaits_end(self, steady: Sequence[Window]) -> bool:
+        """Whether the end of an epoch is near that costs something and was not seen."""
+        whole = read(steady)
+        near = self._epoch.steps / whole.steps_per_second <= self._patience
+        return self._epoch.eventful and near and not any(each.ends for each in steady)
+
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
-        warm = past_warm_up(windows)
-        if len(warm) < LOOK_WINDOWS:
-            return None
+        warm = windows[past_floor(windows, self._epoch) :]
         elapsed = sum(window.seconds for window in warm)
         due = [look for look in self._looks if look <= elapsed]
-        if not self._reference or not self._noise or not due:
+        trend = trend_of(warm)
+        if not self._reference or not self._noise or not due or not trend:
             return None
         self._looks = [look for look in self._looks if look > elapsed]
         reading = read(warm)
-        score = self._score(reading.steps_per_second)
+        climb = max(trend.per_second + CLIMB_ERRORS * trend.error, 0.0) * CLIMB_SECONDS
+        score = self._score(reading.steps_per_second * math.exp(min(climb, 50.0)))
         if score is None:
             return None
         bound = certainly_slower(score, reading, self._reference, self._noise, looks=len(LOOKS))
@@ -92,16 +138,6 @@ def read_out_watch(windows: Sequence[Window]) -> Stop | None:
     if seconds < READ_OUT_SECONDS or len(windows) < READ_OUT_WINDOWS:
         return None
     return Stop(Outcome.MEASURED, Completed())
-
-
-def past_warm_up(windows: Sequence[Window]) -> Sequence[Window]:
-    """Return the windows past the first second of steps."""
-    elapsed = 0.0
-    for index, window in enumerate(windows):
-        if elapsed >= 1.0:
-            return windows[index:]
-        elapsed += window.seconds
-    return ()
 
 
 def enough(steady: Sequence[Window]) -> bool:

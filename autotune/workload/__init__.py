@@ -2,6 +2,7 @@
 
 from autotune.workload.factory import (
     Factory,
+    InputPass,
     Workload,
     WorkloadFacts,
     factory_from_callable,
@@ -11,6 +12,7 @@ from autotune.workload.factory import (
 
 __all__ = [
     "Factory",
+    "InputPass",
     "Workload",
     "WorkloadFacts",
     "factory_from_callable",

@@ -161,6 +161,22 @@ def _relative(folder: Path) -> str:
     return os.path.relpath(folder.resolve())
 
 
+class InputPass(Value):
+    """What reading the input alone has shown, from its beginning as far as the time let it come."""
+
+    examples: int
+    seconds: float
+    whole: bool
+    """Whether it came to the end of an epoch."""
+    pause: float
+    """Seconds by which the first examples took longer than others: a shuffle fills its buffer."""
+
+    @property
+    def examples_per_second(self) -> float:
+        """The rate, its pause included."""
+        return self.examples / self.seconds
+
+
 class WorkloadFacts(Value):
     """Found once, in a process of its own, by calling each factory and reading a few examples."""
 
@@ -190,8 +206,20 @@ class WorkloadFacts(Value):
     """Whether two passes gave the same first examples, so that a cache changes nothing."""
     file_shards: int = 0
     """The most workers between which the input's files can be divided; 0 where there are none."""
+    cached: bool = False
+    """Whether the dataset factory's own pipeline holds a cache, which the first epoch fills."""
+    prefetched: int = 0
+    """Examples that its own stages may hold ready before the first step."""
+    first_pass: InputPass | None = None
+    """Over the input alone; None where not even its beginning was seen in the time."""
+    second_pass: InputPass | None = None
+    """The same again, with what caches hold by then; None where the first was not whole."""
     optimizer: str = ""
     loss: str = ""
+
+    def without_times(self) -> WorkloadFacts:
+        """Return what another look would find as well."""
+        return self.model_copy(update={"first_pass": None, "second_pass": None})
 
 
 class Workload(Value):
@@ -222,7 +250,8 @@ class Workload(Value):
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
         # What follows from the code is in the identity already.
-        follows = {"python_input", "automatic"}
+        follows = {"python_input", "automatic", "cached", "prefetched"}
+        facts = facts.without_times()
         return _digest(self.identity, facts.model_dump_json(exclude=follows))
 
 

@@ -45,6 +45,7 @@ class Clock:
         self._lock = threading.Lock()
         self._total = 0
         self._steps = 0
+        self._ends = 0
         self._since = 0.0
         self._worked_before = 0.0
         self._begun = False
@@ -68,6 +69,11 @@ class Clock:
             elif self._now() - self._since >= SHORTEST_WINDOW:
                 self._end_of_window(logs)
 
+    def end_epoch(self) -> None:
+        """Note that an epoch has ended; what that costs lies in the window that is open."""
+        with self._lock:
+            self._ends += 1
+
     def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
         now = self._now()
@@ -77,13 +83,16 @@ class Clock:
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
         now, work = self._now(), self._worked() - self._worked_before
-        lost = {"lost": _read(logs[LOST])} if logs and LOST in logs else {}
+        more: dict[str, float] = {"ends": self._ends} if self._ends else {}
+        if logs and LOST in logs:
+            more["lost"] = _read(logs[LOST])
         seconds = now - self._since
-        self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **lost)
+        self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **more)
         self._begin_window(now)
 
     def _begin_window(self, now: float) -> None:
         self._since, self._steps, self._worked_before = now, 0, self._worked()
+        self._ends = 0
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
         """Read a number that the batch has computed, and see whether it is one."""
@@ -125,3 +134,7 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Count the steps of one call."""
         self._clock.count(self.model.steps_per_execution, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Note the end of an epoch."""
+        self._clock.end_epoch()

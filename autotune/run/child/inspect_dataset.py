@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
+from autotune.run.child.passes import pass_facts, read_pass
 from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
@@ -22,7 +23,8 @@ _TRIED = 8
 _COMPARED = 64
 """Examples that two passes are compared by."""
 _COUNTING_SECONDS = 5.0
-_COUNTED_AT_ONCE = 64
+_READING_SECONDS = 2.0
+"""For a pass that need not be counted."""
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 MOST_SHARDS = 16
 """Workers that are tried."""
@@ -116,19 +118,28 @@ class InspectedDataset:
             "automatic": leaves_numbers(self._dataset),
             "repeatable": self._repeatable(patience),
             "file_shards": file_shards(self._dataset, patience),
+            "cached": holds_cache(self._dataset),
+            "prefetched": prefetched(self._dataset, BATCH if self._batched else 1),
             # Last, because a pass that is given up goes on in its thread for a moment.
-            "examples": self._examples(patience),
+            **self._passes(patience),
         }
 
-    def _examples(self, patience: float) -> int | None:
-        """Return the number of examples, counted if need be; None if that takes too long."""
-        known = int(self._dataset.cardinality())
-        if known == tf.data.UNKNOWN_CARDINALITY:
-            counted = _successful(within(patience, _count(self._dataset)))
-            known = counted.values[-1] if counted.done else known
-        if known < 0:
-            return None
-        return known * (BATCH if self._batched else 1)
+    def _passes(self, patience: float) -> dict[str, Any]:
+        """Return the number of examples, and what reading them alone has shown.
+
+        A number that is not known is counted; None if that takes too long.
+        """
+        known, size = int(self._dataset.cardinality()), BATCH if self._batched else 1
+        counting = known == tf.data.UNKNOWN_CARDINALITY
+        seconds = patience if counting else min(patience, _READING_SECONDS)
+        first = _successful(read_pass(self._dataset, seconds, known))
+        if first.done and counting:
+            known = first.values[-1].elements if first.values else 0
+        found = {"first_pass": pass_facts(first, size)}
+        if first.done:
+            again = _successful(read_pass(self._dataset, min(patience, _READING_SECONDS), known))
+            found["second_pass"] = pass_facts(again, size)
+        return {"examples": known * size if known >= 0 else None, **found}
 
     def _repeatable(self, patience: float) -> bool:
         """Whether two passes agree, as far as they get in the time."""
@@ -197,12 +208,34 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
 
 
-def _count(dataset: Any) -> Iterator[int]:
-    """Yield the number of elements so far, now and then."""
+def holds_cache(dataset: Any) -> bool:
+    """Return whether a pass reads from a cache what the first one has left there."""
+    return any("Cache" in type(each).__name__ for each in _stages(dataset))
+
+
+def prefetched(dataset: Any, size: int) -> int:
+    """Return the examples that the stages of a dataset may hold ready, where they have a number.
+
+    Args:
+        dataset: What the factory returned.
+        size: Examples in one of its elements.
+    """
     total = 0
-    for batch in dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(_COUNTED_AT_ONCE):
-        total += int(batch.shape[0])
-        yield total
+    for stage in _stages(dataset):
+        kind = type(stage).__name__
+        size = 1 if "Batch" in kind else size
+        if "Prefetch" in kind:
+            # Private, as are the names of the classes: where they have changed, nothing is seen.
+            number = getattr(stage, "_buffer_size", None)
+            total += max(int(number), 0) * size if number is not None else 0
+    return total
+
+
+def _stages(dataset: Any) -> Iterator[Any]:
+    """Yield a dataset and those that it reads from, the last one first."""
+    yield dataset
+    for source in getattr(dataset, "_inputs", list)():
+        yield from _stages(source)
 
 
 def runs_python(dataset: Any) -> bool:

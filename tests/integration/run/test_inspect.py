@@ -115,6 +115,28 @@ def test_python_code_in_the_input_is_seen(inspect: Inspect, expression: str) -> 
     assert inspect(dataset(expression)).python_input
 
 
+SLOW = "lambda x, y: (tf.py_function(lambda x: (time.sleep(0.01), x)[1], [x], x.dtype), y)"
+
+
+def test_the_input_alone_is_read_twice(inspect: Inspect) -> None:
+    """A cache is seen, and so is how much sooner the second pass ends."""
+    facts = inspect(dataset(f"{ONES}.repeat(3).map({SLOW}).cache().prefetch(8)"))
+    assert (facts.cached, facts.prefetched) == (True, 8)
+    assert facts.first_pass is not None
+    assert facts.second_pass is not None
+    assert (facts.first_pass.examples, facts.first_pass.whole) == (120, True)
+    assert facts.first_pass.seconds >= 1.2
+    assert facts.second_pass.seconds < facts.first_pass.seconds / 2
+
+
+def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
+    """Thirty of forty examples are read before the first one is given."""
+    facts = inspect(dataset(f"{ONES}.map({SLOW}).shuffle(30)"))
+    assert facts.second_pass is not None
+    assert 0.2 <= facts.second_pass.pause < facts.second_pass.seconds
+    assert (facts.cached, facts.prefetched) == (False, 0)
+
+
 @pytest.mark.parametrize("files", [1, 3])
 def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path, files: int) -> None:
     """As many workers as there are files can read them by file."""

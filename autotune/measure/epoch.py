@@ -1,0 +1,25 @@
+"""What is known of the epochs of a run before it begins."""
+
+from __future__ import annotations
+
+import math
+
+from autotune.value import Value
+
+
+class Epoch(Value):
+    """An epoch, in steps of the run, and what lies at its ends."""
+
+    steps: float = math.inf
+    """Of a whole epoch; infinite where nobody knows."""
+    ready: float = 0.0
+    """Steps whose examples may be ready when the run begins, or that have to pass before its
+    caches are filled."""
+    pause: float = 0.0
+    """Seconds for which the input alone waited as it began again, longer than between examples."""
+    eventful: bool = False
+    """Whether its end may cost something that a run has to see."""
+
+
+UNKNOWN = Epoch()
+"""An epoch of which nothing is known."""

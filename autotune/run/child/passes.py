@@ -1,0 +1,71 @@
+"""Reads a dataset alone, to its end and on, as far as the time lets one come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from autotune.run.child.timeout import Progress, within
+
+_STRETCHES = 16
+"""Of a pass at least, where its length is known: the first is compared with the others."""
+_MOST_AT_ONCE = 64
+
+
+class Stretch(NamedTuple):
+    """Some elements of a pass."""
+
+    elements: int
+    """Read so far, these included."""
+    seconds: float
+    """Since the pass began."""
+
+
+def read_pass(dataset: Any, patience: float, known: int) -> Progress[Stretch]:
+    """Read a dataset once.
+
+    Args:
+        dataset: Keeps what its caches hold from one pass to the next.
+        patience: Seconds after which it is given up.
+        known: Its number of elements; below zero where nobody knows.
+    """
+    return within(patience, _stretches(dataset, known))
+
+
+def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
+    """Return what a pass has shown; None if not even its beginning.
+
+    Args:
+        progress: How far it came.
+        size: Examples in an element.
+    """
+    if len(progress.values) < 2:
+        return None
+    last = progress.values[-1]
+    return {
+        "examples": last.elements * size,
+        "seconds": last.seconds,
+        "whole": progress.done,
+        "pause": _pause(progress.values),
+    }
+
+
+def _stretches(dataset: Any, known: int) -> Iterator[Stretch]:
+    at_once = max(1, min(_MOST_AT_ONCE, known // _STRETCHES)) if known >= 0 else _MOST_AT_ONCE
+    # Numbers instead of examples, and made before: nothing but the dataset is to take time.
+    batches = iter(dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(at_once))
+    began, total = time.perf_counter(), 0
+    for batch in batches:
+        total += int(batch.shape[0])
+        yield Stretch(total, time.perf_counter() - began)
+
+
+def _pause(stretches: tuple[Stretch, ...]) -> float:
+    """Return the time that the first elements took beyond that of others."""
+    usual = median(after.seconds - before.seconds for before, after in pairwise(stretches))
+    return max(stretches[0].seconds - usual, 0.0)
