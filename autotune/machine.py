@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shutil
 import socket
+import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +30,8 @@ class Host(Value):
     """Names of the GPUs that TensorFlow sees, in its order."""
     tpus: int = 0
     """TPU cores that TensorFlow sees."""
+    free_disk: int = 0
+    """Bytes that temporary files may take."""
     name: str = ""
     """Name or address by which the other hosts reach it; empty for the only one."""
 
@@ -75,12 +79,13 @@ class Machine(Value):
             processor=self.processor,
             gpus=min((host.gpus for host in self.hosts), key=len),
             tpus=min(host.tpus for host in self.hosts),
+            free_disk=min(host.free_disk for host in self.hosts),
         )
 
     @property
     def fingerprint(self) -> str:
         """Equal for machines on which measurements may be compared. Twelve hex digits."""
-        described = self.model_dump_json(exclude={"hosts": {"__all__": {"name"}}})
+        described = self.model_dump_json(exclude={"hosts": {"__all__": {"name", "free_disk"}}})
         return hashlib.sha256(described.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
@@ -100,6 +105,7 @@ def this_host(*, gpus: tuple[str, ...], tpus: int, tensorflow: str, keras: str) 
         processor=_processor(),
         gpus=gpus,
         tpus=tpus,
+        free_disk=shutil.disk_usage(tempfile.gettempdir()).free,
     )
     return Machine(
         hosts=(host,), python=platform.python_version(), tensorflow=tensorflow, keras=keras

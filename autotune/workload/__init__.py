@@ -1,6 +1,8 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
 from autotune.workload.factory import (
+    Cacheable,
+    Change,
     Factory,
     InputPass,
     Workload,
@@ -11,6 +13,8 @@ from autotune.workload.factory import (
 )
 
 __all__ = [
+    "Cacheable",
+    "Change",
     "Factory",
     "InputPass",
     "Workload",

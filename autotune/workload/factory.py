@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -177,6 +178,25 @@ class InputPass(Value):
         return self.examples / self.seconds
 
 
+class Change(StrEnum):
+    """What differs between two passes over a dataset."""
+
+    NOTHING = "nothing"
+    ORDER = "order"
+    """The same examples come in another order."""
+    EXAMPLES = "examples"
+    """Some are others, or nobody knows."""
+
+
+class Cacheable(Value):
+    """What a dataset factory hands to its parameter `cache`."""
+
+    elements: int | None = None
+    """How many there are; None where counting took too long, or they never end."""
+    element_bytes: int = 0
+    change: Change = Change.NOTHING
+
+
 class WorkloadFacts(Value):
     """Found once, in a process of its own, by calling each factory and reading a few examples."""
 
@@ -203,7 +223,15 @@ class WorkloadFacts(Value):
     automatic: bool = False
     """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
     repeatable: bool = False
-    """Whether two passes gave the same first examples, so that a cache changes nothing."""
+    """Whether two passes give the same, so that a cache changes nothing."""
+    random_stage: str = ""
+    """The last stage of the dataset that gives something else in every pass, by the name of its
+    class; empty where none is known."""
+    shuffle_buffer: int = 0
+    """Of the shuffle at the end of the dataset that alone makes passes differ, and only in their
+    order; 0 where there is none."""
+    handed: tuple[Cacheable, ...] = ()
+    """What the dataset factory hands to its parameter `cache`; empty where it has none."""
     file_shards: int = 0
     """The most workers between which the input's files can be divided; 0 where there are none."""
     cached: bool = False
@@ -220,6 +248,13 @@ class WorkloadFacts(Value):
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
         return self.model_copy(update={"first_pass": None, "second_pass": None})
+
+    @property
+    def cache_bytes(self) -> int | None:
+        """Bytes that a cache holds of all examples; None where nobody knows how many there are."""
+        handed = [(each.elements, each.element_bytes) for each in self.handed]
+        parts = handed or [(self.examples, self.example_bytes)]
+        return sum(n * b for n, b in parts if n) if all(n for n, _ in parts) else None
 
 
 class Workload(Value):
@@ -250,7 +285,7 @@ class Workload(Value):
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
         # What follows from the code is in the identity already.
-        follows = {"python_input", "automatic", "cached", "prefetched"}
+        follows = {"python_input", "automatic", "cached", "prefetched", "random_stage"}
         facts = facts.without_times()
         return _digest(self.identity, facts.model_dump_json(exclude=follows))
 

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.run import events
-from autotune.run.child.inspect_dataset import InspectedDataset, offered
+from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, parameters
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
@@ -54,8 +54,8 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     announce(Step.IMPORTING)
     dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
-    own = request["offered"]
-    dataset_values = _values(dataset_fn, "dataset", request, offered() | own)
+    own, handed = request["offered"], Handed()
+    dataset_values = _values(dataset_fn, "dataset", request, offered(handed) | own)
     model_values = _values(model_fn, "model", request, own)
     if request["callbacks"]:
         _check_callbacks(request, folder)
@@ -71,11 +71,13 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     announce(Step.TRYING)
     model.train_on(data.few())
     announce(Step.LOOKING)
+    patience = request["seconds"] / 4
     return {
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
         **model.facts(),
-        **data.facts(patience=request["seconds"] / 4),
+        **data.facts(patience),
+        "handed": handed.facts(patience) if "cache" in dataset_values else (),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,9 +10,12 @@ import tensorflow as tf
 
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
-from autotune.run.child.passes import pass_facts, read_pass
-from autotune.run.child.timeout import Progress, within
+from autotune.run.child.dataset_graph import holds_cache, prefetched, runs_python
+from autotune.run.child.passes import pass_facts, read_pass, successful
+from autotune.run.child.repeatability import changes, tensors
+from autotune.run.child.timeout import within
 from autotune.run.failure import ERROR
+from autotune.workload import Change
 
 T = TypeVar("T")
 
@@ -20,19 +23,58 @@ BATCH = 32
 """Given to a factory that batches by itself."""
 _TRIED = 8
 """Examples on which a model is tried."""
-_COMPARED = 64
-"""Examples that two passes are compared by."""
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 MOST_SHARDS = 16
 """Workers that are tried."""
 
 
-def offered() -> dict[str, Any]:
+class Handed:
+    """Stands for the parameter `cache` of a dataset factory, and takes note of what it is given."""
+
+    def __init__(self) -> None:
+        self._datasets: list[Any] = []
+
+    def __call__(self, dataset: Any) -> Any:
+        """Return the dataset as it is."""
+        self._datasets.append(dataset)
+        return dataset
+
+    def facts(self, patience: float) -> list[dict[str, Any]]:
+        """Return what is known of each dataset that was handed over.
+
+        Args:
+            patience: Seconds that each look may take.
+
+        Raises:
+            WorkloadError: There is none, or reading it fails.
+        """
+        if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
+            raise FactoryFailed(
+                "dataset_fn declares `cache`, but does not apply it to a dataset.",
+                "Write `dataset = cache(dataset)` before what is random, or rename the parameter.",
+            )
+        return [_cacheable(each, patience) for each in self._datasets]
+
+
+def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
+    patience, first = min(patience, _COUNTING_SECONDS), _first(iter(dataset))
+    known = int(dataset.cardinality())
+    if known == tf.data.UNKNOWN_CARDINALITY:
+        counted = successful(read_pass(dataset, patience, known))
+        known = counted.values[-1].elements if counted.done and counted.values else known
+    return {
+        "elements": known if known >= 0 else None,
+        "element_bytes": 0 if first is None else _bytes(first),
+        "change": changes(dataset, patience).change,
+    }
+
+
+def offered(handed: Handed) -> dict[str, Any]:
     """Return what a dataset factory gets if it declares it."""
     return {
+        "cache": handed,
         "input_context": tf.distribute.InputContext(
             num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1
         ),
@@ -111,15 +153,18 @@ class InspectedDataset:
             patience: Seconds that each look may take.
         """
         patience = min(patience, _COUNTING_SECONDS)
+        found, examples = changes(self._dataset, patience), BATCH if self._batched else 1
         return {
-            "example_bytes": _bytes(self._first) // (BATCH if self._batched else 1),
+            "example_bytes": _bytes(self._first) // examples,
             "element": str(self._dataset.element_spec),
-            "python_input": runs_python(self._dataset),
+            "python_input": bool(_told(runs_python, self._dataset)),
             "automatic": leaves_numbers(self._dataset),
-            "repeatable": self._repeatable(patience),
+            "repeatable": found.change is Change.NOTHING,
+            "random_stage": found.stage,
+            "shuffle_buffer": found.shuffle,
             "file_shards": file_shards(self._dataset, patience),
-            "cached": holds_cache(self._dataset),
-            "prefetched": prefetched(self._dataset, BATCH if self._batched else 1),
+            "cached": bool(_told(holds_cache, self._dataset)),
+            "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
             # Last, because a pass that is given up goes on in its thread for a moment.
             **self._passes(patience),
         }
@@ -132,21 +177,21 @@ class InspectedDataset:
         known, size = int(self._dataset.cardinality()), BATCH if self._batched else 1
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
-        first = _successful(read_pass(self._dataset, seconds, known))
+        first = successful(read_pass(self._dataset, seconds, known))
         if first.done and counting:
             known = first.values[-1].elements if first.values else 0
         found = {"first_pass": pass_facts(first, size)}
         if first.done:
-            again = _successful(read_pass(self._dataset, min(patience, _READING_SECONDS), known))
+            again = successful(read_pass(self._dataset, min(patience, _READING_SECONDS), known))
             found["second_pass"] = pass_facts(again, size)
         return {"examples": known * size if known >= 0 else None, **found}
 
-    def _repeatable(self, patience: float) -> bool:
-        """Whether two passes agree, as far as they get in the time."""
-        few = self._dataset.take(_COMPARED // BATCH if self._batched else _COMPARED)
-        pairs = zip(few, few, strict=False)
-        same = _successful(within(patience, (_equal(one, other) for one, other in pairs)))
-        return bool(same.values) and all(same.values)
+
+def _told(question: Callable[[Any], T], dataset: Any) -> T | None:
+    try:
+        return question(dataset)
+    except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
+        return None
 
 
 def _first(elements: Iterator[Any]) -> Any:
@@ -157,15 +202,6 @@ def _first(elements: Iterator[Any]) -> Any:
             f"The dataset failed on its first example: {ERROR}.",
             "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
-
-
-def _successful(progress: Progress[T]) -> Progress[T]:
-    if progress.error is None:
-        return progress
-    raise FactoryFailed(
-        f"The dataset failed while it was read: {ERROR}.",
-        "Fix dataset_fn so that you can iterate over its dataset.",
-    ) from progress.error
 
 
 def _has_static_batch(spec: Any) -> bool:
@@ -179,13 +215,8 @@ def _description(spec: Any) -> str:
     return "dictionaries" if isinstance(spec, dict) else "single tensors"
 
 
-def _tensors(element: Any) -> list[Any]:
-    flat: list[Any] = tf.nest.flatten(element, expand_composites=True)
-    return [each.numpy() for each in flat]
-
-
 def _bytes(element: Any) -> int:
-    return sum(_size(value) for value in _tensors(element))
+    return sum(_size(value) for value in tensors(element))
 
 
 def _size(value: Any) -> int:
@@ -194,67 +225,6 @@ def _size(value: Any) -> int:
     if array.dtype != object:
         return int(array.nbytes)
     return sum(len(text) for text in array.flat)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    pairs = zip(_tensors(one), _tensors(other), strict=True)
-    return all(_same(np.asarray(a), np.asarray(b)) for a, b in pairs)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if one.dtype == object:
-        return bool(np.array_equal(one, other))
-    # By their bytes, so that one NaN equals another.
-    return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
-
-
-def holds_cache(dataset: Any) -> bool:
-    """Return whether a pass reads from a cache what the first one has left there."""
-    return any("Cache" in type(each).__name__ for each in _stages(dataset))
-
-
-def prefetched(dataset: Any, size: int) -> int:
-    """Return the examples that the stages of a dataset may hold ready, where they have a number.
-
-    Args:
-        dataset: What the factory returned.
-        size: Examples in one of its elements.
-    """
-    total = 0
-    for stage in _stages(dataset):
-        kind = type(stage).__name__
-        size = 1 if "Batch" in kind else size
-        if "Prefetch" in kind:
-            # Private, as are the names of the classes: where they have changed, nothing is seen.
-            number = getattr(stage, "_buffer_size", None)
-            total += max(int(number), 0) * size if number is not None else 0
-    return total
-
-
-def _stages(dataset: Any) -> Iterator[Any]:
-    """Yield a dataset and those that it reads from, the last one first."""
-    yield dataset
-    for source in getattr(dataset, "_inputs", list)():
-        yield from _stages(source)
-
-
-def runs_python(dataset: Any) -> bool:
-    """Return whether a generator, `py_function` or `numpy_function` is part of the dataset."""
-    try:
-        return any(node.op in _PYTHON_OPS for node in _nodes(dataset))
-    except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
-        return False
-
-
-def _nodes(dataset: Any) -> Iterator[Any]:
-    """Yield the operations of all functions of the dataset and of those that it reads from."""
-    for function in dataset._functions():  # noqa: SLF001 - see above
-        graph: tf.compat.v1.GraphDef = function.function.graph.as_graph_def()
-        yield from graph.node
-        for inner in graph.library.function:
-            yield from inner.node_def
-    for source in dataset._inputs():  # noqa: SLF001 - see above
-        yield from _nodes(source)
 
 
 def file_shards(dataset: Any, patience: float) -> int:

@@ -6,11 +6,15 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
+from autotune.errors import FactoryFailed
 from autotune.run.child.timeout import Progress, within
+from autotune.run.failure import ERROR
+
+T = TypeVar("T")
 
 _STRETCHES = 16
 """Of a pass at least, where its length is known: the first is compared with the others."""
@@ -35,6 +39,20 @@ def read_pass(dataset: Any, patience: float, known: int) -> Progress[Stretch]:
         known: Its number of elements; below zero where nobody knows.
     """
     return within(patience, _stretches(dataset, known))
+
+
+def successful(progress: Progress[T]) -> Progress[T]:
+    """Return how far a look at a dataset came.
+
+    Raises:
+        FactoryFailed: The dataset could not be read.
+    """
+    if progress.error is None:
+        return progress
+    raise FactoryFailed(
+        f"The dataset failed while it was read: {ERROR}.",
+        "Fix dataset_fn so that you can iterate over its dataset.",
+    ) from progress.error
 
 
 def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:

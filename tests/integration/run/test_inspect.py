@@ -12,7 +12,7 @@ import pytest
 
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
 from autotune.run.local import LocalEngine
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Change, Factory, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real
 
@@ -39,6 +39,11 @@ def dataset(expression: str, parameters: str = "") -> str:
 
 ONES = "tf.data.Dataset.from_tensor_slices((np.ones((40, 8)), np.ones((40, 1))))"
 RAGGED = "lambda x, y: (x[: tf.random.uniform((), 1, 8, tf.int32)], y)"
+NOISE = "lambda x, y: (x + tf.random.uniform((8,), seed=1, dtype=x.dtype), y)"
+LATE = (
+    "lambda n: (tf.cond(n > 9_000, lambda: tf.random.uniform((8,)), lambda: tf.zeros((8,))), "
+    "tf.ones((1,)))"
+)
 GENERATOR = (
     "tf.data.Dataset.from_generator({}, output_signature="
     "(tf.TensorSpec((8,)), tf.TensorSpec((1,))))"
@@ -277,6 +282,69 @@ def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_pa
     }
     with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
         engine.inspect(Workload(**factories))
+
+
+@pytest.mark.parametrize(
+    ("expression", "stage", "buffer"),
+    [
+        (f"{ONES}.shuffle(8, seed=1)", "Shuffle", 8),
+        (f"{ONES}.shuffle(8).map(lambda x, y: (x + 1, y))", "Shuffle", 8),
+        (f"{ONES}.shuffle(8).take(30)", "Shuffle", 0),
+        (f"{ONES}.shuffle(8).shuffle(9)", "Shuffle", 0),
+        (f"{ONES}.map({NOISE})", "Map", 0),
+        (f"tf.data.Dataset.range(10_000).map({LATE})", "Map", 0),
+    ],
+)
+def test_the_stage_that_is_random_is_found(
+    inspect: Inspect, expression: str, stage: str, buffer: int
+) -> None:
+    """However late or rarely it draws, and though its seed makes two passes alike."""
+    facts = inspect(dataset(expression))
+    assert not facts.repeatable
+    assert (facts.random_stage, facts.shuffle_buffer) == (stage, buffer)
+
+
+@pytest.mark.parametrize(
+    "change", ["np.random.random() < 0", "random.random() < 0", "i == 99 and Pass.number % 2"]
+)
+def test_python_code_that_is_random_is_found(inspect: Inspect, change: str) -> None:
+    """It draws random numbers that nothing shows yet, or changes an example far behind."""
+    source = (
+        "import random\n"
+        "class Pass:\n"
+        "    number = 0\n"
+        "def numbers():\n"
+        "    Pass.number += 1\n"
+        "    for i in range(100):\n"
+        f"        yield np.full(8, {change}, np.float32), np.ones(1)\n"
+    )
+    assert not inspect(source + dataset(GENERATOR.format("numbers"))).repeatable
+    steady = source.replace(change, "False")
+    assert inspect(steady + dataset(GENERATOR.format("numbers"))).repeatable
+
+
+def test_what_is_handed_over_is_looked_at(inspect: Inspect) -> None:
+    """Its size is that of what the cache would hold, and it may be random behind."""
+    behind = ".map(lambda x, y: (x[:8] + tf.random.uniform((8,), dtype=x.dtype), y))"
+    wide = "tf.data.Dataset.from_tensor_slices((np.ones((40, 16)), np.ones((40, 1))))"
+    facts = inspect(dataset(f"cache({wide}){behind}", "cache"))
+    assert not facts.repeatable
+    assert [each.change for each in facts.handed] == [Change.NOTHING]
+    assert facts.cache_bytes == 40 * 17 * 8
+    late = inspect(dataset(f"cache({wide}{behind})", "cache"))
+    assert [each.change for each in late.handed] == [Change.EXAMPLES]
+
+
+def test_a_cache_that_is_not_applied_is_refused(inspect: Inspect) -> None:
+    """A flag of the same name would be true whatever is chosen."""
+    with pytest.raises(FactoryFailed, match="does not apply it"):
+        inspect(dataset(ONES, "cache=False"))
+
+
+def test_a_cache_of_the_users_own_is_found(inspect: Inspect) -> None:
+    """Wherever it stands."""
+    assert inspect(dataset(f"{ONES}.cache().map(lambda x, y: (x, y))")).caches
+    assert not inspect().caches
 
 
 def test_an_embedding_is_not_exchanged_in_full(inspect: Inspect) -> None:
