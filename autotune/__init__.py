@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from autotune.config import Configuration as Configuration, register_axes as register_axes
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
+    from autotune.diagnose.remedies import Advice as Advice
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,

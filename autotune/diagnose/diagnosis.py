@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown
+from autotune.diagnose.remedies import Advice
 from autotune.measure import Interval
 from autotune.value import Value
 
@@ -32,3 +33,5 @@ class Diagnosis(Value):
     """Of the best distributed configuration that ran, whether it can win or not."""
     break_even: BreakEven | None = None
     """None where the time did not suffice to find out."""
+    advice: tuple[Advice, ...] = ()
+    """What helps where a step waits for its input, the most promising first."""

@@ -8,7 +8,7 @@ from autotune.workload import WorkloadFacts
 
 def read_whole(configuration: Configuration, facts: WorkloadFacts) -> bool:
     """Whether every worker runs the whole input pipeline and keeps only its share of it."""
-    if configuration.workers == 1 or configuration.cache == "memory":
+    if configuration.workers == 1 or configuration.cache != "off":
         return False
     policy = configuration.shard_policy
     return policy == "data" or (policy == "auto" and not facts.file_shards)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from autotune.config import Configuration
+from autotune.config import Configuration, axis_of
 from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Part, Straggler
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.diagnose.input_limit import read_by_one, read_whole
+from autotune.diagnose.remedies import Advice, Obstacle, Remedy, Tried, takes
 from autotune.measure import Interval
+from autotune.reason import Rule
+from autotune.reason.sentences import rule_text
 from autotune.strategies import strategy, title
+from autotune.wording import sentence
 from autotune.workload import WorkloadFacts
 
 WORTH_TELLING = 0.02
 """A smaller share is left out of the sentence."""
+TOLD = 1.2
+"""A remedy that made the input so many times as fast is told."""
 SEQUENTIAL = 0.6
 """From this share on a step hardly falls with a smaller batch."""
 MEGABIT = 125_000
@@ -24,7 +30,7 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
     """Yield what a profile shows: of each step in turn, and where distribution would pay."""
     for step in filter(None, (found.one_device, found.distributed)):
         if text := where_it_goes(step):
-            yield " ".join([text, *limits(step, facts)])
+            yield " ".join([text, *limits(step, facts, found.advice)])
     if found.break_even:
         yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
 
@@ -40,15 +46,18 @@ def where_it_goes(found: Breakdown) -> str | None:
     return " ".join([text, *_hidden(found)])
 
 
-def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
+def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
     """Yield a sentence for each thing that limits a step, with what helps against it.
 
     Args:
         found: The step.
         facts: Of the workload.
+        advice: What helps where it waits for input.
     """
+    yield from _taken(found.configuration, advice)
     if waits_for_input(found):
         yield _input_limit(found, facts)
+        yield from _helps(found.configuration, facts, advice)
     if found.is_limit(Part.CALL):
         yield (
             f"Calling the step function takes {_ms(found.spent(Part.CALL))} whatever the batch: "
@@ -202,24 +211,10 @@ def _megabits(bandwidth: Interval) -> str:
 
 def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
     each = found.milliseconds / read_by_one(found.configuration, facts)
-    limit = f"It is input-bound, at about {each:.2g} ms per example"
+    limit = f"It is input-bound, at about {each:.2g} ms per example."
     if read_whole(found.configuration, facts):
-        return f"{limit}. {_thrown_away(found.configuration, facts)}"
-    return f"{limit}: {_help(found.configuration, facts)}"
-
-
-def _help(configuration: Configuration, facts: WorkloadFacts) -> str:
-    if facts.python_input:
-        whole = "Python code produces the examples one at a time in each process. Read several "
-        if configuration.shard_policy == "source":
-            return f"{whole}sources in parallel with `interleave`, or add workers."
-        return f"{whole}sources in parallel with `interleave`, or {_at_the_source(facts)}."
-    if "num_parallel_calls" in facts.dataset_takes:
-        return "try more parallel calls, a cache, or sharding at the source."
-    return (
-        "declare `num_parallel_calls` in the dataset factory and pass it to `map`, cache what "
-        "does not change, or declare `input_context` and read only a worker's shard."
-    )
+        return f"{limit} {_thrown_away(found.configuration, facts)}"
+    return limit
 
 
 def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
@@ -235,7 +230,72 @@ def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
     )
 
 
+def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
+    """Yield what the remedies that a configuration takes did for its input."""
+    for each in advice:
+        if each.tried and each.tried.factor >= TOLD and takes(configuration, each.remedy):
+            yield f"{sentence(_measured(each.tried))}"
+
+
+def _helps(
+    configuration: Configuration, facts: WorkloadFacts, advice: Sequence[Advice]
+) -> Iterator[str]:
+    """Yield what would help in a sentence, the most promising first."""
+    left = [each for each in advice if not takes(configuration, each.remedy)]
+    if advice and takes(configuration, Remedy.WORKERS):
+        left.append(Advice(remedy=Remedy.WORKERS))  # One more than it has.
+    if left:
+        told = [f"({number}) {_help(each, facts)}" for number, each in enumerate(left, start=1)]
+        yield f"What helps, the most promising first: {'; '.join(told)}."
+
+
+def _help(advice: Advice, facts: WorkloadFacts) -> str:
+    if advice.tried:
+        return _measured(advice.tried)
+    why = advice.why_not
+    if isinstance(why, Rule):
+        return f"{_NAMES[advice.remedy]}, not tried: {rule_text(why)}"
+    if why is Obstacle.UNDECLARED:
+        return _DECLARE[advice.remedy]
+    if why is Obstacle.ONE_AT_A_TIME:
+        return (
+            "Python code produces the examples one at a time in each process, so read several "
+            "sources in parallel with `interleave`"
+        )
+    how = _at_the_source(facts) if advice.remedy is Remedy.SOURCE else _NAMES[advice.remedy]
+    return f"{how} ({_OBSTACLES[why]})" if why in _OBSTACLES else how
+
+
+def _measured(tried: Tried) -> str:
+    changed = [axis_of(name).in_short(name, value) or name for name, value in tried.changed]
+    return (
+        f"{', '.join(changed)}: {tried.factor:.2g} times the examples per second (trial "
+        f"{tried.trial} against {tried.against})"
+    )
+
+
+_NAMES = {
+    Remedy.CACHE: "a cache",
+    Remedy.PARALLEL_CALLS: "more parallel calls",
+    Remedy.VECTORIZED_MAP: "whole batches instead of single examples",
+    Remedy.WORKERS: "more workers",
+}
+_DECLARE = {
+    Remedy.PARALLEL_CALLS: (
+        "declare `num_parallel_calls` in the dataset factory and pass it to `map`"
+    ),
+    Remedy.VECTORIZED_MAP: "declare `batch_size` and map whole batches instead of single examples",
+    Remedy.SOURCE: (
+        "declare `input_context` in the dataset factory and read only a worker's shard there"
+    ),
+}
+_OBSTACLES = {
+    Obstacle.NOT_IN_SPACE: "not in the space",
+    Obstacle.NOT_TRIED: "not tried by itself",
+}
+
+
 def _at_the_source(facts: WorkloadFacts) -> str:
     if "input_context" in facts.dataset_takes:
         return "let each worker read only its shard (shard policy source)"
-    return "declare `input_context` in the dataset factory and read only a worker's shard there"
+    return _DECLARE[Remedy.SOURCE]

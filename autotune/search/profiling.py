@@ -16,11 +16,13 @@ from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
+from autotune.diagnose.remedies import Rated, advise
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.stopping import MEASURE_SECONDS, READ_OUT_SECONDS, Budget
+from autotune.space import Candidates
 from autotune.strategies import strategy
 from autotune.trial import Trial
 
@@ -46,10 +48,14 @@ class Profiler:
         runner: Makes the runs.
         budget: Bounds them.
         observer: Is told what is being done.
+        candidates: The configurations that can run.
     """
 
-    def __init__(self, runner: Runner, budget: Budget, observer: Observer) -> None:
+    def __init__(
+        self, runner: Runner, budget: Budget, observer: Observer, candidates: Candidates
+    ) -> None:
         self._runner = runner
+        self._candidates = candidates
         self._budget = budget
         self._observer = observer
         self._costs = runner.history.costs
@@ -124,7 +130,17 @@ class Profiler:
             break_even=break_even(*rival[0], gradient_bytes=gradients, noise=noise)
             if rival
             else None,
+            advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
         )
+
+    def _rates(self) -> dict[Configuration, Rated]:
+        """Return what each configuration reached in its first run that was measured."""
+        measured = [t for t in self._runner.history.trials if t.measured]
+        return {
+            t.configuration: Rated(t.number, t.examples_per_second)
+            for t in reversed(measured)
+            if t.examples_per_second
+        }
 
     def _step(self, configuration: Configuration) -> float:
         """Return the seconds of a step in training, from all trials that showed it."""

@@ -103,7 +103,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         try:
             findings = search.run()
             if request.options.diagnose and not findings.interrupted:
-                findings = Profiler(runner, whole, observer).run(findings)
+                findings = Profiler(runner, whole, observer, prepared.found).run(findings)
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )

@@ -8,8 +8,10 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
 from autotune.diagnose.diagnosis import BreakEven
 from autotune.diagnose.input_limit import read_by_one
+from autotune.diagnose.remedies import Rated, advise
 from autotune.measure import Interval
 from autotune.report.profile import limits, where_it_goes, where_it_pays
+from autotune.space import Candidates
 from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=32)
@@ -34,8 +36,11 @@ def step(configuration: Configuration, milliseconds: float, **shares: float) -> 
     )
 
 
-def told(found: Breakdown, facts: WorkloadFacts = FACTS) -> str:
-    return " ".join(limits(found, facts))
+def told(
+    found: Breakdown, facts: WorkloadFacts = FACTS, rates: dict[Configuration, Rated] | None = None
+) -> str:
+    here = Candidates(configurations=(found.configuration,), limits=(), matched={})
+    return " ".join(limits(found, facts, advise(facts, here, rates or {})))
 
 
 def test_every_part_has_its_milliseconds() -> None:
@@ -145,8 +150,25 @@ def test_what_is_done_already_is_not_proposed() -> None:
     """Workers that read only their shard are not told to."""
     facts = WorkloadFacts(python_input=True, dataset_takes=("input_context",))
     text = told(step(GANG.but(shard_policy="source"), 640.0, input=0.9), facts)
-    assert "or add workers" in text
+    assert "more workers" in text
     assert "shard policy source" not in text
+
+
+def test_remedies_are_told_in_order() -> None:
+    """A cache leaves nothing of the work, parallel calls shorten it, workers only divide it."""
+    text = told(step(ALONE, 320.0, input=0.99))
+    places = [text.index(each) for each in ("(1) a cache", "`num_parallel_calls`", "`batch_size`")]
+    places += [text.index(each) for each in ("`input_context`", "more workers")]
+    assert places == sorted(places)
+
+
+def test_what_was_measured_of_a_remedy_is_told() -> None:
+    """Both where a step has not taken it, and where that is why it no longer waits."""
+    cached = ALONE.but(cache="memory")
+    rates = {ALONE: Rated(2, 100.0), cached: Rated(7, 3400.0)}
+    words = "ached in memory: 34 times the examples per second (trial 7 against 2)"
+    assert f"(1) c{words};" in told(step(ALONE, 320.0, input=0.99), rates=rates)
+    assert told(step(cached, 9.4, compute=1.0), rates=rates) == f"C{words}."
 
 
 def test_a_straggler_is_told_with_the_share_of_waiting() -> None:

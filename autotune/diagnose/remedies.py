@@ -1,0 +1,167 @@
+"""What helps against waiting for input, the most promising first, and what was measured of it.
+
+A cache comes first, because from the second epoch on it leaves nothing of the work before it. More
+calls at a time and whole batches make the work of one process shorter; workers only divide it, and
+only if each reads its own share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from autotune.axis import AxisRole
+from autotune.config import Configuration, axes_of
+from autotune.reason import Rule, RuleKind
+from autotune.space import Candidates
+from autotune.value import Scalar, Value
+from autotune.workload import WorkloadFacts
+
+_SIZES = (RuleKind.UNCOUNTED_CACHE, RuleKind.CACHE_TOO_LARGE, RuleKind.CACHE_BEYOND_DISK)
+_OF_CACHES = (RuleKind.UNREPEATABLE_CACHE, RuleKind.LATE_CACHE, RuleKind.OWN_CACHE, *_SIZES)
+
+
+class Remedy(StrEnum):
+    """What makes an input faster, in the order in which it is worth a try."""
+
+    CACHE = "cache"
+    PARALLEL_CALLS = "parallel calls"
+    VECTORIZED_MAP = "vectorized map"
+    SOURCE = "sharding at the source"
+    WORKERS = "more workers"
+
+
+class Obstacle(StrEnum):
+    """Why the trials do not tell what a remedy does."""
+
+    UNDECLARED = "undeclared"
+    """The dataset factory does not declare the parameter that it needs."""
+    ONE_AT_A_TIME = "one at a time"
+    """The input is Python code, which does one thing at a time in each process."""
+    NOT_IN_SPACE = "not in space"
+    NOT_TRIED = "not tried"
+    """Not by itself, within the budget."""
+
+
+class Rated(NamedTuple):
+    """What a configuration reached in the trial of a number."""
+
+    trial: int
+    examples_per_second: float
+
+
+class Tried(Value):
+    """What a remedy did, in two trials that are alike otherwise."""
+
+    trial: int
+    """With it."""
+    against: int
+    """Without it."""
+    changed: tuple[tuple[str, Scalar], ...]
+    """The axes in which it differs, with its values."""
+    factor: float
+    """Its examples per second, as a multiple of those without it."""
+
+
+class Advice(Value):
+    """A remedy, and what is known of it."""
+
+    remedy: Remedy
+    tried: Tried | None = None
+    why_not: Rule | Obstacle | None = None
+    """None if it was measured."""
+
+
+class _Need(NamedTuple):
+    """What a remedy takes.
+
+    Attributes:
+        axis: Says whether it is taken; empty where none does.
+        beside: The axes that may differ as well.
+        parameter: The dataset factory has to declare it; empty if nothing.
+    """
+
+    axis: str = ""
+    beside: tuple[str, ...] = ()
+    parameter: str = ""
+
+
+_NEEDS = {
+    Remedy.CACHE: _Need("cache", axes_of(AxisRole.INPUT)),
+    Remedy.PARALLEL_CALLS: _Need("num_parallel_calls", ("private_threads",), "num_parallel_calls"),
+    Remedy.VECTORIZED_MAP: _Need(parameter="batch_size"),
+    Remedy.SOURCE: _Need("shard_policy", (), "input_context"),
+    Remedy.WORKERS: _Need("workers", axes_of(AxisRole.PLACEMENT)),
+}
+
+
+def advise(
+    facts: WorkloadFacts, found: Candidates, rates: Mapping[Configuration, Rated]
+) -> tuple[Advice, ...]:
+    """Return each remedy with what the trials tell of it, or why they tell nothing.
+
+    Args:
+        facts: Of the workload.
+        found: The configurations that can run.
+        rates: What was measured.
+    """
+    batched = {Remedy.VECTORIZED_MAP} if "batch_size" in facts.dataset_takes else set()
+    return tuple(_advice(each, facts, found, rates) for each in Remedy if each not in batched)
+
+
+def takes(configuration: Configuration, remedy: Remedy) -> bool:
+    """Return whether a configuration takes a remedy."""
+    axis = _NEEDS[remedy].axis
+    return bool(axis) and configuration[axis] not in _WITHOUT[axis]
+
+
+_WITHOUT: Mapping[str, tuple[Scalar, ...]] = {
+    "cache": ("off",),
+    "num_parallel_calls": ("auto", 1),
+    "shard_policy": ("auto", "data", "file", "off"),
+    "workers": (1,),
+}
+
+
+def _advice(
+    remedy: Remedy,
+    facts: WorkloadFacts,
+    found: Candidates,
+    rates: Mapping[Configuration, Rated],
+) -> Advice:
+    pairs = sorted(_pairs(remedy, rates), key=lambda each: (len(each.changed), -each.factor))
+    if pairs:
+        return Advice(remedy=remedy, tried=pairs[0])
+    return Advice(remedy=remedy, why_not=_why_not(remedy, facts, found))
+
+
+def _pairs(remedy: Remedy, rates: Mapping[Configuration, Rated]) -> Iterator[Tried]:
+    need = _NEEDS[remedy]
+    for one in (each for each in rates if takes(each, remedy)):
+        for other in (each for each in rates if not takes(each, remedy)):
+            changed = _changed(one, other)
+            if {name for name, _ in changed} <= {need.axis, *need.beside}:
+                yield Tried(
+                    trial=rates[one].trial,
+                    against=rates[other].trial,
+                    changed=changed,
+                    factor=rates[one].examples_per_second / rates[other].examples_per_second,
+                )
+
+
+def _changed(one: Configuration, other: Configuration) -> tuple[tuple[str, Scalar], ...]:
+    theirs = other.values()
+    return tuple((n, value) for n, value in one.values().items() if value != theirs.get(n))
+
+
+def _why_not(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> Rule | Obstacle:
+    need = _NEEDS[remedy]
+    if remedy is Remedy.PARALLEL_CALLS and facts.python_input:
+        return Obstacle.ONE_AT_A_TIME
+    if need.parameter and need.parameter not in facts.dataset_takes:
+        return Obstacle.UNDECLARED
+    if any(takes(each, remedy) for each in found.configurations):
+        return Obstacle.NOT_TRIED
+    rules: Sequence[Rule] = [each.rule for each in found.limits if each.rule.kind in _OF_CACHES]
+    return rules[0] if rules and remedy is Remedy.CACHE else Obstacle.NOT_IN_SPACE
