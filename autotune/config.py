@@ -23,6 +23,7 @@ Auto = Literal["auto"]
 ShardPolicy = Literal["auto", "data", "file", "off", "source"]
 Reduction = Literal["default", "one_device", "hierarchical", "nccl", "ring"]
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
+Cache = Literal["off", "memory", "file"]
 CountOrAuto = Annotated[int, Field(ge=0)] | Auto
 
 
@@ -179,8 +180,11 @@ class Configuration(Value):
         ),
     ] = 0
     cache: Annotated[
-        Literal["off", "memory"],
-        Field(description="Whether examples are cached in memory after the first epoch."),
+        Cache,
+        Field(
+            description="Where examples are kept from the first epoch on: behind the dataset "
+            "factory, or where it applies its parameter cache."
+        ),
         Axis(
             role=AxisRole.INPUT,
             lands_in="make_dataset",

@@ -23,6 +23,7 @@ def imported(name: str, module: str = "toy", **arguments: bool | float | str) ->
 
 TOY = Workload(model=imported("model_fn"), dataset=imported("dataset_fn"))
 BATCHED = Workload(model=imported("model_fn"), dataset=imported("batched"))
+HANDED = Workload(model=imported("model_fn"), dataset=imported("handing_over"))
 CUSTOM = Workload(
     model=imported("model_fn", "custom"),
     dataset=imported("dataset_fn", "custom"),
@@ -101,6 +102,17 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     "mirrored_loop": (MIRRORED.but(steps_per_execution=8), TOY, FACTS),
     "mirrored_loop_unbuilt": (MIRRORED.but(steps_per_execution=2), DOTTED, FACTS),
     "by_value": (MIRRORED.but(reduction="hierarchical"), BY_VALUE, FACTS),
+    "cache_in_file": (MIRRORED.but(steps_per_execution=2, cache="file"), DOTTED, FACTS),
+    "cache_handed": (
+        ONE.but(cache="memory"),
+        HANDED,
+        WorkloadFacts(examples=64, dataset_takes=("cache",)),
+    ),
+    "cache_shuffled": (
+        MIRRORED.but(cache="memory"),
+        TOY,
+        WorkloadFacts(examples=64, shuffle_buffer=16),
+    ),
     "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
     "workers_source": (
         TWO_WORKERS.but(shard_policy="source", reduction="ring"),

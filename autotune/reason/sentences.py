@@ -56,7 +56,8 @@ def rule_text(rule: Rule) -> str:
     if rule.kind is RuleKind.STRATEGY:
         return rule.text
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"
-    return _RULES[rule.kind].format(figure=rule.figure, size=size)
+    where = f" ({rule.text})" if rule.text else ""
+    return _RULES[rule.kind].format(figure=rule.figure, size=size, where=where)
 
 
 def death(reason: Killed | Exited | KernelKilled) -> str:
@@ -213,10 +214,20 @@ _RULES = {
     ),
     RuleKind.EPOCH_TOO_SHORT: "an epoch has fewer steps than steps_per_execution",
     RuleKind.UNREPEATABLE_CACHE: (
-        "a cache would change the training: the dataset differs in every pass"
+        "a cache would change the training: the dataset differs in every pass{where}; if "
+        "dataset_fn declares `cache` and applies it before what is random, it is tried there"
     ),
-    RuleKind.UNCOUNTED_CACHE: "the number of examples is unknown, so a cache may never fill",
+    RuleKind.LATE_CACHE: (
+        "a cache would change the training: what dataset_fn hands to `cache` differs in every "
+        "pass{where}; apply it before what is random"
+    ),
+    RuleKind.OWN_CACHE: "dataset_fn keeps a cache of its own",
+    RuleKind.UNCOUNTED_CACHE: (
+        "the number of examples is unknown, so a cache may never fill; "
+        "tf.data.experimental.assert_cardinality in dataset_fn would tell it"
+    ),
     RuleKind.CACHE_TOO_LARGE: "the examples take {size}, too much to cache in memory",
+    RuleKind.CACHE_BEYOND_DISK: "the examples take {size}, too much to cache on the free disk",
     RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ from autotune.run.orders import (
     write_pickles,
 )
 from autotune.run.trial_run import TrialRun
+from autotune.script import CACHES
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
@@ -58,7 +60,9 @@ class LocalEngine(Engine):
         # No `with`: it lives as long as the engine.
         self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")
         # TensorFlow leaves a file for each function that it compiles where a process is ended.
-        self._environment = {"TMPDIR": self._temporary(), **(environment or {})}
+        self._temporary = Path(self._scratch.name) / "tmp"
+        self._temporary.mkdir()
+        self._environment = {"TMPDIR": str(self._temporary), **(environment or {})}
         self._server: ForkClient | None = None
         self._reserved = False
         self._meter = Meter()
@@ -132,6 +136,7 @@ class LocalEngine(Engine):
         if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
             result = self._attempt(request, watch, folder, task)
+        self._remove_caches()
         return replace(result, wall_seconds=time.monotonic() - begun)
 
     def _attempt(
@@ -164,10 +169,10 @@ class LocalEngine(Engine):
             self._server = ForkClient(self._environment)
         return self._server
 
-    def _temporary(self) -> str:
-        folder = Path(self._scratch.name) / "tmp"
-        folder.mkdir()
-        return str(folder)
+    def _remove_caches(self) -> None:
+        """Remove the files of examples that a process has left behind that was ended."""
+        for each in self._temporary.glob(f"{CACHES}*"):
+            shutil.rmtree(each, ignore_errors=True)
 
     def _look_folder(self) -> TrialFolder:
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))

@@ -2,6 +2,7 @@
 
 from autotune.script.cluster import cluster_files
 from autotune.script.frozen import Frozen, freeze
+from autotune.script.pipeline import CACHES
 from autotune.script.program import Program, render
 
-__all__ = ["Frozen", "Program", "cluster_files", "freeze", "render"]
+__all__ = ["CACHES", "Frozen", "Program", "cluster_files", "freeze", "render"]

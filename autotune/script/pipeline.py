@@ -10,7 +10,21 @@ from autotune.script.text import call, literal
 from autotune.value import Scalar
 from autotune.workload import Factory, WorkloadFacts
 
+CACHES = "autotune-cache-"
+"""How the names of the folders begin that hold examples in files."""
 _CONTEXT = "input_context: tf.distribute.InputContext"
+_CACHES = {
+    "off": "lambda dataset: dataset",
+    "memory": "tf.data.Dataset.cache",
+    "file": "cached_in_file",
+}
+"""The function that the factory gets for its parameter `cache`."""
+_CACHED = {
+    "off": "dataset",
+    "memory": "dataset.cache()",
+    "file": "cached_in_file(dataset)",
+}
+"""What stands for the dataset behind a factory that has no such parameter."""
 _SHARDING = {
     "auto": "tf.data shards the examples between the workers, by file where it can.",
     "data": "Every worker runs this whole pipeline, and tf.data keeps its shard of the examples.",
@@ -45,14 +59,14 @@ def pipeline(
     of_what = "global batches" if whole else "per-replica batches from this worker's shard"
     of_gang = "worker: int, workers: int" if apart else "global_batch: int"
     in_gang = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
-    takes_context = "input_context" in {*facts.dataset_takes} - {*dict(dataset.arguments)}
+    takes = {*facts.dataset_takes} - {*dict(dataset.arguments)}
     prefetch = configuration.prefetch
     return {
         "apart": apart,
         "held": held,
         "parameter": _CONTEXT if source else of_gang if gang else "",
         "of_what": of_what if distributed else "batches",
-        "lone_context": takes_context and not source,
+        "lone_context": "input_context" in takes and not source,
         "in_sync": in_gang if gang else "REPLICAS" if distributed else "1",
         "comment_on_calls": frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else (),
         "examples": _examples(configuration, dataset, facts, batch),
@@ -64,7 +78,9 @@ def pipeline(
         "equal": distributed and not apart,
         "batched": "batch_size" in facts.dataset_takes,
         "batch": batch,
-        "cached": configuration.cache == "memory",
+        "caches": CACHES if configuration.cache == "file" else "",
+        "cached": _CACHED["off" if "cache" in takes else configuration.cache],
+        "shuffle": 0 if configuration.cache == "off" or "cache" in takes else facts.shuffle_buffer,
         "comment_on_prefetch": frozen.comment(Owner.PREFETCH) if frozen else (),
         "prefetch": _automatic(prefetch) if prefetch else "",
     }
@@ -92,6 +108,7 @@ def _examples(
     offered = {
         "input_context": "input_context",
         "batch_size": batch,
+        "cache": _CACHES[configuration.cache],
         **{
             axis.needs_parameter: _automatic(configuration[name])
             for name, axis in axes().items()

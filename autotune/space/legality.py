@@ -5,6 +5,7 @@ What is special to a strategy is in its own file; here is what holds for all of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from autotune.config import Configuration
@@ -12,10 +13,14 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason import Rule, RuleKind
 from autotune.strategies import strategy
-from autotune.workload import WorkloadFacts
+from autotune.value import Scalar
+from autotune.workload import Change, WorkloadFacts
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
+DISK_SHARE = 0.5
+"""Of the free disk."""
+FILE = "file"
 ANYTHING = SearchOptions(allow_asynchronous=True)
 """The options where the user asks for one configuration, whatever it is."""
 
@@ -86,18 +91,36 @@ class Situation:
             return Rule(kind=RuleKind.EPOCH_TOO_SHORT)
         return None
 
+    def caches(self, values: tuple[Scalar, ...], workers: int) -> tuple[Scalar, ...]:
+        """Return where examples may be cached: in a file only what memory does not hold.
+
+        Args:
+            values: Those of the space.
+            workers: The most that it has.
+        """
+        each = Configuration(cache="memory", workers=workers, shard_policy="data")
+        rule = self._cache(each)
+        beyond = rule is not None and rule.kind is RuleKind.CACHE_TOO_LARGE
+        return values if beyond or "memory" not in values else tuple(v for v in values if v != FILE)
+
     def _cache(self, configuration: Configuration) -> Rule | None:
-        facts = self.facts
         if configuration.cache == "off":
             return None
-        if not facts.repeatable:
-            return Rule(kind=RuleKind.UNREPEATABLE_CACHE)
-        if facts.examples is None:
+        size = self.facts.cache_bytes
+        if why := why_uncached(self.facts):
+            return why
+        if size is None:
             return Rule(kind=RuleKind.UNCOUNTED_CACHE)
-        size = facts.examples * facts.example_bytes * configuration.workers
-        if size > CACHE_SHARE * self.machine.least.memory:
-            return Rule(kind=RuleKind.CACHE_TOO_LARGE, figure=size)
-        return None
+        workers, hosts = configuration.workers, len(self.machine.hosts)
+        # Who reads only its share caches no more.
+        shares = workers if configuration.shard_policy in ("source", "file") else 1
+        size = math.ceil(size * math.ceil(workers / hosts) / shares)
+        host = self.machine.least
+        if configuration.cache == "memory":
+            full, kind = size > CACHE_SHARE * host.memory, RuleKind.CACHE_TOO_LARGE
+        else:
+            full, kind = size > DISK_SHARE * host.free_disk, RuleKind.CACHE_BEYOND_DISK
+        return Rule(kind=kind, figure=size) if full else None
 
     def _hardware(self, configuration: Configuration) -> Rule | None:
         cores = self.machine.least.cpus
@@ -113,3 +136,15 @@ class Situation:
         mine = strategy(configuration.strategy)
         text = mine.why_illegal(configuration, self.machine, self.facts)
         return Rule(kind=RuleKind.STRATEGY, text=text) if text else None
+
+
+def why_uncached(facts: WorkloadFacts) -> Rule | None:
+    """Return why a cache would change the training, or do nothing for it, whatever its size."""
+    if facts.handed:
+        late = any(each.change is Change.EXAMPLES for each in facts.handed)
+        return Rule(kind=RuleKind.LATE_CACHE) if late else None
+    if facts.cached:
+        return Rule(kind=RuleKind.OWN_CACHE)
+    if not facts.repeatable and not facts.shuffle_buffer:
+        return Rule(kind=RuleKind.UNREPEATABLE_CACHE, text=facts.random_stage)
+    return None

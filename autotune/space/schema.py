@@ -137,6 +137,7 @@ def _filled() -> dict[str, tuple[str, str]]:
         if axis.needs_parameter
     }
     return of_axes | {
+        "cache": ("`cache`", "Use a space with `cache: [memory]`, or rename the parameter."),
         "batch_size": (
             "`per_replica_batch`",
             "Use a space with `per_replica_batch: [{value}]`, or --global-batch.",

@@ -112,6 +112,8 @@ def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | No
         return "autotune runs ParameterServerStrategy with one replica per worker."
     if configuration.xla:
         return "XLA cannot compile a step with variables in other processes."
+    if configuration.cache == "file":
+        return "The chief cannot say where each worker keeps a file."
     if facts.python_input:
         return (
             "The input runs Python code (from_generator, py_function or numpy_function), which "

@@ -341,12 +341,6 @@ def test_a_cache_that_is_not_applied_is_refused(inspect: Inspect) -> None:
         inspect(dataset(ONES, "cache=False"))
 
 
-def test_a_cache_of_the_users_own_is_found(inspect: Inspect) -> None:
-    """Wherever it stands."""
-    assert inspect(dataset(f"{ONES}.cache().map(lambda x, y: (x, y))")).caches
-    assert not inspect().caches
-
-
 def test_an_embedding_is_not_exchanged_in_full(inspect: Inspect) -> None:
     """Only the gradients of the dense layers count for what an all-reduce has to move."""
     model = """

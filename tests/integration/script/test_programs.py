@@ -15,9 +15,14 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 ALONE = (
     *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
     *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
-    "central_storage",
+    *("central_storage", "cache_in_file", "cache_handed", "cache_shuffled"),
 )
-CALLS = {"one_device_all_options": 2, "mirrored_loop": 1, "mirrored_loop_unbuilt": 4}
+CALLS = {
+    "one_device_all_options": 2,
+    "cache_in_file": 4,
+    "mirrored_loop": 1,
+    "mirrored_loop_unbuilt": 4,
+}
 Done = dict[str, dict[str, Any]]
 Distance = Callable[[str, str], float]
 Learned = Callable[[str], dict[str, np.ndarray]]
@@ -39,7 +44,11 @@ def test_xla_is_on_only_where_it_was_chosen(done: Done) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["one_device_all_options", "batch_size", "mirrored_fit", "mirrored_loop"]
+    "name",
+    [
+        *("one_device_all_options", "batch_size", "mirrored_fit", "mirrored_loop"),
+        *("cache_handed",),
+    ],
 )
 def test_weights_do_not_depend_on_the_configuration(
     distance: Distance, done: Done, name: str

@@ -8,11 +8,14 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
+from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.space import Candidates, candidates, parse_space
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
+from autotune.workload import Cacheable, Change
 
+VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
 
 
@@ -21,11 +24,12 @@ def found(
     *,
     strategies: list[str] = EVERYTHING,
     facts: dict[str, Any] | None = None,
+    machine: Machine = FAKE_MACHINE,
     **bounds: Any,
 ) -> Candidates:
     return candidates(
         parse_space({"strategies": strategies, "axes": axes}, where="test"),
-        FAKE_MACHINE,
+        machine,
         FAKE_FACTS.model_copy(update=facts or {}),
         SearchOptions(**bounds),
     )
@@ -75,6 +79,18 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"cache": ["off", "memory"]}, {"repeatable": False}, "cache would change the training"),
         ({"cache": ["off", "memory"]}, {"examples": None}, "may never fill"),
         ({"cache": ["off", "memory"]}, {"example_bytes": 2**20}, "too much to cache"),
+        (
+            {"cache": ["off", "memory"]},
+            {"repeatable": False, "random_stage": "Map"},
+            "in every pass (Map); if dataset_fn declares `cache`",
+        ),
+        ({"cache": ["off", "memory"]}, {"handed": (VARYING,)}, "hands to `cache` differs"),
+        ({"cache": ["off", "memory"]}, {"cached": True}, "a cache of its own"),
+        (
+            {"cache": ["off", "memory", "file"]},
+            {"example_bytes": 2**20},
+            "too much to cache on the free disk",
+        ),
         ({"threads_per_process": [0, 64]}, {}, "than cores (2)"),
         ({"precision": ["float32", "mixed_float16"]}, {}, "only on GPUs"),
         ({"replicas_per_worker": [2, 8]}, {}, "CPU"),
@@ -89,6 +105,50 @@ def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rul
     space = found(axes, facts=facts)
     assert rule in rules(space)
     assert space.one_device
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"repeatable": False, "shuffle_buffer": 100},
+        {"repeatable": False, "handed": (Cacheable(elements=10, element_bytes=8),)},
+        {"cached": True, "handed": (Cacheable(elements=10, element_bytes=8),)},
+    ],
+    ids=["repeatable", "shuffled", "handed over", "another one elsewhere"],
+)
+def test_a_cache_is_tried_where_it_changes_nothing(facts: dict[str, Any]) -> None:
+    """Behind a dataset that repeats or is shuffled anew, or where the factory wants it."""
+    space = found({"cache": ["off", "memory", "file"]}, facts=facts)
+    assert {c.cache for c in space.one_device} == {"off", "memory"}
+
+
+def test_a_file_is_tried_where_memory_is_too_small() -> None:
+    """Even if only the copies of two workers are too large for it."""
+    memory = FAKE_MACHINE.memory
+    machine = fake_machine(free_disk=8 * memory)
+    for share, single, both in [
+        (6, {"off", "memory"}, {"off", "file"}),
+        (2, {"off", "file"}, {"off", "file"}),
+        (16, {"off", "memory"}, {"off", "memory"}),
+    ]:
+        facts = {"example_bytes": memory // share // 10_000}
+        axes = {"cache": ["off", "memory", "file"], "workers": [2], "shard_policy": ["data"]}
+        space = found(axes, facts=facts, machine=machine)
+        assert {c.cache for c in space.one_device} == single
+        assert {c.cache for c in space.distributed} == both
+
+
+def test_who_reads_a_share_caches_a_share() -> None:
+    """Two workers that shard at the source hold as much together as one device."""
+    facts = {
+        "example_bytes": FAKE_MACHINE.memory // 5 // 10_000,
+        "dataset_takes": ("input_context",),
+    }
+    axes = {"cache": ["off", "memory"], "workers": [2], "shard_policy": ["source", "data"]}
+    space = found(axes, facts=facts)
+    cached = {c.shard_policy for c in space.distributed if c.cache == "memory"}
+    assert cached == {"source"}
 
 
 def test_asynchronous_strategies_need_to_be_allowed() -> None:

@@ -43,6 +43,7 @@ def test_an_axis_cannot_have_a_name_that_the_program_fills(name: str) -> None:
     [
         ({"batch_size": 64}, "per_replica_batch: [64]"),
         ({"input_context": "x"}, "shard_policy"),
+        ({"cache": True}, "cache: [memory]"),
         ({"num_parallel_calls": 4}, "num_parallel_calls: [4]"),
     ],
 )
