@@ -153,7 +153,10 @@ class InspectedDataset:
             patience: Seconds that each look may take.
         """
         patience = min(patience, _COUNTING_SECONDS)
-        found, examples = changes(self._dataset, patience), BATCH if self._batched else 1
+        examples = BATCH if self._batched else 1
+        # First, because any other pass may fill a cache.
+        read = self._passes(patience)
+        found = changes(self._dataset, patience)
         return {
             "example_bytes": _bytes(self._first) // examples,
             "element": str(self._dataset.element_spec),
@@ -165,8 +168,7 @@ class InspectedDataset:
             "file_shards": file_shards(self._dataset, patience),
             "cached": bool(_told(holds_cache, self._dataset)),
             "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
-            # Last, because a pass that is given up goes on in its thread for a moment.
-            **self._passes(patience),
+            **read,
         }
 
     def _passes(self, patience: float) -> dict[str, Any]:
