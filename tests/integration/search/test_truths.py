@@ -1,0 +1,101 @@
+"""What is said of a step on the real engine, against programs whose truth is known.
+
+Sleeps are lower bounds and shares are of one run, so that a busy machine changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.diagnose.breakdown import Breakdown, Part, breakdown
+from autotune.diagnose.experiment import telling, variant
+from autotune.measure import EXPECTED
+from autotune.options import SearchOptions
+from autotune.run.local import LocalEngine
+from autotune.search.request import Subject
+from autotune.search.runner import Runner, TrialList
+from autotune.search.stopping import Budget
+from autotune.workload import Workload, factory_from_text
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+
+TRUTHS = Path(__file__).parents[3] / "benchmarks" / "truths.py"
+BATCH = 8
+ALONE = Configuration(per_replica_batch=BATCH)
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=BATCH, shard_policy="data"
+)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=BATCH)
+
+TakeApart = Callable[..., Breakdown]
+
+
+@pytest.fixture
+def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
+    """Return a function that takes a step of one of the programs apart, in one round of runs."""
+
+    def take_apart(
+        configuration: Configuration, dataset: str = "dataset_fn", **values: float
+    ) -> Breakdown:
+        model = {name: values.pop(name) for name in ("sleep", "numbers") if name in values}
+        workload = Workload(
+            model=factory_from_text(f"{TRUTHS}:model_fn", model),
+            dataset=factory_from_text(f"{TRUTHS}:{dataset}", values),
+        )
+        facts = engine.inspect(workload)
+        runner = Runner(
+            engine,
+            Subject(workload=workload, facts=facts, machine=engine.machine()),
+            TrialList(),
+            folder=tmp_path,
+            budget=Budget(SearchOptions(budget=None), engine.now, engine.now()),
+            observer=lambda _: None,
+        )
+        made = {}
+        for each in telling(configuration):
+            what = variant(configuration, each, facts)
+            assert what is not None
+            seconds = runner.step_seconds(
+                what.configuration, held=what.held, exchanges=what.exchanges
+            )
+            assert seconds is not None, each
+            made[each] = seconds
+        return breakdown(configuration, [made], EXPECTED, otherwise=0.0)
+
+    return take_apart
+
+
+def test_a_paced_input_is_waited_for(take_apart: TakeApart) -> None:
+    """Eight examples that come every 30 ms are a step of 240 ms, which is nothing but input."""
+    found = take_apart(ALONE, dataset="paced_fn", seconds=0.03)
+    assert found.milliseconds >= 0.98 * 240
+    assert found.is_limit(Part.INPUT)
+    assert found.share(Part.COMPUTE) < 0.4
+
+
+@pytest.mark.parametrize("configuration", [ALONE, GANG], ids=["one device", "workers"])
+def test_a_sleeping_step_is_computing(take_apart: TakeApart, configuration: Configuration) -> None:
+    """Workers that sleep 300 ms in each step do so beside each other, and nothing else counts."""
+    found = take_apart(configuration, sleep=0.3)
+    assert found.spent(Part.COMPUTE) >= 300
+    assert not any(found.is_limit(part) for part in Part if part is not Part.COMPUTE)
+
+
+def test_replicas_of_one_process_sleep_one_after_the_other(take_apart: TakeApart) -> None:
+    """TensorFlow keeps Python calls of one function in order, so a second replica adds its own."""
+    found = take_apart(MIRRORED, sleep=0.3)
+    assert found.is_limit(Part.SHARING)
+    assert found.spent(Part.COMPUTE) + found.spent(Part.SHARING) >= 600
+    assert not found.is_limit(Part.EXCHANGE)
+    assert not found.is_limit(Part.INPUT)
+
+
+def test_a_padded_gradient_is_exchange(take_apart: TakeApart) -> None:
+    """16 MB that mean next to no arithmetic are what limits a step of two workers."""
+    found = take_apart(GANG, numbers=4_000_000)
+    assert found.is_limit(Part.EXCHANGE)
+    assert found.spent(Part.EXCHANGE) > found.spent(Part.COMPUTE)
