@@ -80,10 +80,9 @@ MINUTES ?= inf
 bench-delivered: $(READY)
 	$(BIN)/python -m benchmarks.delivered.bench --minutes $(MINUTES) $(PAGE)
 
-# Three programs that have to be judged rightly, about six minutes; writes a page only if it is told
-# where: OUT=docs/benchmarks/judged.md.
+# What is said of three programs whose truth is known, about six minutes; fails where it is wrong.
 bench-judged: $(READY)
-	$(BIN)/python benchmarks/judged.py $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
 
 # autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.

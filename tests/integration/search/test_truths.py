@@ -23,7 +23,7 @@ from autotune.workload import Workload, factory_from_text
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
-TRUTHS = Path(__file__).parents[3] / "benchmarks" / "truths.py"
+TRUTHS = Path(__file__).parents[3] / "benchmarks" / "judged" / "truths.py"
 BATCH = 8
 ALONE = Configuration(per_replica_batch=BATCH)
 GANG = Configuration(

@@ -1,7 +1,6 @@
 """Three programs whose truth is known: a paced input, a sleeping step, a padded gradient.
 
-Each has a small network, and one thing that takes nearly all of its time by construction. Both
-`judged.py` and the tests on real processes compare what is said of them with that.
+Each has a small network, and one thing that takes nearly all of its time by construction.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _numbers() -> tuple[np.ndarray, np.ndarray]:
     return numbers, numbers.mean(axis=1, keepdims=True)
 
 
-class _Sleep(keras.layers.Layer):
+class _Sleep(keras.layers.Layer):  # type: ignore[misc] # Keras has no types
     """Passes its input on after some seconds."""
 
     def __init__(self, seconds: float) -> None:
@@ -75,7 +74,7 @@ class _Sleep(keras.layers.Layer):
         return inputs
 
 
-class _Padding(keras.layers.Layer):
+class _Padding(keras.layers.Layer):  # type: ignore[misc] # Keras has no types
     """Adds the first of many numbers to its input; the gradient covers them all."""
 
     def __init__(self, numbers: int) -> None:
