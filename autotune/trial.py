@@ -38,6 +38,9 @@ class Trial(Value):
     least: float = 1.0
     """Share of `examples_per_second` that a training sustains at least: below 1 where the end of
     an epoch lies beyond the run, and the input alone waited there."""
+    filled: int | None = None
+    """Examples that its caches held from the beginning, read before the clock started; 0 where
+    they could not be filled, so that later epochs may be faster. None where nothing is cached."""
     windows: tuple[Window, ...] = ()
     steady_from: int | None = None
     """Index of the first window of the steady state."""

@@ -29,6 +29,7 @@ from autotune.workload import Workload, WorkloadFacts
 __all__ = [
     "NOTHING",
     "Engine",
+    "Fill",
     "Limits",
     "ObservationRequest",
     "Outcome",
@@ -54,6 +55,18 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fill:
+    """Caches to be filled before a training begins, by reading its input alone."""
+
+    examples: int
+    """That each process reads: all of an epoch, or as many as its caches are to hold instead."""
+    whole: bool = True
+    """Whether these are all. Fewer take less time, and later epochs are as fast."""
+    seconds: float = 10.0
+    """After which the caches are made to hold what was read by then."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrialRequest:
     """One run to be made: a program, its processes, and the folder that holds their traces."""
 
@@ -74,6 +87,8 @@ class TrialRequest:
     anybody wants, but one that shows what the exchange adds to a step."""
     reads_out: bool = False
     """Whether the run tells what AUTOTUNE chooses, which takes it time: it is none to be timed."""
+    fill: Fill | None = None
+    """What is read before the training; None where nothing is cached."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -125,6 +140,10 @@ class RunResult:
     """From the request to the beginning of training; None if it was not reached."""
     first_step_seconds: float | None = None
     """Duration of the first call, which compiles; None if it was not reached."""
+    filled: int | None = None
+    """Examples that the caches of the first process held when training began: fewer than it was
+    asked for where there was no time, 0 where they could not be filled, None where nothing was
+    asked."""
     lost_updates: float | None = None
     """Share that the optimizer's counter of updates lost; None where replicas wait for each
     other."""

@@ -19,6 +19,7 @@ Event = Mapping[str, Any]
 
 STARTED = "started"
 TRAIN_BEGIN = "train_begin"
+FILLED = "filled"
 FIRST_STEP = "first_step"
 WINDOW = "window"
 NAN = "nan"

@@ -7,6 +7,7 @@ they are read.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from autotune.reason import Outcome
 from autotune.run.engine import ObservationRequest, RunResult, TrialRequest
@@ -25,7 +26,8 @@ def prepare(request: TrialRequest, **more: object) -> TrialFolder:
     folder = TrialFolder(request.folder).create()
     folder.script.write_text(request.script, encoding="utf-8")
     by_value = write_pickles(folder, request.workload)
-    told = {"seed": request.seed, "by_value": by_value, **more}
+    fill = asdict(request.fill) if request.fill else None
+    told = {"seed": request.seed, "by_value": by_value, "fill": fill, **more}
     folder.request.write_text(json.dumps(told), encoding="utf-8")
     return folder
 

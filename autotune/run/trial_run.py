@@ -75,6 +75,7 @@ class TrialRun:
         self._answered: set[int] = set()
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
+        self._filled: int | None = None
         self._lost_updates: float | None = None
 
     def run(self) -> RunResult:
@@ -120,6 +121,8 @@ class TrialRun:
         match event["event"]:
             case events.TRAIN_BEGIN:
                 self._start_seconds = event["at"] - self._begun
+            case events.FILLED:
+                self._filled = event["examples"]
             case events.FIRST_STEP:
                 self._first_step_seconds = event["seconds"]
             case events.WINDOW:
@@ -182,6 +185,7 @@ class TrialRun:
             windows=tuple(self._windows),
             start_seconds=self._start_seconds,
             first_step_seconds=self._first_step_seconds,
+            filled=self._filled,
             lost_updates=self._lost_updates,
             peak_memory=self._group.memory().peak,
             work_seconds=self._cpu.per_step(),

@@ -23,7 +23,7 @@ from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, step_seconds
 from autotune.search.bounds import still_known
-from autotune.search.epochs import epoch_of
+from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import (
@@ -271,6 +271,7 @@ class Runner:
             folder=folder,
             seed=SCRIPT_SEED,
             held=held,
+            fill=None if held else fill_of(configuration, subject),
             limits=_within(self._budget.left),
         )
 
@@ -299,6 +300,7 @@ def trial_of(
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
         least=_least(shown, reading, epoch) if reading else 1.0,
+        filled=result.filled,
         windows=result.windows,
         steady_from=start,
         start_seconds=result.start_seconds,

@@ -32,6 +32,7 @@ from autotune.reason import Message, Slower
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     Engine,
+    Fill,
     ObservationRequest,
     Outcome,
     RunResult,
@@ -175,6 +176,14 @@ class EngineContract(ABC):
         assert [len(windows) for windows in watch.seen] == [1, 2, 3, 4]
         assert all(watch.seen[-1][: len(windows)] == windows for windows in watch.seen)
         assert result.windows == watch.seen[-1]
+
+    def test_caches_are_filled_before_a_training(self, engine: Engine, tmp_path: Path) -> None:
+        """The input is read alone where the request asks for it, and the result says how far."""
+        trial = self.make_observation(engine, tmp_path / "run").trial
+        plain = engine.run(replace(trial, folder=tmp_path / "plain"), Recorder())
+        filled = engine.run(replace(trial, fill=Fill(examples=8)), Recorder())
+        assert (plain.outcome, filled.outcome) == (Outcome.MEASURED, Outcome.MEASURED)
+        assert (plain.filled, filled.filled) == (None, 8)
 
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
         """The watch decides the outcome and gives the reason."""

@@ -137,7 +137,7 @@ class FakeEngine(Engine):
                 outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
             )
         rate = truth / request.configuration.global_batch
-        return self._watched(rate, watch, began, reads_out=request.reads_out)
+        return self._watched(rate, watch, began, request)
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Show a training with its fault, after as long as its start takes."""
@@ -160,7 +160,7 @@ class FakeEngine(Engine):
         return self._held if request.held else self._speed
 
     def _watched(
-        self, steps_per_second: float, watch: Watch, began: float, *, reads_out: bool
+        self, steps_per_second: float, watch: Watch, began: float, request: TrialRequest
     ) -> RunResult:
         level = steps_per_second * math.exp(self._random.gauss(0, self._between))
         windows: list[Window] = []
@@ -176,9 +176,10 @@ class FakeEngine(Engine):
             windows=tuple(windows),
             start_seconds=self._start / 2,
             first_step_seconds=self._start / 2,
+            filled=request.fill.examples if request.fill else None,
             wall_seconds=self._time - began,
             peak_memory=2**29,
-            automatic=FAKE_AUTOMATIC if reads_out else None,
+            automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )
 
     def _window(self, level: float) -> Window:

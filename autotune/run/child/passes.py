@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 _STRETCHES = 16
 """Of a pass at least, where its length is known: the first is compared with the others."""
-_MOST_AT_ONCE = 64
+_MOST_AT_ONCE = 8
+_COUNTED_AT_ONCE = 64
+"""Where the length is not known, because to count many matters more."""
 
 
 class Stretch(NamedTuple):
@@ -74,7 +76,8 @@ def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
 
 
 def _stretches(dataset: Any, known: int) -> Iterator[Stretch]:
-    at_once = max(1, min(_MOST_AT_ONCE, known // _STRETCHES)) if known >= 0 else _MOST_AT_ONCE
+    least = max(1, min(_MOST_AT_ONCE, known // _STRETCHES))
+    at_once = least if known >= 0 else _COUNTED_AT_ONCE
     # Numbers instead of examples, and made before: nothing but the dataset is to take time.
     batches = iter(dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(at_once))
     began, total = time.perf_counter(), 0

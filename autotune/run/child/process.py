@@ -28,6 +28,7 @@ from autotune.run.child import inspect, observe
 from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
 from autotune.run.child.clock import Clock, ClockCallback
 from autotune.run.child.exchange import remove_exchange
+from autotune.run.child.fill import fill_caches
 from autotune.run.child.program import load_program
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
@@ -123,6 +124,8 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     """Run the training program with the clock attached."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
     program = load_program(folder, request["by_value"])
+    if request["fill"]:
+        fill_caches(program, request["fill"], writer)
     program.main(_endless(request), callbacks=[ClockCallback(Clock(writer))])
 
 

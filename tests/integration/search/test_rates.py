@@ -1,0 +1,133 @@
+"""What a real run reports, where sleeping makes the truth: load can only slow it a little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.options import SearchOptions
+from autotune.run.local import LocalEngine
+from autotune.search.request import Subject
+from autotune.search.runner import Runner, TrialList
+from autotune.search.stopping import Budget
+from autotune.trial import Stage, Trial
+from autotune.workload import Factory, Workload
+
+pytestmark = pytest.mark.real
+
+MODEL = """
+import time
+import keras, tensorflow as tf
+
+class Sleeper(keras.Model):
+    def train_step(self, data):
+        with tf.control_dependencies([tf.py_function(lambda: time.sleep({step}), [], [])]):
+            return super().train_step(data)
+
+def model_fn():
+    inputs = keras.Input((8,))
+    model = Sleeper(inputs, keras.layers.Dense(1)(inputs))
+    model.compile(optimizer="sgd", loss="mse")
+    return model
+"""
+DATASET = """
+import time
+import numpy as np, tensorflow as tf
+
+def slowly(x):
+    time.sleep({example})
+    return x
+
+def read(x, y):
+    return tf.ensure_shape(tf.py_function(slowly, [x], x.dtype), (8,)), y
+
+def dataset_fn():
+    ones = np.ones(({examples}, 8), "float32"), np.ones(({examples}, 1), "float32")
+    return tf.data.Dataset.from_tensor_slices(ones).map(read){more}
+"""
+BATCH = 8
+GANG = Configuration(
+    strategy="multi_worker_mirrored",
+    workers=2,
+    per_replica_batch=BATCH // 2,
+    shard_policy="data",
+    cache="memory",
+)
+Timed = Callable[..., Trial]
+
+
+@pytest.fixture
+def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
+    """Return a function that times a training whose steps and examples take known seconds."""
+
+    def timed(
+        configuration: Configuration | None = None,
+        *,
+        step: float = 0.0,
+        example: float = 0.0,
+        examples: int = 400,
+        more: str = "",
+    ) -> Trial:
+        root = tmp_path / "user"
+        root.mkdir()
+        (root / "timed_model.py").write_text(MODEL.format(step=step))
+        text = DATASET.format(example=example, examples=examples, more=more)
+        (root / "timed_data.py").write_text(text)
+        workload = Workload(
+            model=Factory(name="model_fn", module="timed_model", root=str(root)),
+            dataset=Factory(name="dataset_fn", module="timed_data", root=str(root)),
+        )
+        facts, machine = engine.inspect(workload), engine.machine()
+        runner = Runner(
+            engine,
+            Subject(workload=workload, facts=facts, machine=machine),
+            TrialList(),
+            folder=tmp_path / "trials",
+            budget=Budget(SearchOptions(budget=600.0), engine.now, engine.now()),
+            observer=lambda _: None,
+        )
+        trial = runner.run(configuration or Configuration(per_replica_batch=BATCH), Stage.EXPLORE)
+        assert trial.measured, trial
+        return trial
+
+    return timed
+
+
+def test_a_paced_input_sets_the_rate(timed: Timed) -> None:
+    """Ten milliseconds an example make a hundred examples a second, and hardly fewer."""
+    rate = timed(example=0.01).examples_per_second or 0
+    assert 60 < rate <= 102
+
+
+def test_a_sleeping_step_sets_the_rate(timed: Timed) -> None:
+    """Fifty milliseconds a step make 160 examples a second."""
+    rate = timed(step=0.05).examples_per_second or 0
+    assert 100 < rate <= BATCH / 0.05 * 1.02
+
+
+@pytest.mark.parametrize("configuration", [None, GANG], ids=["one device", "workers"])
+def test_a_cache_is_timed_as_later_epochs_run(
+    timed: Timed, configuration: Configuration | None
+) -> None:
+    """What reads a hundred examples a second at first trains several times as fast from memory."""
+    chosen = configuration or Configuration(per_replica_batch=BATCH, cache="memory")
+    trial = timed(chosen, example=0.01, examples=200)
+    assert trial.filled == 200
+    assert (trial.examples_per_second or 0) > 300
+
+
+def test_a_cache_that_takes_long_holds_fewer(timed: Timed) -> None:
+    """Of a minute's examples a few seconds' are cached, which shows how fast later epochs are."""
+    trial = timed(example=0.02, examples=3000, more=".cache()")
+    assert 0 < (trial.filled or 0) < 1000
+    assert (trial.examples_per_second or 0) > 150
+
+
+def test_a_shuffle_that_refills_counts(timed: Timed) -> None:
+    """An epoch takes at least as long as reading its examples, however its windows fall."""
+    trial = timed(example=0.005, examples=200, more=".shuffle(150)")
+    assert 100 < (trial.examples_per_second or 0) <= 210
+    assert any(window.ends for window in trial.windows[trial.steady_from or 0 :])

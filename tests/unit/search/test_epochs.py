@@ -1,0 +1,92 @@
+"""What a configuration's run has to pass before its rate is that of later epochs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.run.engine import Fill
+from autotune.search.epochs import epoch_of, fill_of
+from autotune.search.request import Subject
+from autotune.testing.contract import PROBE
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
+from autotune.workload import InputPass
+
+BATCH = 100
+ONE = Configuration(per_replica_batch=BATCH)
+CACHED = ONE.model_copy(update={"cache": "memory"})
+
+
+def subject(**facts: Any) -> Subject:
+    """Return a workload of 10,000 examples of which more is known."""
+    known = FAKE_FACTS.model_copy(update=facts)
+    return Subject(workload=PROBE, facts=known, machine=FAKE_MACHINE)
+
+
+def read(examples: int, seconds: float, *, pause: float = 0.0) -> InputPass:
+    return InputPass(examples=examples, seconds=seconds, whole=examples >= 10_000, pause=pause)
+
+
+def test_nothing_is_filled_where_nothing_is_cached() -> None:
+    """Without a cache, of the program's or of the factory's own, a training starts at once."""
+    assert fill_of(ONE, subject()) is None
+    assert fill_of(CACHED, subject()) is not None
+    assert fill_of(ONE, subject(cached=True)) is not None
+
+
+def test_a_quick_pass_is_read_whole() -> None:
+    """All examples are read where that takes a few seconds."""
+    fill = fill_of(CACHED, subject(first_pass=read(10_000, 4.0)))
+    assert fill is not None
+    assert (fill.examples, fill.whole) == (10_000, True)
+
+
+def test_a_slow_pass_is_cut() -> None:
+    """As many examples are cached as can be read in the time, and a batch of them at least."""
+    slow = fill_of(CACHED, subject(first_pass=read(1000, 2.0)))
+    assert slow == Fill(examples=1500, whole=False, seconds=6.0)
+    slower = fill_of(CACHED, subject(first_pass=read(10, 2.0)))
+    assert slower is not None
+    assert slower.examples == BATCH
+
+
+def test_a_worker_reads_its_share() -> None:
+    """Of a factory that shards by itself each worker's cache holds a share of the examples."""
+    two = CACHED.model_copy(
+        update={"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": "source"}
+    )
+    fill = fill_of(two, subject())
+    assert fill is not None
+    assert fill.examples == 5000
+
+
+def test_a_cache_that_workers_fill_meanwhile_takes_an_epoch() -> None:
+    """Where a coordinator sends the workers their input, the first epoch does not count."""
+    apart = CACHED.model_copy(update={"strategy": "parameter_server", "workers": 2})
+    assert fill_of(apart, subject()) is None
+    assert epoch_of(apart, subject()).ready == pytest.approx(10_000 / 200)
+    assert epoch_of(CACHED, subject()).ready == 0
+
+
+def test_what_is_prefetched_is_used_up_first() -> None:
+    """The factory's own buffers and the program's count in steps."""
+    epoch = epoch_of(ONE.model_copy(update={"prefetch": 2}), subject(prefetched=500))
+    assert epoch.ready == pytest.approx(500 / BATCH + 2)
+
+
+def test_an_end_matters_if_the_input_waits_or_callbacks_run() -> None:
+    """Otherwise no run waits for the end of its epoch."""
+    first, second = read(10_000, 2.0, pause=1.0), read(10_000, 1.0, pause=0.4)
+    waiting = epoch_of(ONE, subject(first_pass=first, second_pass=second))
+    assert (waiting.pause, waiting.eventful) == (0.4, True)
+    assert not epoch_of(ONE, subject()).eventful
+
+
+def test_an_unknown_number_of_examples_has_no_end() -> None:
+    """A dataset that nobody could count has no epoch to wait for, and no cache to fill."""
+    endless = subject(examples=None, cached=True)
+    assert math.isinf(epoch_of(ONE, endless).steps)
+    assert fill_of(ONE, endless) is None
