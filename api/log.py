@@ -31,5 +31,5 @@ def known() -> Mapping[str, str]:
 def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
     """Log a sentence with its fields, which a JSON formatter finds in `record.fields`."""
     told = {**_known.get(), **fields}
-    shown = " ".join(f"{name}={value}" for name, value in told.items())
+    shown = " ".join(f"{name}={value}" for name, value in told.items() if value is not None)
     logger.log(level, "%s [%s]", sentence, shown, extra={"fields": told})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Annotated
 
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import AfterValidator, Field, StrictBool, StrictInt
 
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
 from autotune.api.settings import Quotas
@@ -31,7 +32,16 @@ ONE_DEVICE = "one_device"
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
-Text = Annotated[str, Field(strict=True, max_length=200)]
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def _printable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("Input should have printable characters only")
+    return text
+
+
+Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_printable)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
 """Strict: otherwise a one would become true."""
@@ -52,7 +62,8 @@ class JobRequest(Tuning):
     @property
     def fingerprint(self) -> str:
         """Equal for the same request, in whatever order its members come."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        # Without defaults, so that a later version with more options still knows it.
+        text = json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -135,8 +146,8 @@ def _check_space(space: str | Space) -> None:
         )
     if isinstance(space, Space) and (len(space.axes) > MOST_AXES or _odd(space)):
         raise InvalidSpace(
-            f"The space has more than {MOST_AXES} axes, or values that are too long.",
-            "Send a smaller one.",
+            f"The space has more than {MOST_AXES} axes, or values that are too long or odd.",
+            "Send a smaller one, in printable characters.",
         )
 
 
@@ -145,13 +156,16 @@ def _odd(space: Space) -> bool:
     texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
     numbers = [each for each in values if isinstance(each, float)]
     return (
-        any(len(text) > 100 for text in texts)
+        any(len(text) > 100 or _CONTROL.search(text) for text in texts)
         or len(space.description) > 2000
+        or _CONTROL.search(space.description.replace("\n", "")) is not None
         or not all(map(math.isfinite, numbers))
     )
 
 
 def _check_names(options: SearchOptions) -> None:
+    if options.strategies == ():
+        raise InvalidOption("No strategy is named.", f"Choose from {', '.join(strategies())}.")
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
     if options.objective not in objective_names():

@@ -40,6 +40,8 @@ FILE = f"{PREFIX}FILE"
 """Variable that names the settings file."""
 DEVICES = "devices"
 """File of the data folder that holds the name of what jobs are measured on."""
+PRIVATE = 0o077
+"""What the service takes away of every file that it makes: nobody else reads it."""
 EXAMPLES = "examples/workloads.toml"
 """Declares the shipped examples, which are registered where they are found."""
 
@@ -90,6 +92,8 @@ class Web(Value):
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
     look: float = Field(default=0.5, gt=0)
     """Seconds between looks for events of a job that somebody follows."""
+    connections: int = Field(default=2000, ge=16)
+    """Most connections at a time; fewer where the system allows fewer open files."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
     streams_per_key: int = Field(default=50, ge=1)

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
 from autotune.api.errors import KeyMissing, ServiceError
 from autotune.api.http.problems import response_to
+from autotune.api.log import about
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Key, Keyring, Scope, digest
 from autotune.api.values import LOCAL_OWNER
@@ -163,6 +164,8 @@ class Access:
             except ServiceError as exc:
                 return await self._refuse(connection, exc)(scope, receive, send)
             connection.state.again = admit
+            with about(key=connection.state.key.id):
+                return await self._app(scope, receive, send)
         elif scope["type"] == "websocket":  # There is none.
             return await send({"type": "websocket.close", "code": 1008})
         return await self._app(scope, receive, send)

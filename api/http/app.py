@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from operator import attrgetter
 from threading import Thread
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -23,12 +21,12 @@ from starlette.routing import Match
 from autotune.api.errors import ServiceError
 from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, bearer, served
+from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Envelope
 from autotune.api.http.page import entering, rendering, routes
-from autotune.api.http.problems import Problem, handle
+from autotune.api.http.problems import handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
-from autotune.api.values import JobEvent
 from autotune.version import VERSION
 
 DESCRIPTION = (
@@ -58,13 +56,14 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=operation_id,
         lifespan=_lifespan(lambda: opened or open_service(settings, keys=keys)),
         middleware=_middleware(settings, keys=keys),
         exception_handlers={405: _refuse_method, **dict.fromkeys(HANDLED, handle)},
     )
     for each in PARTS:
         app.include_router(each.router)
-    app.openapi = partial(_document, app.openapi)  # type: ignore[method-assign]
+    app.openapi = partial(completed, app.openapi, _routes)  # type: ignore[method-assign]
     return app
 
 
@@ -105,27 +104,3 @@ async def _refuse_method(request: Request, error: Exception) -> Response:
 def _routes() -> list[APIRoute]:
     found = [each for part in PARTS for each in part.router.routes]
     return [each for each in found if isinstance(each, APIRoute)]
-
-
-def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the OpenAPI document, with what it refers to and FastAPI does not know of."""
-    document = usual()
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    if "Problem" not in schemas:
-        for each in (Problem, JobEvent):
-            schema = each.model_json_schema(
-                mode="serialization", ref_template="#/components/schemas/{model}"
-            )
-            schemas |= {**schema.pop("$defs", {}), each.__name__: schema}
-        _put_examples(document)
-    return document
-
-
-def _put_examples(document: dict[str, Any]) -> None:
-    """Put the examples in again, because FastAPI leaves out every null in them."""
-    for route in filter(attrgetter("include_in_schema"), _routes()):
-        for method in route.methods or ():
-            told = document["paths"][route.path][method.lower()]["responses"]
-            for status, response in route.responses.items():
-                for kind, media in response.get("content", {}).items():
-                    told[str(status)]["content"][kind] |= media

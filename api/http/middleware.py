@@ -5,6 +5,9 @@ Every answer has security headers and a line in the log, and every error problem
 
 from __future__ import annotations
 
+import hashlib
+import re
+import secrets
 import time
 from email.message import Message as Header
 
@@ -15,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import of_status, response_to, route_of
-from autotune.api.log import say
+from autotune.api.log import about, known, say
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -48,23 +51,36 @@ class Envelope:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         began = time.monotonic()
-        seal = _Seal(scope, receive, send)
-        try:
-            await self._app(scope, receive, seal.send)
-        except Exception as exc:  # noqa: BLE001 - whatever it is, the answer must not show it
-            response = response_to(exc, route_of(scope))
-            if not seal.status:
-                await response(scope, receive, seal.send)
-        finally:
-            _note(scope, seal.status, time.monotonic() - began)
+        head = scope["method"] == "HEAD"
+        asked = {**scope, "method": "GET"} if head else scope
+        with about(request=request_id(scope), client=(scope.get("client") or ("-",))[0]):
+            seal = _Seal(asked, receive, send, head=head)
+            try:
+                await self._app(asked, receive, seal.send)
+            except Exception as exc:  # noqa: BLE001 - whatever it is, the answer must not show it
+                response = None if seal.complete else response_to(exc, route_of(asked))
+                if response and not seal.status:
+                    await response(asked, receive, seal.send)
+            finally:
+                _note(asked, scope["method"], seal.status, time.monotonic() - began)
         return None
 
 
-class _Seal:
-    """Sends one answer; `status` is 0 before it has begun."""
+def request_id(scope: Scope) -> str:
+    """Return the id of a request: the caller's if it is one, else a new one."""
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if re.fullmatch("[A-Za-z0-9._-]{1,64}", given) else secrets.token_hex(8)
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+
+class _Seal:
+    """Sends one answer; `status` is 0 before it has begun. Of one to HEAD, only the head."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, head: bool) -> None:
         self._scope = scope
+        self._head = head
+        self._held: Message | None = None
+        self.complete = False
+        """All that is wanted of the answer is sent, though it may not be at its end."""
         self._receive = receive
         self._send = send
         self._replaced = False
@@ -80,24 +96,58 @@ class _Seal:
                 response = of_status(self.status)
                 return await response(self._scope, self._receive, self._send_sealed)
             _seal(headers)
+            if _is_tagged(self._scope, self.status, headers):
+                self._held = message
+                return None
         if not self._replaced:
-            await self._send(message)
+            await self._send_on(message)
         return None
 
     async def _send_sealed(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             _seal(MutableHeaders(raw=message["headers"]))
-        await self._send(message)
+        await self._send_on(message)
+
+    async def _send_on(self, message: Message) -> None:
+        if self._held:
+            message = await self._tag(self._held, message)
+        if self._head and message["type"] == "http.response.body":
+            await self._send({"type": "http.response.body"})
+            self.complete = message.get("more_body", False)
+            if self.complete:  # As if the caller had gone: a stream would not end by itself.
+                raise OSError
+        else:
+            await self._send(message)
+
+    async def _tag(self, start: Message, body: Message) -> Message:
+        """Send the start of an answer, and return its body; neither if the caller has it."""
+        self._held = None
+        tag = f'W/"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
+        headers = MutableHeaders(raw=start["headers"])
+        headers["ETag"], headers["Cache-Control"] = tag, "private, no-cache"
+        if tag in Headers(scope=self._scope).get("if-none-match", ""):
+            self.status = start["status"] = 304
+            del headers["content-length"]
+            body = {"type": "http.response.body", "body": b""}
+        await self._send(start)
+        return body
+
+
+def _is_tagged(scope: Scope, status: int, headers: MutableHeaders) -> bool:
+    """Whether an answer gets a tag: what is read whole, and may be asked for again and again."""
+    reads = scope["method"] == "GET" and scope["path"].startswith("/v1/")
+    return reads and status == 200 and "content-length" in headers
 
 
 def _seal(headers: MutableHeaders) -> None:
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
     headers.setdefault("Cache-Control", "no-store")
+    headers["X-Request-Id"] = known()["request"]
 
 
-def _note(scope: Scope, status: int, seconds: float) -> None:
-    method, route = scope["method"], route_of(scope)
+def _note(scope: Scope, method: str, status: int, seconds: float) -> None:
+    route = route_of(scope)
     metrics: Metrics = scope["app"].state.service.metrics
     metrics.count(method, route, status, seconds)
     say(
@@ -107,6 +157,7 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
         status=status,
         milliseconds=round(seconds * 1000, 1),
         key=getattr(scope.get("state", {}).get("key"), "id", "-"),
+        job=scope.get("path_params", {}).get("job_id"),
     )
 
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.log import say
+from autotune.api.log import known, say
 from autotune.value import Value
 
 MEDIA_TYPE = "application/problem+json"
@@ -113,6 +113,8 @@ class Problem(Value):
     detail: str
     next_step: str
     """What to do about it; may be empty."""
+    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
+    """Which request it was, as in the service's log."""
     errors: tuple[Mistake, ...] = ()
 
 
@@ -125,6 +127,7 @@ def problem(
     errors: Iterable[Mistake] = (),
 ) -> Problem:
     """Return a problem of some kind."""
+    request = known().get("request")
     return Problem(
         type=f"urn:autotune:problem:{kind}",
         title=KINDS[kind].title,
@@ -132,6 +135,7 @@ def problem(
         code=kind,
         detail=detail,
         next_step=next_step,
+        instance=request and f"urn:autotune:request:{request}",
         errors=tuple(errors),
     )
 
@@ -144,7 +148,7 @@ def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
         extra["Retry-After"] = str(retry_after)
     if what.status == 401:
         extra["WWW-Authenticate"] = "Bearer"
-    content = what.model_dump(mode="json", exclude=set() if what.errors else {"errors"})
+    content = what.model_dump(mode="json", exclude_defaults=True)
     return JSONResponse(content, what.status, headers=extra, media_type=MEDIA_TYPE)
 
 
@@ -183,7 +187,7 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
         media = entry["content"][MEDIA_TYPE]
         media["schema"] = {"$ref": "#/components/schemas/Problem"}
         example = problem(kind, _DETAILS.get(kind, f"{title}."), "").model_dump(
-            mode="json", exclude={"errors"}
+            mode="json", exclude={"errors", "instance"}
         )
         media.setdefault("examples", {})[kind] = {"summary": title, "value": example}
     return found
@@ -222,7 +226,7 @@ def _problem_of(error: Exception) -> Problem:
     return problem(
         "internal-error",
         "The service failed with an internal error.",
-        "Try again; if it recurs, tell the operator the time of this request.",
+        "Try again; if it recurs, tell the operator the id of this request.",
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -14,8 +17,9 @@ import uvicorn
 from autotune.api.errors import SettingsError
 from autotune.api.http.access import in_address, is_loopback
 from autotune.api.http.app import create_app
+from autotune.api.http.connections import BACKLOG, Connection, most_connections, note_error
 from autotune.api.http.service import Service, open_service
-from autotune.api.settings import Settings
+from autotune.api.settings import PRIVATE, Settings
 
 GRACE_SECONDS = 3
 """What requests get to end when the server does; event streams are ended at once."""
@@ -23,6 +27,8 @@ GRACE_SECONDS = 3
 SWITCH_SECONDS = 0.001
 """Answers are made in threads; the one that reads and writes waits for each at most so long."""
 
+FIRST_KEY = "first-key"
+"""File of the data folder for the first key, where no terminal can show it."""
 Tell = Callable[[str], None]
 
 
@@ -44,18 +50,22 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
         _check_loopback(host)
     named = _called_by(host, settings)
     sys.setswitchinterval(SWITCH_SECONDS)
+    os.umask(PRIVATE)
     with _listener(host, port) as listener:
         service = _opened(named, keys=keys)
         app = create_app(named, keys=keys, opened=service)
         config = uvicorn.Config(
             app,
+            http=Connection,
+            backlog=BACKLOG,
+            limit_concurrency=most_connections(named.web.connections),
             log_config=None,
             log_level=logging.WARNING,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        ready = partial(_announce, listener, service, tell)
+        ready = partial(_announce, listener, service, tell, named.data)
         _Server(config, service, ready).run(sockets=[listener])
 
 
@@ -67,6 +77,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
+        asyncio.get_running_loop().set_exception_handler(note_error)
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -121,10 +132,15 @@ def _opened(settings: Settings, *, keys: bool) -> Service:
         ) from exc
 
 
-def _announce(listener: socket.socket, service: Service, tell: Tell) -> None:
+def _announce(listener: socket.socket, service: Service, tell: Tell, folder: Path) -> None:
     host, port = listener.getsockname()[:2]
     tell(f"autotune is listening on http://{in_address(host)}:{port}")
     # Made no sooner: it would be lost if the service could not start.
     first = service.keyring and service.keyring.first()
-    if first:
+    if first and sys.stdout.isatty():
         tell(f"First API key (all scopes), shown only once: {first.secret}")
+    elif first:
+        # What is printed here may be kept in a journal for good.
+        kept = folder / FIRST_KEY
+        kept.write_text(f"{first.secret}\n", "utf-8")
+        tell(f"First API key (all scopes): in {kept.absolute()}; keep it elsewhere and remove it")

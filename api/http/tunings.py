@@ -56,8 +56,9 @@ def _digits(given: Any) -> Any:
     return given
 
 
-Number = Annotated[int, BeforeValidator(_digits)]
-"""A whole number in plain digits; `+1.0` is none."""
+# The bounds come first, so that the JSON schema tells them.
+DIGITS = BeforeValidator(_digits)
+"""Of a whole number in plain digits; `+1.0` is none."""
 
 
 class ListQuery(Value):
@@ -67,15 +68,17 @@ class ListQuery(Value):
     """Only those in one of these states."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
-    limit: Annotated[Number, Field(ge=1, le=MOST_JOBS)] = 20
+    limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
+    """Most jobs to return."""
 
 
 class TrialsQuery(Value):
     """Which trials to list."""
 
-    after: Annotated[Number, Field(ge=-1, lt=2**31)] = -1
+    after: Annotated[int, Field(ge=-1, lt=2**31), DIGITS] = -1
     """Only those with a higher number."""
-    limit: Annotated[Number, Field(ge=1, le=MOST_TRIALS)] = MOST_TRIALS
+    limit: Annotated[int, Field(ge=1, le=MOST_TRIALS), DIGITS] = MOST_TRIALS
+    """Most trials to return."""
 
 
 def _checked_id(job_id: str) -> str:
@@ -112,11 +115,11 @@ async def stream_of(
     here: Here,
     key: Reader,
     last_event_id: Annotated[
-        Number,
+        int,
+        Field(ge=0, lt=2**31),
+        DIGITS,
         Header(
             alias="Last-Event-ID",
-            ge=0,
-            lt=2**31,
             description="Id of the last event received; the stream resumes after it.",
         ),
     ] = 0,

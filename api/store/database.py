@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any
 
 from sqlalchemy import (
@@ -37,6 +38,10 @@ BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""
 LONG_SECONDS = 24 * 3600
 """Longest wait of a migration, which a large database may need."""
+MOST_WRITERS = 30
+"""Writers of one process that may wait; fewer than its threads, so that readers find one."""
+TURN_SECONDS = 2.0
+"""Longest wait of others to be one of them."""
 _WRITES = "autotune_writes"
 _DISK_FULL = "53100"
 """PostgreSQL's code for it."""
@@ -54,6 +59,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._turns = BoundedSemaphore(MOST_WRITERS)
         reader, writer = _engines(url)
         self._writer = writer.execution_options(**{_WRITES: True})
         self._reader = reader.execution_options(**{_WRITES: False})
@@ -63,10 +69,17 @@ class Database:
         """Give a transaction that may write; it is kept unless the block raises.
 
         Raises:
-            DatabaseUnavailable: The database does not answer.
+            DatabaseUnavailable: The database does not answer, or too many wait for it.
         """
-        with _translated(), self._writer.connect() as connection, connection.begin():
-            yield connection
+        if not self._turns.acquire(timeout=TURN_SECONDS):
+            raise DatabaseUnavailable(
+                "Too many changes wait for the database.", "Try again in a few seconds."
+            )
+        try:
+            with _translated(), self._writer.connect() as connection, connection.begin():
+                yield connection
+        finally:
+            self._turns.release()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -111,6 +124,12 @@ def _translated() -> Iterator[None]:
         raise DatabaseUnavailable(
             "The database is unavailable.", "Try again; if it recurs, check its log."
         ) from exc
+
+
+def cause_of(error: DatabaseUnavailable) -> str:
+    """Return the first line of what the database said, which holds no values."""
+    said = getattr(error.__cause__, "orig", None)
+    return (str(said).strip().splitlines() or [""])[0].rstrip(".")
 
 
 def _is_full(error: Exception) -> bool:

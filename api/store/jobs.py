@@ -14,7 +14,9 @@ from sqlalchemy import (
 )
 
 from autotune.api.errors import (
+    DatabaseUnavailable,
     IdempotencyMismatch,
+    OtherSchema,
     QuotaExceeded,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
@@ -23,7 +25,7 @@ from autotune.api.settings import Quotas, Settings
 from autotune.api.states import UNFINISHED, State
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
-from autotune.api.store.database import Database, Now, insert_new, lock
+from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
 from autotune.api.store.reading import (
     MOST_TOLD,
@@ -290,7 +292,14 @@ def open_database(settings: Settings) -> Database:
     """
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
-    migrate(database)
+    try:
+        migrate(database)
+    except OtherSchema:
+        raise
+    except DatabaseUnavailable as exc:
+        # Whoever starts the service may know why; the text holds no password.
+        why = f"The database cannot be opened: {cause_of(exc)}."
+        raise DatabaseUnavailable(why, "Mend that, or set another `database`.") from exc
     return database
 
 

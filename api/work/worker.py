@@ -21,10 +21,10 @@ from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
 from autotune.api.log import say
-from autotune.api.settings import Settings, load_settings
+from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, workers
-from autotune.api.store.database import Database
+from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.removal import forget_keys
@@ -106,7 +106,7 @@ class Worker:
             check_schema(self._database)
             return self.run_one()
         except DatabaseUnavailable as exc:
-            say(exc.cause, logging.WARNING, error=_root(exc))
+            say(exc.cause, logging.WARNING, error=cause_of(exc))
         except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
             what = "A job cannot be run."
             say(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
@@ -261,6 +261,7 @@ def main(arguments: list[str]) -> None:
     """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     settings = load_settings(Path(arguments[0]) if arguments else None)
+    os.umask(PRIVATE)
     if settings.isolation is Isolation.REQUIRED:
         isolation.check()
     processes.adopt_orphans()
@@ -268,12 +269,6 @@ def main(arguments: list[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.stop())
     worker.run()
-
-
-def _root(error: DatabaseUnavailable) -> str:
-    """Return the first line of what the database said, which holds no values."""
-    said = getattr(error.__cause__, "orig", None)
-    return (str(said).splitlines() or [""])[0]
 
 
 def _outcome(cause: Cause, answer: Answer | None) -> Outcome:

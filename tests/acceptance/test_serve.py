@@ -82,7 +82,7 @@ def running(command: Path, project: Path) -> Iterator[Serving]:
     process, log = start(command, project)
     try:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
-        key = told(process, r"(autotune_\S+)")
+        key = Path(told(process, r"First API key .*: in (.+);")).read_text("utf-8").strip()
         header = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=address, headers=header, timeout=60) as client:
             yield Serving(process, client, log)
@@ -202,3 +202,15 @@ def test_a_second_start_prints_no_key(apart: Path, command: Path) -> None:
     process.terminate()
     assert process.communicate()[0] == ""
     assert answer.status_code == 200
+
+
+def test_nobody_else_reads_the_files(apart: Path, command: Path) -> None:
+    """Not even where the data folder was made by somebody more generous."""
+    folder = apart / "autotune-service"
+    folder.mkdir(mode=0o755)
+    with running(command, apart) as serving:
+        where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
+        until(lambda: serving.client.get(where).json()["state"] == "done")
+    made = [each for each in folder.rglob("*") if not each.is_symlink()]
+    assert {"service.db", "first-key", "search.log"} <= {each.name for each in made}
+    assert [each for each in made if each.stat().st_mode & 0o077] == []

@@ -12,10 +12,12 @@ from sqlalchemy import func, select, update
 from autotune.api.errors import NotFound
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.store import removal as store, tables
+from autotune.api.states import State
+from autotune.api.store import attempts, removal as store, tables
+from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
+from autotune.api.values import Job, Outcome, Post
 from autotune.api.work.orders import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
 
@@ -117,3 +119,19 @@ def test_files_that_no_job_has_any_more_go(
         os.utime(place, (time.time() - days * DAY_SECONDS,) * 2)
     tidy(database, settings, 7)
     assert {each.name for each in jobs_folder(settings).iterdir()} == {kept.id, "new"}
+
+
+def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Database) -> None:
+    """It is a counter: a monitor would take a smaller figure for a restart."""
+    job = jobs.submit(JobRequest(workload="digits"), "me")
+    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    assert claimed is not None
+    attempts.record(database, claimed.grip, Report(number=1, began=True))
+    with database.writing() as connection:
+        earlier = tables.attempts.c.began_at - 100
+        connection.execute(update(tables.attempts).values(began_at=earlier))
+    attempts.finish(database, claimed.grip, Outcome(state=State.FAILED))
+    spent = jobs.device_seconds()
+    age(database, job, 10)
+    assert store.remove_ended(database, DAY_SECONDS) == 1
+    assert jobs.device_seconds() == pytest.approx(spent) == pytest.approx(100, abs=5)

@@ -15,6 +15,8 @@ from autotune.api.catalog import Catalog
 from autotune.api.errors import MachineUnknown
 from autotune.api.log import logger
 from autotune.api.settings import load_settings
+from autotune.api.store.database import Database
+from autotune.api.store.workers import known_machine, remember_machine
 from autotune.api.workloads import Registry
 from autotune.errors import EngineError
 from autotune.machine import Machine
@@ -148,3 +150,28 @@ def test_no_look_follows_the_end(engine_is: Engines, registry: Registry) -> None
     here = catalog(registry)
     here.look()
     assert here.machine_if_known() is None
+
+
+def test_the_machine_of_an_earlier_look_counts_until_the_next(
+    engine_is: Engines, registry: Registry, database: Database
+) -> None:
+    """An API that starts while a search is timed tells it at once, and takes the new look later."""
+    remember_machine(database, "bench", FAKE_MACHINE)
+    waits, free = Event(), Event()
+    other = fake_machine(cpus=3)
+
+    class Slow(FakeEngine):
+        def machine(self) -> Machine:
+            waits.set()
+            free.wait(60)
+            return other
+
+    engine_is(lambda: Slow(lambda _: 1.0))
+    here = Catalog(load_settings(engine=f"{NAME}:engine", devices="bench"), registry, database)
+    looking = Thread(target=here.look)
+    looking.start()
+    assert waits.wait(60)
+    assert here.machine() == FAKE_MACHINE
+    free.set()
+    looking.join()
+    assert here.machine() == known_machine(database, "bench") == other

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
-from autotune.api.errors import InvalidSpace, InvalidTuning, SpaceNotRunnable
+from autotune.api.errors import InvalidOption, InvalidSpace, InvalidTuning, SpaceNotRunnable
 from autotune.api.requests import JobRequest, check_runnable, checked
 from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
@@ -158,3 +160,30 @@ def test_an_asynchronous_space_runs_only_where_that_is_allowed() -> None:
     with pytest.raises(SpaceNotRunnable, match="allow_asynchronous"):
         check_runnable(space, FREE, FAKE_MACHINE)
     check_runnable(space, SearchOptions(allow_asynchronous=True), FAKE_MACHINE)
+
+
+ODD = ("\ud800", "a\x00b", "\x1b[31m", "a\nb", "\x85")
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_texts_that_cannot_be_shown_are_refused(registry: Registry, text: str) -> None:
+    """A lone surrogate could not be kept; a control character would reach terminals and pages."""
+    odd = ({"name": text}, {"description": f"{text}\x00"})
+    for each in (Space(strategies=("one_device",), **told) for told in odd):
+        with pytest.raises(InvalidSpace):
+            checked(JobRequest(workload="digits", space=each), registry, Quotas())
+    with pytest.raises(ValidationError):
+        JobRequest.model_validate({"workload": "digits", "params": {"colour": text}})
+
+
+def test_what_is_left_out_is_the_same_request() -> None:
+    """A later version with more options still knows a request that is made again."""
+    plain = JobRequest(workload="digits")
+    assert plain.fingerprint == JobRequest(workload="digits", seed=0, margin=0.03).fingerprint
+    assert '"seed"' not in json.dumps(plain.model_dump(mode="json", exclude_defaults=True))
+
+
+def test_no_strategy_at_all_is_refused(registry: Registry) -> None:
+    """It would be taken for all of them."""
+    with pytest.raises(InvalidOption, match="No strategy"):
+        checked(JobRequest(workload="digits", strategies=()), registry, Quotas())

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from autotune.api.errors import DatabaseUnavailable, SettingsError
+from autotune.api.settings import load_settings
+from autotune.api.store import database as store
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import open_database
 
 
-@pytest.mark.parametrize("url", ["mysql://me:secret@host/db", "nonsense", ""])
+@pytest.mark.parametrize(
+    "url", ["mysql://me:secret@host/db", "nonsense", "", "sqlite://", "sqlite:///:memory:"]
+)
 def test_other_databases_are_refused(url: str) -> None:
     """Neither the text nor what it goes back to shows the password."""
     with pytest.raises(SettingsError) as raised:
@@ -46,3 +55,47 @@ def test_sqlite_is_set_up_for_crashes_and_readers(database: Database) -> None:
         pragmas = ("journal_mode", "synchronous", "foreign_keys")
         found = [connection.exec_driver_sql(f"PRAGMA {each}").scalar() for each in pragmas]
     assert found == ["wal", 2, 1]
+
+
+@pytest.fixture
+def locked(database: Database, tmp_path: Path) -> Iterator[Database]:
+    """A database in which another process writes."""
+    other = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    yield database
+    other.rollback()
+    other.close()
+
+
+def test_writers_that_wait_keep_no_reader_waiting(
+    locked: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are; those that are too many are told so."""
+    monkeypatch.setattr(store, "TURN_SECONDS", 0.01)
+    refused = []
+
+    def write() -> None:
+        try:
+            with locked.writing():
+                pass
+        except DatabaseUnavailable as exc:
+            refused.append(exc.cause)
+
+    writers = [Thread(target=write, daemon=True) for _ in range(store.MOST_WRITERS + 5)]
+    for each in writers:
+        each.start()
+    with locked.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM jobs").scalar() == 0
+    while len(refused) < 5:
+        time.sleep(0.01)
+    assert set(refused) == {"Too many changes wait for the database."}
+    assert sum(each.is_alive() for each in writers) == store.MOST_WRITERS
+
+
+def test_whoever_starts_the_service_is_told_why_it_cannot(tmp_path: Path) -> None:
+    """The cause, without the address."""
+    url = f"sqlite:///{tmp_path / 'none' / 'service.db'}"
+    settings = load_settings(data=tmp_path, database=url)
+    with pytest.raises(DatabaseUnavailable, match="cannot be opened: unable to open") as raised:
+        open_database(settings)
+    assert "none" not in str(raised.value)

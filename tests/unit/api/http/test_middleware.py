@@ -1,0 +1,117 @@
+"""What every answer has: an id, a tag where it may be asked for again, and a head of its own."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+from starlette.testclient import TestClient
+
+from autotune.api.http.app import PARTS
+from autotune.api.log import logger
+from autotune.api.store.database import Database
+from autotune.api.store.tables import audit
+from autotune.api.values import Job
+
+ID = re.compile("[0-9a-f]{16}")
+
+
+@pytest.mark.parametrize("given", [None, "abc-123", "a b", "x" * 65, "<script>"])
+def test_every_answer_names_its_request(anybody: TestClient, given: str | None) -> None:
+    """By the caller's own id if that is one, whoever it is."""
+    headers = {} if given is None else {"X-Request-Id": given}
+    answer = anybody.get("/v1/tunings", headers=headers)
+    told = answer.headers["x-request-id"]
+    assert told == given if given == "abc-123" else ID.fullmatch(told)
+    assert answer.json()["instance"] == f"urn:autotune:request:{told}"
+
+
+def test_the_log_tells_who_asked_what(
+    client: TestClient, job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request, where it came from, its key and its job."""
+    with caplog.at_level(logging.INFO, logger.name):
+        client.post(f"/v1/tunings/{job.id}/cancel", headers={"X-Request-Id": "r1"})
+    fields = caplog.records[-1].__dict__["fields"]
+    assert fields["request"] == "r1"
+    assert fields["client"] == "testclient"
+    assert fields["job"] == job.id
+    assert fields["key"] == job.created_by
+
+
+def test_what_is_changed_is_kept_with_the_request(
+    client: TestClient, job: Job, database: Database
+) -> None:
+    """An operator finds it in the log by its id."""
+    client.post(f"/v1/tunings/{job.id}/cancel", headers={"X-Request-Id": "r1"})
+    query = select(audit).where(audit.c.request == "r1")
+    with database.reading() as connection:
+        (row,) = connection.execute(query).all()
+    assert (row.actor, row.action, row.target) == (job.created_by, "cancel", job.id)
+
+
+def test_a_refused_key_is_told_with_where_it_came_from(
+    anybody: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Guessing shows."""
+    with caplog.at_level(logging.INFO, logger.name):
+        anybody.get("/v1/tunings", headers={"Authorization": "Bearer wrong"})
+    assert caplog.records[-1].__dict__["fields"]["client"] == "testclient"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/workloads", "/v1/tunings/{job}", "/"])
+def test_the_head_of_an_answer_can_be_asked_for(client: TestClient, job: Job, path: str) -> None:
+    """As probes and caches do; it has the same status and length, and no body."""
+    where = path.format(job=job.id)
+    whole, head = client.get(where), client.head(where)
+    assert (head.status_code, head.content) == (200, b"")
+    for name in ("content-type", "content-length", "etag"):
+        assert head.headers.get(name) == whole.headers.get(name)
+
+
+def test_the_head_of_a_stream_ends(client: TestClient, job: Job) -> None:
+    """The stream itself would not."""
+    answer = client.head(f"/v1/tunings/{job.id}/events")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_what_has_not_changed_is_not_sent_again(client: TestClient, done: Job) -> None:
+    """Whoever shows the tag of what it has gets that word alone."""
+    for each in ("", "/trials", "/recommendation", "/script", "/report"):
+        where = f"/v1/tunings/{done.id}{each}"
+        tag = client.get(where).headers["etag"]
+        again = client.get(where, headers={"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+        assert client.get(where, headers={"If-None-Match": 'W/"0"'}).status_code == 200
+
+
+def test_a_job_that_changes_gets_another_tag(client: TestClient, job: Job) -> None:
+    """Nobody keeps an old state."""
+    where = f"/v1/tunings/{job.id}"
+    tag = client.get(where).headers["etag"]
+    client.post(f"{where}/cancel")
+    assert client.get(where, headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_calls_have_names_for_programs(app: FastAPI) -> None:
+    """Clients are made from the document; their functions are called so."""
+    document = app.openapi()
+    found = {o["operationId"] for path in document["paths"].values() for o in path.values()}
+    assert {"create_tuning_job", "list_jobs", "get_job", "cancel_job", "get_metrics"} <= found
+    routes = [each for part in PARTS for each in part.router.routes]
+    assert len(found) == sum(getattr(each, "include_in_schema", False) for each in routes)
+
+
+def test_the_document_says_what_the_code_says(app: FastAPI) -> None:
+    """Bounds in the words of JSON Schema, and of every field what stands below it."""
+    text = str(app.openapi())
+    assert not re.search(r"\'(ge|le|gt|lt)\':", text)
+    schemas = app.openapi()["components"]["schemas"]
+    assert schemas["Job"]["properties"]["attempt"]["description"].startswith("How often")
+    assert schemas["Trial"]["properties"]["error"]["description"].startswith("Standard error")
+    limit = app.openapi()["paths"]["/v1/tunings"]["get"]["parameters"][2]
+    assert limit["schema"] | {"minimum": 1, "maximum": 100} == limit["schema"]
