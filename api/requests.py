@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt
@@ -168,8 +169,14 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("No strategy is named.", f"Choose from {', '.join(strategies())}.")
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if options.objective not in objective_names():
-        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objective_names())}.")
+    if options.objective not in _objectives():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(_objectives())}.")
+
+
+@cache
+def _objectives() -> tuple[str, ...]:
+    """Return the names of all objectives; what packages register is looked for once."""
+    return tuple(objective_names())
 
 
 def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:

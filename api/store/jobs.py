@@ -44,7 +44,7 @@ from autotune.api.store.reading import (
 )
 from autotune.api.store.records import written
 from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import idempotency, jobs, totals
+from autotune.api.store.tables import attempts, idempotency, jobs, totals
 from autotune.api.store.workers import Unserved, count, unserved
 from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
 from autotune.api.workloads import Registry
@@ -356,7 +356,9 @@ def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: fl
     # Of the jobs that ended what they used, of the others what they may use; each by its index.
     recent = jobs.c.ended_at > Now() - quotas.window_seconds
     parts = (
-        select(func.sum(spent(jobs.c.id))).where(jobs.c.owner == owner, recent),
+        select(total_of())
+        .select_from(jobs.join(attempts, jobs.c.id == attempts.c.job_id))
+        .where(jobs.c.owner == owner, recent),
         select(func.sum(jobs.c.budget_seconds)).where(
             jobs.c.owner == owner, jobs.c.state.in_(UNFINISHED)
         ),

@@ -20,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     func,
     select,
+    union_all,
 )
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
@@ -205,7 +206,13 @@ def page_query(states: frozenset[State], *, owned: bool, paged: bool) -> Select[
         query = query.where(jobs.c.owner == bindparam("owner"))
     if paged:
         query = query.where(jobs.c.seq < bindparam("position"))
-    return query.where(jobs.c.state.in_(sorted(states))) if states else query
+    if not states:
+        return query
+    # Each state by its index: some are rare among an owner's jobs.
+    bounds = query.with_only_columns(jobs.c.seq)
+    parts = [select(bounds.where(jobs.c.state == each).subquery()) for each in sorted(states)]
+    latest = select(*COLUMNS).where(jobs.c.seq.in_(union_all(*parts)))
+    return latest.order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
 
 
 def job_of(row: Row[Any]) -> Job:

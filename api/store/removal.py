@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, delete, select, update
 
-from autotune.api.states import FINAL
 from autotune.api.store.database import Database, Now, insert_new
 from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, events, idempotency, jobs, totals, trials
@@ -30,8 +29,8 @@ def remove_ended(database: Database, older_seconds: float) -> int:
     Returns:
         How many; fewer than `AT_ONCE` if none are left.
     """
-    old = (jobs.c.state.in_(FINAL), jobs.c.ended_at < Now() - older_seconds)
-    query = select(jobs.c.id).where(*old).order_by(jobs.c.ended_at).limit(AT_ONCE)
+    old = jobs.c.ended_at < Now() - older_seconds
+    query = select(jobs.c.id).where(old).order_by(jobs.c.ended_at).limit(AT_ONCE)
     with database.writing() as connection:
         found = connection.execute(query).scalars().all()
         _count_removed(connection, found)
