@@ -22,6 +22,7 @@ from pydantic import Field, ValidationError
 from autotune.config import Configuration
 from autotune.measure import Noise, squared_residuals
 from autotune.run.engine import Outcome
+from autotune.run.load import NOTICEABLE, Load
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 
@@ -30,6 +31,10 @@ CACHE = "AUTOTUNE_CACHE"
 FILE = "measurements.db"
 SESSIONS = 10
 """Searches of one workload that are looked back at; older ones say little of today."""
+PESSIMISTIC = 0.75
+"""Share of the searches that were at most as noisy as is expected of the next one."""
+LEAST_NOISE, MOST_NOISE = 0.02, 0.15
+"""Less or more is not expected, whatever the past was like."""
 NOISE_SESSIONS = 20
 """Searches of any workload from which a machine's noise is known."""
 MOST_ROWS = 20_000
@@ -38,7 +43,8 @@ LOCK_SECONDS = 1.0
 """How long to wait for another process."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS session (
-  id TEXT PRIMARY KEY, ended REAL, machine TEXT, workload TEXT, noise_sd REAL, noise_degrees REAL
+  id TEXT PRIMARY KEY, ended REAL, machine TEXT, workload TEXT, noise_sd REAL,
+  noise_degrees REAL, load REAL
 );
 CREATE INDEX IF NOT EXISTS session_machine ON session (machine, ended);
 CREATE TABLE IF NOT EXISTS measured (
@@ -77,6 +83,8 @@ class Session(Value):
     """`Workload.fingerprint`."""
     noise: Noise | None
     """Between-run noise, from repeats in this search alone; None without any."""
+    load: float | None = None
+    """Share of the cores that other programs took meanwhile; None where nobody looked."""
     measured: tuple[Measured, ...]
 
 
@@ -109,16 +117,20 @@ class PastMeasurements:
         return tuple(each for each in map(_measured, rows) if each is not None)
 
     def noise(self, machine: str) -> Noise | None:
-        """Return the between-run noise of a machine, pooled over its sessions, or None."""
+        """Return the between-run noise of a machine that nobody else uses, or None.
+
+        That of a session among the noisier ones, within bounds: one bad hour is not the rule.
+        """
         rows = self._rows(
             "SELECT noise_sd, noise_degrees FROM session WHERE machine = ? AND noise_degrees > 0 "
-            "ORDER BY ended DESC LIMIT ?",
-            (machine, NOISE_SESSIONS),
+            "AND coalesce(load, 0) < ? ORDER BY ended DESC LIMIT ?",
+            (machine, NOTICEABLE, NOISE_SESSIONS),
         )
-        total = sum(degrees for _, degrees in rows)
-        if not total:
+        if not rows:
             return None
-        return Noise(sd=math.sqrt(sum(sd**2 * d for sd, d in rows) / total), degrees=total)
+        sd = sorted(sd for sd, _ in rows)[math.ceil(PESSIMISTIC * len(rows)) - 1]
+        bounded = min(max(sd, LEAST_NOISE), MOST_NOISE)
+        return Noise(sd=bounded, degrees=sum(degrees for _, degrees in rows))
 
     def add(self, session: Session) -> None:
         """Keep a search that has ended, all of it or nothing; old ones give way to it."""
@@ -171,13 +183,16 @@ def measurements_file(environment: Mapping[str, str] = os.environ) -> Path | Non
     return folder / "autotune" / FILE
 
 
-def session_of(machine: str, workload: str, trials: Iterable[Trial]) -> Session:
+def session_of(
+    machine: str, workload: str, trials: Iterable[Trial], load: Load | None = None
+) -> Session:
     """Return the record of a search that ends now.
 
     Args:
         machine: Fingerprint of what it ran on.
         workload: Fingerprint of what was trained.
         trials: Those that it made itself, not those of a study that it resumed.
+        load: What other programs took meanwhile; None where nobody looked.
     """
     name = uuid.uuid4().hex
     measured = tuple(
@@ -197,6 +212,7 @@ def session_of(machine: str, workload: str, trials: Iterable[Trial]) -> Session:
         machine=machine,
         workload=workload,
         noise=scatter(measured),
+        load=load.share if load else None,
         measured=measured,
     )
 
@@ -259,8 +275,9 @@ def _measured(row: Sequence[Any]) -> Measured | None:
 
 def _add(database: sqlite3.Connection, session: Session) -> None:
     noise = session.noise or Noise(sd=0, degrees=0)
-    about = (session.id, session.ended, session.machine, session.workload, noise.sd, noise.degrees)
-    database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", about)
+    about = (session.id, session.ended, session.machine, session.workload)
+    known = (noise.sd, noise.degrees, session.load)
+    database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", about + known)
     database.executemany(
         "INSERT INTO measured VALUES (NULL, ?, ?, ?, ?, ?)",
         [

@@ -5,12 +5,18 @@ log(rate) + between_i + within_i. The noise between fresh processes is several t
 within one, so it is estimated from repeats and enters every comparison.
 """
 
+from autotune.measure.belief import believed, rate_of_winner
 from autotune.measure.compare import (
     EXPECTED,
+    UNMEASURED,
+    Estimate,
+    Expected,
     Noise,
     certainly_slower,
     expectation,
+    joined,
     mean_rate,
+    paired,
     paired_ratio,
     pooled_noise,
     shared_rounds,
@@ -26,16 +32,23 @@ from autotune.measure.windows import Reading, past_floor, read, settled_from, st
 __all__ = [
     "EXPECTED",
     "UNKNOWN",
+    "UNMEASURED",
     "Epoch",
+    "Estimate",
+    "Expected",
     "Interval",
     "Noise",
     "Reading",
+    "believed",
     "certainly_slower",
     "expectation",
+    "joined",
     "mean_rate",
+    "paired",
     "paired_ratio",
     "past_floor",
     "pooled_noise",
+    "rate_of_winner",
     "read",
     "settled_from",
     "shared_rounds",

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from autotune.measure.intervals import Interval, around, log_interval, t_quantile
+from autotune.measure.intervals import Interval, around, f_quantile, t_quantile
 from autotune.measure.windows import Reading
 from autotune.value import Value
 
+TRUSTED = 2.0
+"""Repeats that the noise of earlier searches is worth in the finals: today's soon overrule it."""
 FALSE_PRUNE_RATE = 0.005
 """Probability that an equally fast run is stopped early, over all looks at it together."""
 BORROWED = 5.0
 """Pairs that the noise known from all runs is worth in a paired comparison. With more, a challenger
 that scatters more than the others would be believed too early; with fewer, a gain of a tenth takes
 half as many rounds again."""
+TYPICAL = 0.95
+"""Pairs that scatter by more than this share of such pairs do are not helped by that noise."""
 
 Runner = TypeVar("Runner", bound=Hashable)
 
@@ -34,18 +38,32 @@ EXPECTED = Noise(sd=0.06, degrees=4.0)
 3 to 16 % were seen on two shared cores."""
 
 
-def expectation(past: Noise | None) -> Noise:
-    """Return the noise to expect before anything was repeated.
+class Expected(Value):
+    """What is expected of the noise between runs, before anything was repeated."""
 
-    The past can only raise it. What was quiet yesterday, or with another workload, may be noisy
-    today, and whoever expects too little noise stops good runs early.
+    exploring: Noise = EXPECTED
+    """Whoever expects too little noise stops good runs early, so the past can only raise it."""
+    finals: Noise = Noise(sd=EXPECTED.sd, degrees=1.0)
+    """They repeat what they compare, and soon know better."""
+
+
+UNMEASURED = Expected()
+"""Of a machine that nobody has measured."""
+
+
+def expectation(past: Noise | None) -> Expected:
+    """Return the noise to expect, given what the machine's earlier searches have shown.
 
     Args:
-        past: What the machine's earlier searches have shown, if there were any.
+        past: Their noise, if there were any.
     """
-    if past is None or past.sd < EXPECTED.sd:
-        return EXPECTED
-    return Noise(sd=past.sd, degrees=EXPECTED.degrees)
+    if past is None:
+        return UNMEASURED
+    sd = max(past.sd, EXPECTED.sd)
+    return Expected(
+        exploring=Noise(sd=sd, degrees=EXPECTED.degrees),
+        finals=Noise(sd=past.sd, degrees=min(past.degrees, TRUSTED)),
+    )
 
 
 def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:
@@ -83,8 +101,7 @@ def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
 def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
     """Return the rate of a configuration from its runs.
 
-    With three runs or more their own scatter gives the interval; with fewer, the noise seen on
-    the machine so far.
+    Their own scatter gives the interval, joined with the noise seen on the machine so far.
 
     Args:
         rates: One figure for each run, at least one.
@@ -92,7 +109,7 @@ def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
     """
     logs = [math.log(each) for each in rates]
     if len(logs) >= 3:
-        return log_interval(logs)
+        return joined(logs, noise.sd**2).interval()
     half = t_quantile(noise.degrees, 0.975) * noise.sd / math.sqrt(len(logs))
     return around(fmean(logs), half)
 
@@ -117,6 +134,57 @@ def unpaired_ratio(a: Interval, b: Interval) -> Interval:
     return around(math.log(a.value / b.value), half)
 
 
+class Estimate(NamedTuple):
+    """A mean of logarithms, and how well it is known."""
+
+    mean: float
+    error: float
+    """Its standard error."""
+    degrees: float
+    """Degrees of freedom behind the error."""
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Return what it is the logarithm of, with its two-sided interval.
+
+        Args:
+            confidence: Its probability.
+        """
+        half = t_quantile(self.degrees, (1 + confidence) / 2) * self.error
+        return around(self.mean, half)
+
+
+def paired(challenger: Sequence[float], reference: Sequence[float], noise: Noise) -> Estimate:
+    """Compare two configurations by runs that took turns.
+
+    The scatter of the pairs gives the error. While they are few it is joined with the noise
+    between runs that is known from elsewhere, as if that were `BORROWED` more pairs: two or three
+    pairs alone would now and then agree by chance and claim far too much. Where they scatter by
+    more than such noise can, they speak for themselves.
+
+    Args:
+        challenger: The rate of one in each round, at least two rounds.
+        reference: The other's rate in the same rounds.
+        noise: Between-run noise; of two configurations that differ in it, the root mean square.
+    """
+    logs = [math.log(a / b) for a, b in zip(challenger, reference, strict=True)]
+    # The difference of two runs varies twice as much as one.
+    return joined(logs, 2 * noise.sd**2)
+
+
+def joined(logs: Sequence[float], known: float) -> Estimate:
+    """Return the mean of some figures, its error from their scatter and from what is known of it.
+
+    Args:
+        logs: At least two.
+        known: The variance that they are expected to have.
+    """
+    own, degrees = squared_residuals([logs])
+    variance = (own + BORROWED * known) / (degrees + BORROWED)
+    if own > degrees * known * f_quantile(degrees, BORROWED, TYPICAL):
+        return Estimate(fmean(logs), math.sqrt(own / degrees / len(logs)), degrees)
+    return Estimate(fmean(logs), math.sqrt(variance / len(logs)), degrees + BORROWED)
+
+
 def paired_ratio(
     challenger: Sequence[float],
     reference: Sequence[float],
@@ -126,24 +194,13 @@ def paired_ratio(
 ) -> Interval:
     """Return how many times faster the challenger is, from runs that took turns.
 
-    The scatter of the pairs gives the interval. While they are few it is joined with the noise
-    between runs that is known from elsewhere, as if that were `BORROWED` more pairs: two or three
-    pairs alone would now and then agree by chance and claim far too much.
-
     Args:
         challenger: Its rate in each round, at least two rounds.
         reference: The other's rate in the same rounds.
         noise: Between-run noise.
         confidence: Probability of the two-sided interval.
     """
-    logs = [math.log(a / b) for a, b in zip(challenger, reference, strict=True)]
-    mean = fmean(logs)
-    own = sum((each - mean) ** 2 for each in logs)
-    degrees = len(logs) - 1 + BORROWED
-    # The difference of two runs varies twice as much as one.
-    variance = (own + BORROWED * 2 * noise.sd**2) / degrees
-    half = t_quantile(degrees, (1 + confidence) / 2) * math.sqrt(variance / len(logs))
-    return around(mean, half)
+    return paired(challenger, reference, noise).interval(confidence)
 
 
 def certainly_slower(

@@ -52,3 +52,16 @@ def t_quantile(degrees: float, probability: float) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(degrees, probability))
+
+
+def f_quantile(above: float, below: float, probability: float) -> float:
+    """Return the value below which a ratio of two variances lies with a probability.
+
+    Args:
+        above: Degrees of freedom of the first.
+        below: Degrees of freedom of the second.
+        probability: Between 0 and 1.
+    """
+    from scipy.special import fdtri  # noqa: PLC0415 - as above
+
+    return float(fdtri(above, below, probability))

@@ -135,6 +135,8 @@ def _figures(result: Result) -> dict[str, str]:
         "gain": times(decision.gain) if decision.gain else "",
         "rival": differences(decision.rival) if decision.rival else "",
         "rounds": plural(decision.rounds, "round"),
+        "tried": str(result.grounds.tried),
+        "distributable": str(result.grounds.distributable),
         "margin": f"{result.margin:.0%}",
         "adjective": result.grounds.adjective,
         "most": f"{max(decision.most - 1, 0):.0%}",
@@ -170,6 +172,14 @@ _CONCLUSIONS = {
     Conclusion.NOT_CERTIFIED: (
         "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
         "stay on one device, or continue with --resume."
+    ),
+    Conclusion.LEVELS: (
+        "Undecided after {rounds}: a gain is likely ({gain}), but several processes can start at "
+        "one of two levels, and too few runs were seen to tell; increase the budget."
+    ),
+    Conclusion.FEW_TRIED: (
+        "Undecided ({tried} of {distributable} distributed configurations tried): no gain was "
+        "found, but others may gain {margin} or more; stay on one device, or increase the budget."
     ),
     Conclusion.RIVALED: (
         "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "

@@ -60,8 +60,6 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
 class Result(SavedConfiguration):
     """The result of a search: the configuration to train with, why, and the program for it."""
 
-    speedup: Interval
-    """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
     grounds: Grounds
     """What the verdict rests on; `summary` and `reasons` put it into words."""
     over_default: Interval | None

@@ -47,13 +47,15 @@ class SavedConfiguration(Value):
     value: Interval | None = None
     """Its value for the recommended configuration; None if there were no finals."""
     speedup: Interval | None = None
-    """Speed-up over the best single-device configuration; exactly 1 if that is recommended."""
+    """Speed-up of the best distributed configuration over the best single-device configuration,
+    whichever is recommended: in the finals, or while exploring if none was in them; None if none
+    was measured."""
     one_device: Configuration
     """The best single-device configuration in the finals."""
     best_distributed: Configuration | None = None
     """The best distributed configuration in the finals, recommended or not."""
     distributed_speedup: Interval | None = None
-    """Speed-up of `best_distributed` over the best single-device configuration."""
+    """The same, in the finals alone."""
     margin: float = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None

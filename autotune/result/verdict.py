@@ -35,6 +35,10 @@ class Decision(Value):
     """Whether the challenger was checked before it could win."""
     rival: Configuration | None = None
     """Another single device that may be as fast as a challenger that beat the baseline."""
+    levels: bool = False
+    """Whether all runs of the challenger may have been at the higher of two levels."""
+    few_tried: bool = False
+    """Whether distributed configurations that were not tried may gain as much as the margin."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
@@ -62,6 +66,10 @@ class Conclusion(StrEnum):
     """The finals could not compare a distributed configuration with one device."""
     NOT_CERTIFIED = "not certified"
     """A gain is likely, but there was no time for certification."""
+    LEVELS = "levels"
+    """A gain is likely, but distributed runs may have two levels, of which the higher was seen."""
+    FEW_TRIED = "few tried"
+    """No gain was found, but others that were not tried may gain as much as the margin."""
     RIVALED = "rivaled"
     """A gain is likely, but other single-device settings may be as fast."""
     NOT_SIGNIFICANT = "not significant"
@@ -88,6 +96,10 @@ class Grounds(Value):
     default: Configuration
     """One device with Keras's own settings, as far as the space has them."""
     explored: tuple[Explored, ...] = ()
+    tried: int = 0
+    """Distributed configurations that ran, or were proved or known not to be worth it."""
+    distributable: int = 0
+    """Distributed configurations that there are."""
     unmatched_batch: int | None = None
     """A global batch of the challenger at which one device was not measured."""
     noise: Noise = EXPECTED

@@ -55,10 +55,14 @@ class Load:
     """The program that used most of it: `python (pid 77)`."""
 
     @property
+    def share(self) -> float:
+        """Share of the cores that others took."""
+        return (self.busy + self.stolen) / self.cores
+
+    @property
     def noticeable(self) -> bool:
         """Whether it can have disturbed timings."""
-        share = (self.busy + self.stolen) / self.cores
-        return self.seconds >= SHORTEST_SECONDS and share >= NOTICEABLE
+        return self.seconds >= SHORTEST_SECONDS and self.share >= NOTICEABLE
 
 
 def read_counters() -> Counters:

@@ -108,6 +108,11 @@ class Explorer:
                 # What excludes one excludes many; they are not proposed one after the other.
                 left = [each for each in left if self._why_not(each) is None]
 
+    def open_among(self, pool: Sequence[Configuration]) -> list[Configuration]:
+        """Return those that were neither tried nor excluded by what is known."""
+        tried = self.history.tried
+        return [each for each in pool if each not in tried and self._why_not(each) is None]
+
     def _why_not(self, configuration: Configuration) -> Reason | None:
         """Return why a configuration need not be run, or None if it should."""
         failed = Dominance(self.history.trials).why_not(configuration)

@@ -11,22 +11,35 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from statistics import fmean, median
+from functools import cached_property
+from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, mean_rate, paired_ratio, shared_rounds, surely_below
+from autotune.measure import (
+    Interval,
+    Noise,
+    joined,
+    mean_rate,
+    paired_ratio,
+    rate_of_winner,
+    shared_rounds,
+    surely_below,
+)
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
 from autotune.search.finalists import DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
+from autotune.search.levels import AT_ONE_LEVEL, FEIGNED, agreeing, has_two_levels
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.surrogate import Expectations
 from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
     LOOKS,
     decide,
+    gain,
 )
 from autotune.trial import Stage, Trial
 
@@ -52,7 +65,7 @@ class Finals:
         budget: Bounds them.
         finalists: Who takes part.
         certification: Says who may win.
-        expected: What exploration lets expect of the single devices.
+        expectations: What all runs let expect of the single devices.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
@@ -64,11 +77,11 @@ class Finals:
         finalists: Finalists,
         certification: Certification,
         *,
-        expected: Mapping[Configuration, Observed],
+        expectations: Expectations,
         margin: float,
         seed: int,
     ) -> None:
-        self._expected = expected
+        self._expectations = expectations
         self._runner = runner
         self._budget = budget
         self._certification = certification
@@ -81,59 +94,90 @@ class Finals:
         self._default = finalists.default
         self._rivals = finalists.challengers
         self._beaten: set[Configuration] = set()
-        self._defenders: tuple[Configuration, ...] = ()
+        self._passed: Configuration | None = None
 
     def run(self) -> None:
         """Make rounds until they decide, or time or rounds run out."""
         for number in range(MAX_ROUNDS):
+            if self._decided(number):
+                return
             running = self._running(number)
-            if self._decided(number) or not self._affords(running):
+            if not self._affords(running):
                 break
             for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
             self._settle_baseline(number + 1)
             self._drop()
-            self._defend(number + 1)
         self._certify_winner(LAST_LOOK)
 
     def decision(self) -> Decision:
         """Return what the rounds so far allow to say."""
-        decision = self._look(LAST_LOOK)
-        if decision.verdict is not Verdict.DISTRIBUTE or self._is_certified(decision.challenger):
-            return decision
-        # Interrupted before anybody could look into it.
-        return decision.model_copy(update={"verdict": Verdict.UNDECIDED, "certified": False})
+        if self.all_refused:
+            return Decision(verdict=Verdict.ONE_DEVICE)
+        if self._rivals and not self._sound:
+            return Decision(verdict=Verdict.UNDECIDED)
+        found = self._compared(LAST_LOOK)
+        if found.verdict is not Verdict.DISTRIBUTE or found.challenger is None:
+            return found
+        missing = self._missing(found.challenger)
+        return found.model_copy(update={"verdict": Verdict.UNDECIDED, **missing} if missing else {})
+
+    def _missing(self, challenger: Configuration) -> dict[str, object]:
+        """Return what keeps a challenger from winning that is significantly faster."""
+        if self._may_be_a_level(challenger):
+            return {"levels": True}
+        if rivals := self._doubts(challenger):
+            return {"rival": rivals[0]}
+        # Interrupted before anybody could look into it, or there was no time.
+        return {} if self._certification.passed(challenger) else {"certified": False}
 
     def _certify_winner(self, share: float) -> bool:
-        """Return whether somebody wins who may; who may not is out, and the next one is asked."""
-        while (found := self._look(share)).verdict is Verdict.DISTRIBUTE and found.challenger:
-            if self._certification.certify(found.challenger):
+        """Return whether somebody wins who may; who may not is out, and the next one is asked.
+
+        Args:
+            share: Of the false rate, what may be spent on seeing who is faster.
+        """
+        while winner := self._winner(share):
+            if self._may_be_a_level(winner) or self._doubts(winner):
+                return False
+            if self._certification.certify(winner):
                 return True
-            if not self._certification.refused(found.challenger):
+            if not self._certification.refused(winner):
                 return False  # There was no time to look.
         return False
 
-    def _is_certified(self, configuration: Configuration | None) -> bool:
-        return configuration is not None and self._certification.passed(configuration)
+    def _winner(self, share: float) -> Configuration | None:
+        """Return who is significantly faster than the baseline.
 
-    def _look(self, share: float) -> Decision:
-        """Return the decision, whoever is certified.
-
-        Args:
-            share: Of the false rate, what this look may spend.
+        That was found at one look, and remains found whatever the next runs say of it.
         """
-        if self.all_refused:
-            return Decision(verdict=Verdict.ONE_DEVICE)
-        right = [c for c in self._rivals if not self._certification.refused(c)]
-        sound = [c for c in right if self._failures[c] < FAILURES]
-        if self._rivals and not sound:
-            return Decision(verdict=Verdict.UNDECIDED)
+        kept = self._passed
+        if kept in self._sound and not has_two_levels(self._logs(kept)):
+            return kept
+        found = self._decide(share)
+        self._passed = found.challenger if found.verdict is Verdict.DISTRIBUTE else None
+        return self._passed
+
+    def _compared(self, share: float) -> Decision:
+        """Return the decision, whatever else a challenger that wins it needs."""
+        found = self._decide(share)
+        winner = self._winner(share)
+        if winner is None or winner == found.challenger:
+            verdict = Verdict.DISTRIBUTE if winner else found.verdict
+            return found.model_copy(update={"verdict": verdict})
+        alone = decide(self.baseline, [winner], self._scores, self.noise, self._margin, share)
+        return alone.model_copy(update={"verdict": Verdict.DISTRIBUTE, "most": found.most})
+
+    def _decide(self, share: float) -> Decision:
         # Who lost too early to be compared round by round has lost all the same.
-        compared = [c for c in sound if c not in self._beaten or self._rounds(c) > 1]
-        found = decide(self.baseline, compared, self._scores, self._noise, self._margin, share)
-        if found.verdict is Verdict.DISTRIBUTE and (rivals := self._doubts(found.challenger)):
-            return found.model_copy(update={"verdict": Verdict.UNDECIDED, "rival": rivals[0]})
-        return found
+        compared = [c for c in self._sound if c not in self._beaten or self._rounds(c) > 1]
+        return decide(self.baseline, compared, self._scores, self.noise, self._margin, share)
+
+    @property
+    def _sound(self) -> list[Configuration]:
+        """Challengers that were not refused and did not fail."""
+        right = [c for c in self._rivals if not self._certification.refused(c)]
+        return [c for c in right if self._failures[c] < FAILURES]
 
     @property
     def all_refused(self) -> bool:
@@ -143,40 +187,71 @@ class Finals:
     @property
     def baseline(self) -> Configuration:
         """The best single-device finalist; who joined late counts from enough rounds on."""
-        late = [c for c in self._defenders if len(self._scores[c]) >= FEWEST]
-        return max([*self._one_device, *late], key=self._typical)
+        late = [c for c, runs in self._scores.items() if len(runs) >= FEWEST]
+        alone = [c for c in late if not c.distributed]
+        return max(dict.fromkeys([*self._one_device, *alone]), key=self._typical)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
         mine, theirs = shared_rounds(configuration, other, self._scores)
-        return paired_ratio(mine, theirs, self._noise) if len(mine) > 1 else None
+        return paired_ratio(mine, theirs, self.noise) if len(mine) > 1 else None
 
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
         rates = [t.examples_per_second for t in self._trials[configuration]]
-        return mean_rate([rate for rate in rates if rate], self._noise) if rates else None
+        return self._rate(configuration, [rate for rate in rates if rate])
 
     def value(self, configuration: Configuration) -> Interval | None:
         """Return the value of the objective that a finalist will sustain, if it ran at all."""
         scorer = self._runner.subject.scorer
         found = [score for t in self._trials[configuration] if (score := scorer(t))]
-        return scorer.values(mean_rate(found, self._noise)) if found else None
+        return scorer.values(rate) if (rate := self._rate(configuration, found)) else None
+
+    def _rate(self, configuration: Configuration, rates: list[float]) -> Interval | None:
+        noise = self._noise_of(configuration)
+        found = gain(configuration, self.baseline, self._scores, self.noise)
+        if not configuration.distributed or found is None or len(rates) < FEWEST:
+            return mean_rate(rates, noise) if rates else None
+        # Whoever is chosen for a gain was lucky on both sides of it.
+        rate = joined(list(map(math.log, rates)), noise.sd**2)
+        return rate_of_winner(rate, found, noise.sd**2 / (2 * self.noise.sd**2))
 
     @property
-    def _noise(self) -> Noise:
-        return self._runner.history.noise
+    def noise(self) -> Noise:
+        """Between-run noise of a single device and a challenger, as the root of its mean square."""
+        one, many = (self._runner.history.noise_in_finals(distributed=d) for d in (False, True))
+        sd = math.sqrt((one.sd**2 + many.sd**2) / 2)
+        return Noise(sd=sd, degrees=min(one.degrees, many.degrees))
+
+    def _noise_of(self, configuration: Configuration) -> Noise:
+        return self._runner.history.noise_in_finals(distributed=configuration.distributed)
 
     @property
     def _contenders(self) -> list[Configuration]:
         """Challengers that may still win."""
-        out = {c for c, count in self._failures.items() if count >= FAILURES}
-        out |= {c for c in self._rivals if self._certification.refused(c)}
-        return [c for c in self._rivals if c not in self._beaten | out]
+        return [c for c in self._sound if c not in self._beaten]
 
     def _running(self, number: int) -> list[Configuration]:
+        """Return who takes part in a round: after the deciding look only what is in question."""
+        if self._passed:
+            rivals = self._doubts(self._passed)[:DEFENDERS]
+            return [self._passed, *rivals]
         extra = [self._default] if self._default and number < DEFAULT_ROUNDS else []
-        everybody = [*self._one_device, *self._defenders, *self._contenders, *extra]
+        everybody = [*self._one_device, *self._defenders(number), *self._contenders, *extra]
         return list(dict.fromkeys(everybody))
+
+    def _defenders(self, rounds: int) -> list[Configuration]:
+        """Return single devices that may be as fast as a challenger that would win now.
+
+        Exploration may have been unlucky with the best of them, and what beats another one need
+        not beat that.
+        """
+        if rounds < FEWEST:
+            return []
+        leader = decide(self.baseline, self._contenders, self._scores, self.noise, self._margin)
+        if leader.verdict is not Verdict.DISTRIBUTE or leader.challenger is None:
+            return []
+        return self._doubts(leader.challenger)[:DEFENDERS]
 
     def _note(self, trial: Trial, number: int) -> None:
         score = self._runner.subject.scorer(trial)
@@ -187,12 +262,15 @@ class Finals:
             self._failures[trial.configuration] += 1
 
     def _typical(self, configuration: Configuration) -> float:
-        """Return a finalist's median log(score), its exploration counted as one run.
+        """Return the log(score) that all runs together let expect of a single device.
 
         It chooses between single devices, for which any of them is right; no verdict rests on it.
         """
-        explored = map(math.log, self._runner.history.scores(configuration))
-        return median([fmean(explored), *map(math.log, self._scores[configuration].values())])
+        return self._singles[configuration].log_score
+
+    @property
+    def _singles(self) -> Mapping[Configuration, Observed]:
+        return self._expectations.measured(distributed=False, finals=True)
 
     def _affords(self, running: list[Configuration]) -> bool:
         certifying = self._certification.seconds(self._winning())
@@ -201,7 +279,9 @@ class Finals:
 
     def _winning(self) -> list[Configuration]:
         """Who would have to be certified if the finals ended now."""
-        found = self._look(LAST_LOOK)
+        if self._passed:
+            return [self._passed]
+        found = self._decide(LAST_LOOK)
         leads = found.gain is not None and found.gain.value > 1
         return [found.challenger] if found.challenger and leads else []
 
@@ -211,10 +291,11 @@ class Finals:
             return compared and (len(self._one_device) == 1 or rounds >= SINGLE_ROUNDS)
         if rounds < FEWEST:
             return False
-        look = LOOKS.get(rounds)
-        if look is not None and self._certify_winner(look):
+        share = LOOKS.get(rounds, 0.0)
+        if (share or self._passed) and self._certify_winner(share):
             return True
-        return rounds >= max(LOOKS) and self._look(look or LAST_LOOK).verdict is Verdict.ONE_DEVICE
+        settled = rounds >= max(LOOKS) and not self._passed
+        return settled and self._decide(LAST_LOOK).verdict is Verdict.ONE_DEVICE
 
     def _settle_baseline(self, rounds: int) -> None:
         if rounds == DEFAULT_ROUNDS and self._default:
@@ -226,36 +307,40 @@ class Finals:
             # One baseline from here on: scores of different rounds cannot be compared.
             self._one_device = (self.baseline,)
 
-    def _defend(self, rounds: int) -> None:
-        """Let single devices join that may be as fast as a challenger that would win.
+    def _doubts(self, challenger: Configuration) -> list[Configuration]:
+        """Return single devices that a challenger does not surely outdo, the fastest first.
 
-        Exploration may have been unlucky with the best of them, and what beats another one need
-        not beat that.
+        One run says little by itself; what others like it did, then and in the finals, says more.
         """
-        if rounds < FEWEST:
-            return
-        leader = decide(self.baseline, self._contenders, self._scores, self._noise, self._margin)
-        if leader.verdict is Verdict.DISTRIBUTE:
-            self._defenders = tuple(self._doubts(leader.challenger)[:DEFENDERS])
+        noise, baseline = self._noise_of(challenger), self.baseline
+        runs = self._logs(challenger)
+        error = noise.sd / math.sqrt(len(runs))
+        highest = {
+            single: seen.log_score + seen.sd
+            for single, seen in self._singles.items()
+            if single != baseline
+            and not surely_below(
+                seen.log_score - fmean(runs), math.hypot(seen.sd, error), noise, wrong=OUTDONE
+            )
+        }
+        return sorted(highest, key=lambda each: -highest[each])
 
-    def _doubts(self, challenger: Configuration | None) -> list[Configuration]:
-        """Return single devices that a challenger does not surely outdo, the fastest first."""
-        return [
-            each
-            for each in self._expected
-            if each != self.baseline and challenger and not self._outdoes(challenger, each)
-        ]
+    def _may_be_a_level(self, challenger: Configuration) -> bool:
+        """Return whether all runs of a challenger may have been at the higher of two levels."""
+        found = gain(challenger, self.baseline, self._scores, self.noise)
+        if found and found.mean > FEIGNED:
+            return False
+        if has_two_levels(self._logs(challenger)):
+            return True
+        runs = [self._logs(each) for each in self._rivals]
+        return agreeing(runs, self._surprises) + 1 < AT_ONE_LEVEL
 
-    def _outdoes(self, challenger: Configuration, single: Configuration) -> bool:
-        """Return whether a challenger is surely faster than a single device, by what is known."""
-        history = self._runner.history
-        if self._scores[single]:
-            return history.certainly_beats(challenger, single, wrong=OUTDONE)
-        # One exploring run says little by itself; what the others of its like did says more.
-        expected, runs = self._expected[single], self._scores[challenger].values()
-        gap = expected.log_score - fmean(map(math.log, runs))
-        error = math.hypot(expected.sd, history.noise.sd / math.sqrt(len(runs)))
-        return surely_below(gap, error, history.noise, wrong=OUTDONE)
+    @cached_property
+    def _surprises(self) -> list[float]:
+        return self._expectations.surprises(distributed=True)
+
+    def _logs(self, configuration: Configuration) -> list[float]:
+        return list(map(math.log, self._scores[configuration].values()))
 
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
@@ -271,7 +356,7 @@ class Finals:
                 self._beaten.add(challenger)
 
     def _ratio(self, mine: list[float], theirs: list[float]) -> Interval:
-        return paired_ratio(mine, theirs, self._noise, confidence=OUT)
+        return paired_ratio(mine, theirs, self.noise, confidence=OUT)
 
     def _rounds(self, challenger: Configuration) -> int:
         return len(shared_rounds(challenger, self.baseline, self._scores)[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from autotune.config import Configuration
-from autotune.measure import Interval
+from autotune.measure import Interval, unpaired_ratio
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
@@ -21,9 +21,11 @@ def grounds(findings: Findings, objective: Objective) -> Grounds:
         decision=findings.decision,
         default=findings.default,
         explored=_explored(findings),
+        tried=findings.tried,
+        distributable=findings.distributable,
         unmatched_batch=matched.global_batch if matched else None,
         noise=history.noise,
-        prior=history.expected,
+        prior=history.expected.exploring,
         quantity=objective.title,
         adjective=objective.adjective,
         value=_in_short(findings.value, objective) if findings.value else "",
@@ -60,17 +62,25 @@ def _without_comparison(findings: Findings) -> Conclusion:
 
 def _undecided(findings: Findings) -> Conclusion:
     decision = findings.decision
+    if decision.few_tried:
+        return Conclusion.FEW_TRIED
     if decision.gain is None:
-        tried = [t for t in findings.history.trials if t.configuration.distributed]
-        if not tried:
-            return Conclusion.NOT_TRIED
-        measured = any(trial.examples_per_second for trial in tried)
-        return Conclusion.NOT_COMPARED if measured else Conclusion.NOT_MEASURED
+        return _without_gain(findings)
+    if decision.levels:
+        return Conclusion.LEVELS
     if not decision.certified:
         return Conclusion.NOT_CERTIFIED
     if decision.rival is not None:
         return Conclusion.RIVALED
     return Conclusion.NOT_SIGNIFICANT if decision.gain.low > 1 else Conclusion.AT_MOST
+
+
+def _without_gain(findings: Findings) -> Conclusion:
+    tried = [t for t in findings.history.trials if t.configuration.distributed]
+    if not tried:
+        return Conclusion.NOT_TRIED
+    measured = any(trial.examples_per_second for trial in tried)
+    return Conclusion.NOT_COMPARED if measured else Conclusion.NOT_MEASURED
 
 
 def _explored(findings: Findings) -> tuple[Explored, ...]:
@@ -82,6 +92,18 @@ def _explored(findings: Findings) -> tuple[Explored, ...]:
         if configuration.distributed and score > best.get(name, (0.0, None))[0]:
             best[name] = score, configuration
     return tuple(Explored(configuration=c, share=score / reference) for score, c in best.values())
+
+
+def speedup(findings: Findings) -> Interval | None:
+    """Return how many times faster the best distributed configuration is than one device.
+
+    As the finals say, or exploration where none was compared there; None if none was measured.
+    """
+    history = findings.history
+    best = next(iter(history.ranked(distributed=True)), None)
+    if findings.decision.gain or best is None:
+        return findings.decision.gain
+    return unpaired_ratio(history.estimate(best), history.estimate(findings.baseline))
 
 
 def unchanged_batch(findings: Findings) -> Alternative | None:

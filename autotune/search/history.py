@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.measure import (
-    EXPECTED,
+    UNMEASURED,
+    Expected,
     Interval,
     Noise,
     mean_rate,
@@ -26,6 +27,8 @@ from autotune.wording import plural
 
 CERTAINLY_WRONG = 0.0017
 """How often one is called certainly faster that is not; asked about three times of a pair."""
+SHARED = 2.0
+"""Repeats that the noise of all configurations is worth for that of one class of them."""
 ROUGH = 0.15
 """Standard error of log(score) of a run that was stopped before it was measured."""
 WORSE = math.log(2.0)
@@ -56,7 +59,7 @@ class History:
     def __init__(
         self,
         trials: Iterable[Trial],
-        expected: Noise = EXPECTED,
+        expected: Expected = UNMEASURED,
         score: Score = throughput_of,
     ) -> None:
         self.expected = expected
@@ -66,9 +69,11 @@ class History:
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
         self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
+        self._noise_in_finals: dict[bool, Noise] = {}
         self._costs: Costs | None = None
         for trial in trials:
             self._add(trial, earlier=True)
+        self._earlier = len(self._trials)
 
     def __len__(self) -> int:
         """Return how many exploring trials were run."""
@@ -86,6 +91,7 @@ class History:
             return
         self._repeats[trial.configuration].append(math.log(score))
         self._noise = None
+        self._noise_in_finals.clear()
         if not (earlier and trial.stage is Stage.FINAL):
             # Finals of earlier sessions tell of the noise; today's machine may be faster.
             self._today[trial.configuration].append(math.log(score))
@@ -111,8 +117,23 @@ class History:
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
         if self._noise is None:
-            self._noise = pooled_noise(self._repeats.values(), self.expected)
+            self._noise = pooled_noise(self._repeats.values(), self.expected.exploring)
         return self._noise
+
+    def noise_in_finals(self, *, distributed: bool) -> Noise:
+        """Return between-run noise of one class of configurations, on one device or several.
+
+        Gangs have a scatter of their own. While little is known of it, that of all counts.
+
+        Args:
+            distributed: Which class.
+        """
+        if distributed not in self._noise_in_finals:
+            everything = pooled_noise(self._repeats.values(), self.expected.finals)
+            mine = [logs for c, logs in self._repeats.items() if c.distributed is distributed]
+            found = pooled_noise(mine, Noise(sd=everything.sd, degrees=SHARED))
+            self._noise_in_finals[distributed] = found
+        return self._noise_in_finals[distributed]
 
     @property
     def repeats(self) -> int:
@@ -132,18 +153,26 @@ class History:
         ]
         return mean_rate(rates, self.noise)
 
-    def observed(self, score: Score | None = None) -> dict[Configuration, Observed]:
-        """Return what every configuration has shown that ran long enough, in exploring runs.
+    def observed(
+        self, score: Score | None = None, *, finals: bool = False
+    ) -> dict[Configuration, Observed]:
+        """Return what every configuration has shown that ran long enough.
 
         Args:
             score: Reads it off a trial; None: as the search is judged.
+            finals: Whether runs of the finals count as well as exploring ones.
         """
         score = score or self.score
         runs: dict[Configuration, list[tuple[float, bool]]] = defaultdict(list)
-        for trial in self._exploring():
+        for trial in self._of_today() if finals else self._exploring():
             if trial.outcome in SHOWN and (shown := score(trial)):
                 runs[trial.configuration].append((math.log(shown), trial.measured))
-        return {c: _together(each, self.noise.sd) for c, each in runs.items()}
+        return {c: _together(each, self._sd(c, finals=finals)) for c, each in runs.items()}
+
+    def _sd(self, configuration: Configuration, *, finals: bool) -> float:
+        if not finals:
+            return self.noise.sd
+        return self.noise_in_finals(distributed=configuration.distributed).sd
 
     def with_failures(
         self, observed: Mapping[Configuration, Observed]
@@ -194,6 +223,12 @@ class History:
         if self._costs is None:
             self._costs = Costs(self._trials)
         return self._costs
+
+    def _of_today(self) -> Iterator[Trial]:
+        """Yield all but the finals of earlier sessions: today's machine may be faster."""
+        for index, trial in enumerate(self._trials):
+            if index >= self._earlier or trial.stage is not Stage.FINAL:
+                yield trial
 
     def _exploring(self) -> Iterator[Trial]:
         return (trial for trial in self._trials if trial.stage is not Stage.FINAL)

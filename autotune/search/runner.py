@@ -15,7 +15,7 @@ from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
-from autotune.measure import EXPECTED, UNKNOWN, Epoch, Noise, Reading, read, steady_from
+from autotune.measure import UNKNOWN, UNMEASURED, Epoch, Expected, Noise, Reading, read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.reason.sentences import reason_text
@@ -91,7 +91,7 @@ class Runner:
         folder: Path,
         budget: Budget,
         observer: Observer,
-        expected: Noise = EXPECTED,
+        expected: Expected = UNMEASURED,
     ) -> None:
         self._engine = engine
         self.subject = subject

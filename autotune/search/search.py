@@ -19,6 +19,7 @@ from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
+from autotune.search.coverage import may_gain
 from autotune.search.design import default_in, openers
 from autotune.search.explore import Explorer, find_baseline
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
@@ -61,6 +62,8 @@ class Findings:
     facts: WorkloadFacts
     distributable: int
     """Distributed configurations that can run."""
+    tried: int
+    """Those of them that ran, or were found not to be worth it."""
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
     interrupted: bool
@@ -196,7 +199,7 @@ class Search:
             self._budget,
             finalists,
             self._certification,
-            expected=self._expectations.measured(distributed=False),
+            expectations=self._expectations,
             margin=self._options.margin,
             seed=self._options.seed,
         )
@@ -263,7 +266,16 @@ class Search:
         )
         if self._distributed and not judged:
             return Decision(verdict=Verdict.UNDECIDED)
+        found_none = decision.verdict is Verdict.ONE_DEVICE and not self._finals.all_refused
+        if found_none and may_gain(self._expectations, self._untried(), self._options.margin):
+            few = {"verdict": Verdict.UNDECIDED, "few_tried": True}
+            return decision.model_copy(update=few)
         return decision
+
+    def _untried(self) -> list[Configuration]:
+        """Return distributed configurations of which nothing is known."""
+        right = [c for c in self._distributed if not self._certification.refused(c)]
+        return self._explorer(self._reserve).open_among(right)
 
     def _findings(self, *, interrupted: bool) -> Findings:
         history, finals = self._runner.history, self._finals
@@ -288,6 +300,7 @@ class Search:
             history=history,
             facts=self._runner.subject.facts,
             distributable=len(self._distributed),
+            tried=len(self._distributed) - len(self._untried()),
             certificate=self._certification.of(recommended),
             interrupted=interrupted,
         )

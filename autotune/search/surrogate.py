@@ -152,7 +152,7 @@ class Expectations:
         self.pool = pool
         self._surrogate = Surrogate(pool)
         self._known = {c: gap for c, gap in known.items() if c in self._surrogate}
-        self._measured: dict[bool, dict[Configuration, Observed]] = {}
+        self._measured: dict[tuple[bool, bool], dict[Configuration, Observed]] = {}
         self._trials = 0
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
@@ -163,15 +163,21 @@ class Expectations:
         measured = self.measured(distributed=distributed)
         return sorted(measured, key=lambda each: -measured[each].log_score)
 
-    def measured(self, *, distributed: bool) -> dict[Configuration, Observed]:
-        """Return what is expected of the configurations that were measured."""
+    def measured(self, *, distributed: bool, finals: bool = False) -> dict[Configuration, Observed]:
+        """Return what is expected of the configurations that were measured.
+
+        Args:
+            distributed: On several replicas, or on one.
+            finals: Whether runs of the finals count as well as exploring ones.
+        """
         # Asked many times between two trials, and every answer takes a matrix to be inverted.
         if self._trials != len(self.history.trials):
             self._trials = len(self.history.trials)
             self._measured.clear()
-        if distributed not in self._measured:
-            self._measured[distributed] = self._expect(distributed=distributed)
-        return self._measured[distributed]
+        asked = distributed, finals
+        if asked not in self._measured:
+            self._measured[asked] = self._expect(distributed=distributed, finals=finals)
+        return self._measured[asked]
 
     def best(self, *, distributed: bool) -> float:
         """Return the highest log(score) that is expected of what was measured."""
@@ -197,17 +203,31 @@ class Expectations:
         shown = self._shown()
         return self._surrogate.believe(shown, configurations, doubt=doubt) if shown else None
 
-    def _expect(self, *, distributed: bool) -> dict[Configuration, Observed]:
+    def surprises(self, *, distributed: bool) -> list[float]:
+        """Return how far each exploring run lies from what all the others let expect of it.
+
+        Args:
+            distributed: On several replicas, or on one.
+        """
+        shown = self._shown()
+        mine = [c for c in self.measured(distributed=distributed) if len(shown) > 1]
+        return [shown[c].log_score - self._without(c, shown) for c in mine]
+
+    def _without(self, one: Configuration, shown: Mapping[Configuration, Observed]) -> float:
+        others = {each: seen for each, seen in shown.items() if each != one}
+        return float(self._surrogate.believe(others, [one]).mean[0])
+
+    def _expect(self, *, distributed: bool, finals: bool) -> dict[Configuration, Observed]:
         measured = self.history.ranked(distributed=distributed)
         mine = [each for each in measured if each in self._surrogate]
-        belief = self.of(mine) if mine else None
-        if belief is None:
+        if not mine:
             return {}
+        belief = self._surrogate.believe(self._shown(finals=finals), mine)
         pairs = zip(belief.mean.tolist(), belief.sd.tolist(), strict=True)
         return dict(zip(mine, (Observed(*each) for each in pairs), strict=True))
 
-    def _shown(self) -> dict[Configuration, Observed]:
-        today = self.history.observed()
+    def _shown(self, *, finals: bool = False) -> dict[Configuration, Observed]:
+        today = self.history.observed(finals=finals)
         shown = {**self._remembered(today), **self.history.with_failures(today)}
         # A study that is resumed may hold what this version would not try.
         return {c: each for c, each in shown.items() if c in self._surrogate}

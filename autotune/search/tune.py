@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from autotune.config import Configuration, describe
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
-from autotune.measure import Interval, expectation
+from autotune.measure import expectation
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
-from autotune.result import Result, Verdict
+from autotune.result import Result
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
-from autotune.search.grounds import grounds, unchanged_batch
+from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import Costs, WarmStart, warm_start
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
@@ -29,9 +29,6 @@ from autotune.strategies import strategy
 from autotune.value import Scalar
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
-
-SAME = Interval(low=1.0, value=1.0, high=1.0)
-"""The speed-up of the best single device over itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +110,12 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         finally:
             study.flush()
     past.add(
-        session_of(result.machine.fingerprint, prepared.fingerprint, result.trials[len(kept) :])
+        session_of(
+            result.machine.fingerprint,
+            prepared.fingerprint,
+            result.trials[len(kept) :],
+            result.grounds.load,
+        )
     )
     return result
 
@@ -235,7 +237,7 @@ def _recommendation(
         examples_per_second=findings.examples_per_second,
         objective=request.options.objective,
         value=findings.value,
-        speedup=decision.gain if decision.verdict is Verdict.DISTRIBUTE else SAME,
+        speedup=speedup(findings),
         one_device=findings.baseline,
         best_distributed=decision.challenger,
         distributed_speedup=decision.gain,

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
+from autotune.measure import Estimate, Noise, believed, paired, shared_rounds
 from autotune.result.verdict import Decision, Verdict
 
 FALSE_RATE = 0.01
 """How often "distribute" may be said with nothing to gain, over all looks and challengers."""
-LOOKS = {3: 0.05, 4: 0.05, 5: 0.05, 6: 0.40}
+LOOKS = {3: 0.10, 4: 0.15, 5: 0.15, 6: 0.25}
 """Share of that rate which may be spent on a look after so many rounds. Each look may err, so the
-first ones accept only a very clear gain."""
-LAST_LOOK = 0.45
+first ones accept only a clear gain."""
+LAST_LOOK = 0.35
 """Share for the look when time or rounds have run out."""
 FEWEST = min(LOOKS)
 """Rounds before anything is said."""
-
 Rates = Mapping[Configuration, Mapping[int, float]]
 """Throughput of each finalist, by round."""
 
@@ -43,29 +42,37 @@ def decide(
         margin: A gain below this share is not worth the trouble.
         share: Of the false rate, what this look may spend.
     """
-    gains = {c: _gain(c, baseline, rates, noise) for c in challengers}
-    known = {c: gain for c, gain in gains.items() if gain is not None}
+    known = {c: each for c in challengers if (each := gain(c, baseline, rates, noise))}
     if not known:
         return Decision(verdict=Verdict.UNDECIDED if challengers else Verdict.ONE_DEVICE)
-    best = max(known, key=lambda c: known[c].value)
-    confidence = 1 - 2 * FALSE_RATE * share / len(challengers)
-    sure = _gain(best, baseline, rates, noise, confidence)
+    best = max(known, key=lambda c: known[c].mean)
+    sure = known[best].interval(1 - 2 * FALSE_RATE * share / len(challengers))
     rounds = len(shared_rounds(best, baseline, rates)[0])
+    most = max(each.interval().high for each in known.values())
     verdict = Verdict.UNDECIDED
-    if rounds >= FEWEST and sure and sure.low > 1 and known[best].value > 1 + margin:
+    if rounds >= FEWEST and sure.low > 1 and sure.value > 1 + margin:
         verdict = Verdict.DISTRIBUTE
-    elif len(known) == len(challengers) and all(g.high < 1 + margin for g in known.values()):
+    elif len(known) == len(challengers) and most < 1 + margin:
         verdict = Verdict.ONE_DEVICE
-    most = max(gain.high for gain in known.values())
-    return Decision(verdict=verdict, challenger=best, gain=known[best], rounds=rounds, most=most)
+    return Decision(
+        verdict=verdict,
+        challenger=best,
+        gain=believed(known[best]),
+        rounds=rounds,
+        most=most,
+    )
 
 
-def _gain(
-    challenger: Configuration,
-    baseline: Configuration,
-    rates: Rates,
-    noise: Noise,
-    confidence: float = 0.95,
-) -> Interval | None:
+def gain(
+    challenger: Configuration, baseline: Configuration, rates: Rates, noise: Noise
+) -> Estimate | None:
+    """Return how much faster a challenger is, if both ran in two rounds.
+
+    Args:
+        challenger: A distributed finalist.
+        baseline: What it is compared with.
+        rates: What was measured in the finals.
+        noise: Between-run noise.
+    """
     mine, theirs = shared_rounds(challenger, baseline, rates)
-    return paired_ratio(mine, theirs, noise, confidence=confidence) if len(mine) > 1 else None
+    return paired(mine, theirs, noise) if len(mine) > 1 else None

@@ -135,8 +135,16 @@ def test_noise_ignores_the_level(groups: list[list[float]]) -> None:
     assert pooled_noise(moved).sd == pytest.approx(pooled_noise(groups).sd)
 
 
-def test_a_machines_past_can_only_warn() -> None:
-    """A noisy past is believed; a quiet one promises nothing for today."""
-    assert expectation(Noise(sd=0.12, degrees=500)).sd == 0.12
-    assert expectation(Noise(sd=0.01, degrees=500)) == EXPECTED
-    assert expectation(None) == EXPECTED
+def test_a_machines_past_can_only_warn_while_exploring() -> None:
+    """A noisy past is believed; whoever expects too little noise stops good runs early."""
+    assert expectation(Noise(sd=0.12, degrees=500)).exploring.sd == 0.12
+    assert expectation(Noise(sd=0.01, degrees=500)).exploring == EXPECTED
+    assert expectation(None).exploring == EXPECTED
+
+
+def test_a_quiet_past_helps_the_finals_until_they_know_better() -> None:
+    """Two repeats of today weigh as much as all that was."""
+    past = expectation(Noise(sd=0.02, degrees=500)).finals
+    assert past.sd == 0.02
+    today = pooled_noise([[0.0, 0.3], [0.0, 0.3]], past)
+    assert today.sd == pytest.approx(0.15, abs=0.01)

@@ -90,16 +90,29 @@ def test_the_newest_search_is_kept_however_large(
     assert {each.session for each in past.measurements(MACHINE, WORKLOAD)} == {"b"}
 
 
-def test_noise_is_pooled_over_all_that_a_machine_trained(past: PastMeasurements) -> None:
-    """Each session counts by its degrees of freedom; one without repeats does not."""
+def test_noise_is_that_of_the_noisier_searches_of_a_machine(past: PastMeasurements) -> None:
+    """Whatever was trained in them; those without repeats say nothing."""
     past.add(session("a", noise=Noise(sd=0.1, degrees=1.0)))
-    past.add(session("b", noise=Noise(sd=0.2, degrees=3.0), workload="another00000"))
+    past.add(session("b", noise=Noise(sd=0.12, degrees=3.0), workload="another00000"))
     past.add(session("c", noise=None))
     past.add(session("d", noise=Noise(sd=0.9, degrees=9.0), machine="another00000"))
-    noise = past.noise(MACHINE)
-    assert noise
-    assert noise.degrees == 4
-    assert noise.sd**2 == pytest.approx((0.1**2 + 3 * 0.2**2) / 4)
+    assert past.noise(MACHINE) == Noise(sd=0.12, degrees=4)
+
+
+def test_a_busy_hour_says_nothing_of_a_quiet_machine(past: PastMeasurements) -> None:
+    """What others took is kept with a search, and its noise is not expected of the next one."""
+    past.add(session("a", noise=Noise(sd=0.06, degrees=4.0), load=0.02))
+    past.add(session("b", noise=Noise(sd=0.42, degrees=9.0), load=0.8))
+    assert past.noise(MACHINE) == Noise(sd=0.06, degrees=4)
+
+
+@pytest.mark.parametrize(("sd", "expected"), [(0.001, 0.02), (0.6, 0.15)])
+def test_noise_is_expected_within_bounds(
+    past: PastMeasurements, sd: float, expected: float
+) -> None:
+    """One wild search, or one that was still, does not set what is expected."""
+    past.add(session("a", noise=Noise(sd=sd, degrees=4.0)))
+    assert past.noise(MACHINE) == Noise(sd=expected, degrees=4)
 
 
 def test_values_of_every_kind_come_back(past: PastMeasurements) -> None:
