@@ -16,7 +16,8 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from autotune import SearchOptions, autotune
+from autotune import Result, SearchOptions, autotune
+from autotune.errors import NothingMeasured
 from autotune.run.local import LocalEngine
 from autotune.strategies import in_short
 from benchmarks.delivered.program import delivered
@@ -51,27 +52,32 @@ def main() -> None:
 
 
 def _row(name: str, asked: Namespace, commit: str) -> Row:
-    workload = WORKLOADS[name]
+    row = Row(
+        commit=commit, workload=name, seed=asked.seed, budget=asked.budget, seconds=asked.seconds
+    )
     with tempfile.TemporaryDirectory() as folder:
-        result = autotune(
-            *workload.factories,
-            space=workload.space(name),
-            options=SearchOptions(budget=asked.budget, seed=asked.seed),
-            out=folder,
-        )
+        try:
+            result = _search(name, asked, folder)
+        except NothingMeasured:
+            return row
         promised = result.examples_per_second
         repeats = asked.repeats if promised else 0
-        return Row(
-            commit=commit,
-            workload=name,
-            seed=asked.seed,
-            budget=asked.budget,
-            seconds=asked.seconds,
-            promised=promised,
-            delivered=delivered(result, Path(folder), asked.seconds, repeats),
-            verdict=str(result.verdict),
-            configuration=in_short(result.config),
-        )
+        found = {
+            "promised": promised,
+            "delivered": delivered(result, Path(folder), asked.seconds, repeats),
+            "said": f"{result.verdict}: {in_short(result.config)}",
+        }
+        return row.model_copy(update=found)
+
+
+def _search(name: str, asked: Namespace, folder: str) -> Result:
+    workload = WORKLOADS[name]
+    return autotune(
+        *workload.factories,
+        space=workload.space(name),
+        options=SearchOptions(budget=asked.budget, seed=asked.seed),
+        out=folder,
+    )
 
 
 def _asked() -> Namespace:

@@ -26,12 +26,12 @@ class Row(Value):
     """Seconds of the search."""
     seconds: float
     """Of each run."""
-    promised: Interval | None
+    promised: Interval | None = None
     """Examples per second; None: the search came to no finals."""
-    delivered: tuple[float, ...]
+    delivered: tuple[float, ...] = ()
     """Examples per second of each run."""
-    verdict: str
-    configuration: str
+    said: str = "nothing was measured"
+    """The verdict and what is recommended."""
 
     @property
     def ratios(self) -> list[float]:
@@ -70,7 +70,7 @@ def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
 
 def _asked(rows: Sequence[Row]) -> str:
     budgets = sorted({f"{row.budget:g} s" for row in rows})
-    runs = sorted({f"{len(row.delivered)} runs of {row.seconds:g} s" for row in rows})
+    runs = sorted({f"runs of {row.seconds:g} s" for row in rows})
     seeds = sorted({str(row.seed) for row in rows})
     return f"Searches of {', '.join(budgets)}; {', '.join(runs)}; seed {', '.join(seeds)}."
 
@@ -86,7 +86,7 @@ def _line(row: Row) -> str:
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios),
         )
     what = f"{row.workload}: {WORKLOADS[row.workload].what}"
-    return f"| {what} | {' | '.join(cells)} | {row.verdict}: {row.configuration} |"
+    return f"| {what} | {' | '.join(cells)} | {row.said} |"
 
 
 def _goals(rows: Sequence[Row]) -> Iterator[str]:

@@ -20,8 +20,7 @@ def row(workload: str, *delivered: float, commit: str = "aaa1111", **changed: ob
         "seconds": 60.0,
         "promised": PROMISED,
         "delivered": delivered,
-        "verdict": "one device",
-        "configuration": "one device, batch 64",
+        "said": "one device: one device, batch 64",
     }
     return Row.model_validate({**told, **changed})
 
