@@ -9,6 +9,8 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.run.engine import Engine, Limits, TrialRequest
 from autotune.run.resolve import reserved_engine
+from autotune.search.epochs import epoch_of
+from autotune.search.request import Subject
 from autotune.search.runner import trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
@@ -47,6 +49,8 @@ class OnEngine:
     def trial(self, configuration: Configuration, folder: Path) -> Trial:
         """Run a configuration and return its trial."""
         job = self._job
+        subject = Subject(workload=job.workload, facts=job.facts, machine=job.machine)
+        epoch = epoch_of(configuration, subject)
         result = self._engine.run(
             TrialRequest(
                 configuration=configuration,
@@ -56,9 +60,9 @@ class OnEngine:
                 folder=folder,
                 limits=Limits(),
             ),
-            MeasureWatch(),
+            MeasureWatch(epoch=epoch),
         )
-        return trial_of(0, Stage.FINAL, configuration, result, None)
+        return trial_of(0, Stage.FINAL, configuration, result, None, epoch)
 
 
 @contextmanager

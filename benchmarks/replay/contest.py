@@ -20,6 +20,7 @@ import numpy as np
 from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.run.engine import TrialRequest
+from autotune.search.epochs import epoch_of
 from autotune.search.runner import trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage
@@ -106,9 +107,10 @@ class Meter:
             roles=(),
             folder=Path(),
         )
-        result = self._engine.run(request, MeasureWatch())
+        epoch = epoch_of(configuration, self._subject)
+        result = self._engine.run(request, MeasureWatch(epoch=epoch))
         number = len(self.log)
-        trial = trial_of(number, Stage.EXPLORE, configuration, result, None)
+        trial = trial_of(number, Stage.EXPLORE, configuration, result, None, epoch)
         rate = trial.examples_per_second if trial.measured else None
         self.log.append(_entry(self._engine.now(), configuration, number, rate))
         return rate

@@ -80,7 +80,7 @@ class ReplayEngine(Engine):
             )
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
-        return self._watched(run, watch, stretch=math.exp(log_rate(run) - level))
+        return self._watched(run, watch, stretch=math.exp(log_rate(run, self._world.table) - level))
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Show a training without a fault, after about as long as a start takes."""
@@ -112,7 +112,7 @@ class ReplayEngine(Engine):
         end = max(run.wall_seconds - start - first - recorded, 0.0)
         began, shown, stop = self._time, [], None
         self._time += start + first
-        for window in itertools.islice(_windows(run, stretch), MOST_WINDOWS):
+        for window in itertools.islice(self._windows(run, stretch), MOST_WINDOWS):
             shown.append(window)
             self._time += window.seconds
             stop = watch(tuple(shown))
@@ -130,8 +130,8 @@ class ReplayEngine(Engine):
             wall_seconds=self._time - began,
         )
 
-
-def _windows(run: Run, stretch: float) -> Iterator[Window]:
-    """Yield the windows of a run, slower by a factor; after its end the steady ones again."""
-    for window in itertools.chain(run.windows, itertools.cycle(steady(run))):
-        yield Window(window.steps, window.seconds * stretch)
+    def _windows(self, run: Run, stretch: float) -> Iterator[Window]:
+        """Yield the windows of a run, slower by a factor; after its end the steady ones again."""
+        again = itertools.cycle(steady(run, self._world.table))
+        for window in itertools.chain(run.windows, again):
+            yield window._replace(seconds=window.seconds * stretch)

@@ -24,13 +24,14 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import read, settled_from
+from autotune.measure import read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Outcome, TrialRequest
 from autotune.run.resolve import reserved_engine
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
+from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
@@ -132,8 +133,8 @@ class Recording:
             folder=folder,
             seed=SCRIPT_SEED,
         )
-        result = self._engine.run(request, MeasureWatch())
-        return run_of(configuration, turn, result)
+        watch = MeasureWatch(epoch=epoch_of(configuration, subject))
+        return run_of(configuration, turn, self._engine.run(request, watch))
 
     def _times(self, configuration: Configuration) -> int:
         runs = [run for run in self._runs if run.turn != EXCHANGE]
@@ -143,17 +144,17 @@ class Recording:
         rates: dict[Configuration, list[float]] = {}
         for run in self._runs:
             if run.turn != EXCHANGE and run.outcome is Outcome.MEASURED:
-                rates.setdefault(run.configuration, []).append(_rate(run))
+                rates.setdefault(run.configuration, []).append(self._rate(run))
         ranked = sorted(rates, key=lambda configuration: -fmean(rates[configuration]))
         several = [c for c in ranked if c.distributed][:BEST]
         alone = [c for c in ranked if not c.distributed][:BEST]
         tenth = ranked[: -(-len(ranked) // 10)]
         return list(dict.fromkeys([*tenth, *alone, *several, default_in(self._found.one_device)]))
 
-
-def _rate(run: Run) -> float:
-    steady = run.windows[settled_from(run.windows) :]
-    return read(steady).steps_per_second * run.configuration.global_batch
+    def _rate(self, run: Run) -> float:
+        epoch = epoch_of(run.configuration, self._subject)
+        reading = read(run.windows[steady_from(run.windows, epoch) :], epoch)
+        return reading.steps_per_second * run.configuration.global_batch
 
 
 def _read(draft: Path) -> Iterator[Run]:

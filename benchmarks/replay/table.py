@@ -1,7 +1,7 @@
 """A replay table: every run of a sweep, raw windows included, in a compact file.
 
 One JSON document, compressed by xz. Configurations hold only what differs from the defaults;
-windows are pairs of steps and microseconds.
+windows are steps and microseconds, and how many epochs end in them if any does.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ from typing import Any
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.measure import Epoch
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome, RunResult
+from autotune.search.epochs import epoch_of
+from autotune.search.request import Subject
 from autotune.value import Value
 from autotune.window import Window
-from autotune.workload import WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 FOLDER = Path(__file__).parent / "tables"
 FORMAT = 1
 """Raised when a table of before can no longer be read."""
+NAMELESS = Factory(name="none", module="none")
+"""What stands for the factories of a table, which holds none."""
 EXCHANGE = -1
 """The turn of a run that only exchanged gradients."""
 
@@ -64,6 +69,13 @@ class Table(Value):
         """The runs of the workload itself."""
         return tuple(run for run in self.runs if run.turn != EXCHANGE)
 
+    def epoch(self, configuration: Configuration) -> Epoch:
+        """Return what was known of a configuration's epochs."""
+        workload = Workload(model=NAMELESS, dataset=NAMELESS)
+        return epoch_of(
+            configuration, Subject(workload=workload, machine=self.machine, facts=self.facts)
+        )
+
     @property
     def exchanges(self) -> tuple[Run, ...]:
         """The runs that only exchanged gradients."""
@@ -94,7 +106,7 @@ def packed(run: Run) -> dict[str, Any]:
         "start": _rounded(run.start_seconds),
         "first": _rounded(run.first_step_seconds),
         "wall": _rounded(run.wall_seconds),
-        "w": [[window.steps, round(window.seconds * 1e6)] for window in run.windows],
+        "w": [_short(window) for window in run.windows],
     }
 
 
@@ -108,7 +120,7 @@ def unpacked(row: dict[str, Any]) -> Run:
         start_seconds=row["start"],
         first_step_seconds=row["first"],
         wall_seconds=row["wall"],
-        windows=tuple(Window(steps, micro / 1e6) for steps, micro in row["w"]),
+        windows=tuple(Window(steps, micro / 1e6, *ends) for steps, micro, *ends in row["w"]),
     )
 
 
@@ -140,6 +152,11 @@ def read_all(names: Sequence[str] = (), folder: Path = FOLDER) -> list[Table]:
     if names:
         paths = [folder / f"{name}.json.xz" for name in names]
     return [read(path) for path in paths]
+
+
+def _short(window: Window) -> list[int]:
+    found = [window.steps, round(window.seconds * 1e6)]
+    return [*found, window.ends] if window.ends else found
 
 
 def _rounded(seconds: float | None) -> float | None:

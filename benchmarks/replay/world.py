@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.measure import read, settled_from
+from autotune.measure import read, settled_from, steady_from
 from autotune.run.engine import Outcome
 from autotune.window import Window
 from benchmarks.replay.kriging import kriged
@@ -74,7 +74,7 @@ def world_of(table: Table, *, alike: bool = True) -> World:
     logs: dict[Configuration, list[float]] = defaultdict(list)
     for run in table.trainings:
         if run.outcome is Outcome.MEASURED:
-            logs[run.configuration].append(log_rate(run))
+            logs[run.configuration].append(log_rate(run, table))
     world = World(
         table=table,
         rates={c: math.exp(fmean(each)) for c, each in logs.items()},
@@ -88,14 +88,17 @@ def world_of(table: Table, *, alike: bool = True) -> World:
     return replace(world, rates=dict(zip(logs, np.exp(expected).tolist(), strict=True)))
 
 
-def log_rate(run: Run) -> float:
-    """Return log(examples per second) of a measured run."""
-    return math.log(read(steady(run)).steps_per_second * run.configuration.global_batch)
+def log_rate(run: Run, table: Table) -> float:
+    """Return log(examples per second) of a measured run of a table."""
+    reading = read(steady(run, table), table.epoch(run.configuration))
+    return math.log(reading.steps_per_second * run.configuration.global_batch)
 
 
-def steady(run: Run) -> Sequence[Window]:
-    """Return the steady windows of a measured run."""
-    return run.windows[settled_from(run.windows) :]
+def steady(run: Run, table: Table) -> Sequence[Window]:
+    """Return the steady windows of a measured run; of one that was too short the settled ones."""
+    epoch = table.epoch(run.configuration)
+    start = steady_from(run.windows, epoch)
+    return run.windows[settled_from(run.windows) if start is None else start :]
 
 
 def _residuals(logs: Sequence[float]) -> list[float]:

@@ -55,8 +55,9 @@ def table_of(*runs: Run) -> Table:
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Nothing is lost in the compact file, up to a microsecond."""
-    table = table_of(run_at(100, 0), run_at(110, 1))
+    """Nothing is lost in the compact file, up to a microsecond, ends of epochs included."""
+    ended = run_at(110, 1).model_copy(update={"windows": (Window(9, 0.1), Window(9, 0.2, ends=1))})
+    table = table_of(run_at(100, 0), ended)
     assert tables.read(tables.write(table, tmp_path)) == table
 
 
