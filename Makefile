@@ -62,6 +62,8 @@ PAGE = $(if $(OUT),--out $(OUT) --since '$(SINCE)')
 # Every goal of the search, scored on recorded sweeps without TensorFlow; some five minutes on two
 # cores, ten for the page's SEARCHES=20.
 SEARCHES ?= 10
+# Small matrices in many processes: more threads only wait for each other.
+bench-replay bench-rivals: export OPENBLAS_NUM_THREADS = 1
 bench-replay: $(READY)
 	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
 
