@@ -16,6 +16,10 @@ class Interval(Value):
     value: float
     high: float
 
+    def down_to(self, share: float) -> Interval:
+        """Return it for a figure of which only a share may be left."""
+        return self.model_copy(update={"low": self.low * share})
+
     def __str__(self) -> str:
         """Return it as text, three digits each."""
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"

@@ -199,13 +199,23 @@ class Finals:
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
         rates = [t.examples_per_second for t in self._trials[configuration]]
-        return self._rate(configuration, [rate for rate in rates if rate])
+        found = self._rate(configuration, [rate for rate in rates if rate])
+        return found and found.down_to(self._least(configuration))
 
     def value(self, configuration: Configuration) -> Interval | None:
         """Return the value of the objective that a finalist will sustain, if it ran at all."""
         scorer = self._runner.subject.scorer
         found = [score for t in self._trials[configuration] if (score := scorer(t))]
-        return scorer.values(rate) if (rate := self._rate(configuration, found)) else None
+        least = self._least(configuration) if scorer.objective.follows_throughput else 1.0
+        rate = self._rate(configuration, found)
+        return scorer.values(rate.down_to(least)) if rate else None
+
+    def _least(self, configuration: Configuration) -> float:
+        """Return the share of its rate that is left if what its runs did not see is as it may be.
+
+        No comparison is widened by it: who reads the same input waits for it alike.
+        """
+        return min((trial.least for trial in self._trials[configuration]), default=1.0)
 
     def _rate(self, configuration: Configuration, rates: list[float]) -> Interval | None:
         noise = self._noise_of(configuration)

@@ -260,5 +260,8 @@ def failure(trials: Sequence[Trial]) -> Trial | None:
 
 def throughput(turns: Turns) -> Interval | None:
     """Return the examples per second that what is recommended sustains, if it was measured."""
-    rates = [trial.examples_per_second for trial in turns.of(WINNER) if trial.measured]
-    return mean_rate([rate for rate in rates if rate], turns.noise) if rates else None
+    measured = [trial for trial in turns.of(WINNER) if trial.measured]
+    rates = [rate for trial in measured if (rate := trial.examples_per_second)]
+    if not rates:
+        return None
+    return mean_rate(rates, turns.noise).down_to(min(trial.least for trial in measured))

@@ -12,8 +12,10 @@ from autotune.run.engine import Fill
 from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.workload import InputPass
+
+from .conftest import Tuner, speed
 
 BATCH = 100
 ONE = Configuration(per_replica_batch=BATCH)
@@ -90,3 +92,15 @@ def test_an_unknown_number_of_examples_has_no_end() -> None:
     endless = subject(examples=None, cached=True)
     assert math.isinf(epoch_of(ONE, endless).steps)
     assert fill_of(ONE, endless) is None
+
+
+def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> None:
+    """An epoch of minutes whose input waits ten seconds at its end may sustain that much less."""
+    first = read(1000, 2.0, pause=10.0)
+    facts = FAKE_FACTS.model_copy(update={"examples": 5_000_000, "first_pass": first})
+    result = tuner(speed(), engine=FakeEngine(speed(), facts=facts))
+    finals = [t for t in result.trials if t.measured and t.configuration == result.config]
+    least = min(trial.least for trial in finals)
+    assert 0.5 < least < 0.95
+    assert result.examples_per_second is not None
+    assert result.examples_per_second.low < result.examples_per_second.value * least
