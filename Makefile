@@ -82,7 +82,7 @@ MINUTES ?= inf
 bench-delivered: $(READY)
 	$(BIN)/python -m benchmarks.delivered.bench --minutes $(MINUTES) $(PAGE)
 
-# What is said of three programs whose truth is known, about six minutes; fails where it is wrong.
+# What is said of three programs whose truth is known, about nine minutes; fails where it is wrong.
 bench-judged: $(READY)
 	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
 

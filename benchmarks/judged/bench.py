@@ -1,8 +1,8 @@
 """Three programs whose truth is known, and what autotune says of them.
 
-    python -m benchmarks.judged.bench [PROGRAM ...] [--budget 120s] [--out PAGE --since TEXT]
+    python -m benchmarks.judged.bench [PROGRAM ...] [--budget 180s] [--out PAGE --since TEXT]
 
-Run it where nothing else runs: some six minutes. It fails where a figure excludes the truth, or the
+Run it where nothing else runs: some nine minutes. It fails where a figure excludes the truth, or a
 verdict is wrong.
 """
 
@@ -58,7 +58,7 @@ def _search(program: Program, budget: str) -> Result:
 def _asked() -> Namespace:
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="default: all three")
-    parser.add_argument("--budget", default="120s", help="of each search")
+    parser.add_argument("--budget", default="180s", help="of each search")
     add_options(parser)
     return parser.parse_args()
 

@@ -13,7 +13,9 @@ from autotune.measure import Interval
 BATCH = 32
 """Examples of a replica in a step."""
 PACE = 0.01
-SLEEP = 0.05
+"""Seconds from one example to the next."""
+SLEEP = 0.002
+"""Seconds for each example."""
 NUMBERS = 4_000_000
 MINE = 10.0
 """Milliseconds in which a network so small has computed its step on any machine."""
@@ -100,21 +102,24 @@ def _pair(result: Result) -> Breakdown | None:
 
 def _paced(result: Result) -> Iterator[Claim]:
     found = _alone(result)
-    whole = 1000 * PACE * BATCH
+    whole = 1000 * PACE * found.configuration.global_batch if found else 0.0
     yield _claim("waiting for input, one device", found, Part.INPUT, (whole - MINE, whole))
     yield _claim("computing, one device", found, Part.COMPUTE, (0.0, MINE))
 
 
 def _sleeping(result: Result) -> Iterator[Claim]:
     alone, pair = _alone(result), _pair(result)
-    own = (1000 * SLEEP, 1000 * SLEEP + MINE)
-    yield _claim("computing, one device", alone, Part.COMPUTE, own)
-    yield _claim("computing, two workers", pair, Part.COMPUTE, own)
+    asleep = 1000 * SLEEP * BATCH
+    # One device may have the batch of both workers.
+    times = alone.configuration.per_replica_batch / BATCH if alone else 1.0
+    whole = (times * asleep, times * asleep + MINE)
+    yield _claim("computing, one device", alone, Part.COMPUTE, whole)
+    yield _claim("computing, two workers", pair, Part.COMPUTE, (asleep, asleep + MINE))
     yield _claim("resource contention, two workers", pair, Part.SHARING, (0.0, MINE))
     yield Claim(
         what="gain of two workers",
         said=result.distributed_speedup,
-        low=2 * SLEEP / (SLEEP + 2 * MINE / 1000),
+        low=2 * asleep / (asleep + 2 * MINE),
         high=2.0,
         runs=sum(each.round is not None for each in result.trials) // 2,
     )
@@ -148,7 +153,7 @@ PROGRAMS = {
         claims=_paced,
     ),
     "sleeping": Program(
-        question=f"A step that sleeps for {1000 * SLEEP:.0f} ms",
+        question=f"A step that sleeps for {1000 * SLEEP:.0f} ms for each example",
         dataset="dataset_fn",
         model={"sleep": SLEEP},
         verdict=Verdict.DISTRIBUTE,

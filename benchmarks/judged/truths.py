@@ -22,7 +22,7 @@ def model_fn(sleep: float = 0.0, numbers: int = 0) -> keras.Model:
     """Return a compiled model.
 
     Args:
-        sleep: Seconds that every step spends doing nothing.
+        sleep: Seconds that a step spends doing nothing, for each of its examples.
         numbers: Weights whose gradients are exchanged and mean next to no arithmetic.
     """
     layers = [keras.Input((FEATURES,)), _Sleep(sleep), _Padding(numbers), keras.layers.Dense(1)]
@@ -57,7 +57,7 @@ def _numbers() -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Sleep(keras.layers.Layer):  # type: ignore[misc] # Keras has no types
-    """Passes its input on after some seconds."""
+    """Passes its input on after some seconds for each example."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class _Sleep(keras.layers.Layer):  # type: ignore[misc] # Keras has no types
         return tf.ensure_shape(outputs, inputs.shape)
 
     def _pass_on(self, inputs: np.ndarray) -> np.ndarray:
-        time.sleep(self.seconds)
+        time.sleep(self.seconds * len(inputs))
         return inputs
 
 
