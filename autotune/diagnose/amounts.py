@@ -59,15 +59,17 @@ def learned(rounds: Rounds, expected: Noise) -> Noise:
         rounds: What is common to all runs of one is no noise.
         expected: As it was known before.
     """
-    common = set.intersection(*map(set, rounds)) if rounds else set()
-    if len(rounds) < 2 or len(common) < 2:
+    # The time may have ended after the first run of a round, which is compared with nothing then.
+    used = [each for each in rounds if len(each) > 1]
+    common = set.intersection(*map(set, used)) if used else set()
+    if len(used) < 2 or len(common) < 2:
         return expected
-    levels = [fmean(math.log(each[one]) for one in common) for each in rounds]
+    levels = [fmean(math.log(each[one]) for one in common) for each in used]
     squares, _ = squared_residuals(
-        [math.log(each[one]) - level for each, level in zip(rounds, levels, strict=True)]
+        [math.log(each[one]) - level for each, level in zip(used, levels, strict=True)]
         for one in common
     )
-    freedom = (len(rounds) - 1) * (len(common) - 1)
+    freedom = (len(used) - 1) * (len(common) - 1)
     degrees = expected.degrees + freedom
     variance = (expected.degrees * expected.sd**2 + squares) / degrees
     return Noise(sd=math.sqrt(variance), degrees=degrees)

@@ -112,9 +112,8 @@ def breakdown(
 ) -> Breakdown:
     """Return where the time of a step goes.
 
-    Each part is a difference of two timed runs, so that neighbours cannot both be wrong by the
-    same amount unseen. One that is surely negative is none: then others overlap, and what they
-    leave over is negative too.
+    Each part is what a timed run took, or a difference of two. One that is surely negative is none:
+    then others overlap, or something disturbed the runs, and what they leave over is negative.
 
     Args:
         configuration: Whose step.

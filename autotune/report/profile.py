@@ -123,8 +123,13 @@ def _left_over(found: Breakdown) -> str:
     left = found.unexplained
     if left is None or abs(left.value) < WORTH_TELLING:
         return ""
-    figure = _figure(found, left)
-    return f"; {UNEXPLAINED} {figure}" + (", because parts overlap" if left.high < 0 else "")
+    if left.high >= 0:
+        return f"; {UNEXPLAINED} {_figure(found, left)}"
+    more = Interval(low=-left.high, value=-left.value, high=-left.low)
+    return (
+        f"; together {_figure(found, more)}, more than the step, so parts overlap or something "
+        "disturbed the runs"
+    )
 
 
 def _hidden(found: Breakdown) -> Iterator[str]:

@@ -198,7 +198,8 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
     text = (
         "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
         "in memory, with more steps per call, without the exchange of gradients, and on a single "
-        "replica. What they do not explain is negative where parts overlap. "
+        "replica. What they do not explain is negative where parts overlap, or where something "
+        "disturbed the runs. "
         f"Bars show the time for {EXAMPLES:,} examples."
     )
     return Steps(
