@@ -37,7 +37,7 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
 
 def where_it_goes(found: Breakdown) -> str | None:
     """Return the parts of a step in sentences, or None if they are unknown."""
-    told = [each for each in found.shares if abs(each.share.value) >= WORTH_TELLING]
+    told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
     if not told:
         return None
     name = title(found.configuration) if found.configuration.distributed else "one device"
