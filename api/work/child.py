@@ -33,6 +33,7 @@ from autotune.run.engine import (
     ObservationRequest,
     Outcome,
     RunResult,
+    ScreeningRequest,
     Tell,
     TrialRequest,
     Watch,
@@ -223,6 +224,17 @@ class InterruptibleEngine(Engine):
         seen = self._engine.observe(request)
         self._tell(RunOver())
         return seen
+
+    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
+        """Time settings in turn, where the engine can, unless the first one is set aside."""
+        self._check()
+        configuration = request.trial.configuration
+        if configuration in self._aside:
+            return None
+        self._tell(RunBegun(configuration=configuration))
+        result = self._engine.screen(request, watch)
+        self._tell(RunOver())
+        return result
 
     def now(self) -> float:
         """Return the engine's clock in seconds."""

@@ -83,6 +83,10 @@ class Result(SavedConfiguration):
     """Wall time of the search."""
     prepared_seconds: float = 0.0
     """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
+    screened: int = 0
+    """Settings that were looked at beside the trials, to see which were worth one."""
+    screening_seconds: float = 0.0
+    """Part of `seconds` that this took."""
     interrupted: bool = False
     """Whether the search was stopped early."""
     space: str | None = None

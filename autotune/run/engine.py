@@ -34,6 +34,8 @@ __all__ = [
     "ObservationRequest",
     "Outcome",
     "RunResult",
+    "ScreeningRequest",
+    "Setting",
     "Stop",
     "Tell",
     "TrialRequest",
@@ -117,6 +119,28 @@ class ObservationRequest:
     """Whether the dataset factory batches by itself."""
 
 
+class Setting(NamedTuple):
+    """A configuration to be screened, and the text of its program."""
+
+    configuration: Configuration
+    script: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreeningRequest:
+    """Settings to be looked at in one process, one after the other.
+
+    They differ only in what a process can change while it runs: the batch, the steps of a call, and
+    the input. So the training step is traced once, for a batch of any size. That is not the program
+    that is handed over, and what is timed here decides nothing.
+    """
+
+    trial: TrialRequest
+    """The first of them, and the process that is started for all."""
+    settings: tuple[Setting, ...]
+    """In the order in which they are timed; one may come again."""
+
+
 class Stop(NamedTuple):
     """A watch's order to end a trial."""
 
@@ -168,8 +192,8 @@ class Engine(Protocol):
     """Runs trials. Used by one thread at a time; a context manager that owns its processes.
 
     Entering it starts in the background what its first call would wait for. An engine that derives
-    from this class gets the defaults: nobody to wait for, a load that nobody can tell, and nothing
-    to start.
+    from this class gets the defaults: nobody to wait for, a load that nobody can tell, nothing to
+    start, and no screening.
     """
 
     keeps_history: bool = True
@@ -236,6 +260,19 @@ class Engine(Protocol):
 
         Like `run`, it never raises because of the program and leaves nothing running.
         """
+
+    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
+        """Time settings in turn within one process, briefly.
+
+        Like `run`, it never raises because of the program and leaves nothing running. The windows
+        of the result, and those that the watch sees, are one for each setting in their order; one
+        without steps could not be timed. What was timed before a failure counts.
+
+        Returns:
+            None if this engine does not offer it.
+        """
+        del request, watch
+        return None
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""

@@ -21,6 +21,7 @@ from autotune.run.engine import (
     Engine,
     ObservationRequest,
     RunResult,
+    ScreeningRequest,
     Tell,
     TrialRequest,
     Watch,
@@ -35,6 +36,7 @@ from autotune.run.orders import (
     observation,
     prepare,
     prepare_observation,
+    prepare_screening,
     write_pickles,
 )
 from autotune.run.trial_run import TrialRun
@@ -117,6 +119,10 @@ class LocalEngine(Engine):
         task = "refer" if request.reference_to else "observe"
         result = self._run(request.trial, lambda _: None, folder, task)
         return observation(folder, result, len(request.trial.roles))
+
+    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
+        """Time settings in turn within one process, briefly."""
+        return self._run(request.trial, watch, prepare_screening(request), "screen")
 
     def now(self) -> float:
         """Return the host's monotonic clock in seconds."""

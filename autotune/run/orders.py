@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict
 
 from autotune.reason import Outcome
-from autotune.run.engine import ObservationRequest, RunResult, TrialRequest
+from autotune.run.engine import ObservationRequest, RunResult, ScreeningRequest, TrialRequest
 from autotune.run.folder import TrialFolder
 from autotune.run.observation import Observation
 from autotune.workload import Workload
@@ -45,6 +45,15 @@ def prepare_observation(request: ObservationRequest) -> TrialFolder:
         "batched": request.batched,
     }
     return prepare(request.trial, order=order)
+
+
+def prepare_screening(request: ScreeningRequest) -> TrialFolder:
+    """Write the folder of a screening."""
+    settings = [
+        {"script": script, "steps": c.steps_per_execution, "cached": c.cache != "off"}
+        for c, script in request.settings
+    ]
+    return prepare(request.trial, settings=settings)
 
 
 def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
 from autotune.value import Scalar
+
+CROWD = 3
+"""Trials of a batch under a strategy, while the next larger or smaller one has none."""
 
 
 def default_in(pool: Sequence[Configuration]) -> Configuration:
@@ -29,7 +34,10 @@ def one_factor_at_a_time(
 
 
 def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return a start with groups of axes at their largest values: the step's, then the input's too.
+    """Return a start with the largest batch, then with groups of axes at their largest values.
+
+    The pool may lack the largest step of all, so the batch comes first there, with as many steps
+    per call as it leaves; then the step's axes together, and with them the input's.
 
     Screening by groups (Watson, Technometrics 3, 1961), because effects within a group go the same
     way, and what two axes do only together is seen at once: sixteen parallel calls that wait need
@@ -40,8 +48,10 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
         for role in (AxisRole.STEP, AxisRole.INPUT)
     )
     without = {name: start[name] for name in input_too if axes()[name].may_harm}
-    changes = (step, step | input_too, step | input_too | without)
-    return [nearest(start.taking(each), pool) for each in changes]
+    first = max(pool, key=lambda each: [_size(each[name]) for name in step])
+    extreme = start.taking({name: first[name] for name in step})
+    changes = (step | input_too, step | input_too | without)
+    return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
 def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
@@ -53,10 +63,33 @@ def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Conf
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):
         mine = [each for each in pool if each.strategy == name]
-        placement = _placement(mine[0])
-        alike = [each for each in mine if _placement(each) == placement]
-        found.append(nearest(baseline.taking(placement), alike))
+        first = placement(mine[0])
+        alike = [each for each in mine if placement(each) == first]
+        found.append(nearest(baseline.taking(first), alike))
     return found
+
+
+def uncrowded(
+    untried: Sequence[Configuration], tried: Iterable[Configuration]
+) -> list[Configuration]:
+    """Return what is left of a choice without batches tried often whose neighbour never was.
+
+    What feeds a batch differs little from what feeds the next one, so a model that has seen one of
+    them early would be busy with its settings for long.
+    """
+    counts = Counter(map(_batch, tried))
+    known = sorted({*counts, *map(_batch, untried)})
+    crowded = {
+        each
+        for pair in itertools.pairwise(known)
+        for each, other in (pair, pair[::-1])
+        if each[0] == other[0] and counts[each] >= CROWD and not counts[other]
+    }
+    return [each for each in untried if _batch(each) not in crowded] or [*untried]
+
+
+def _batch(configuration: Configuration) -> tuple[str, int]:
+    return configuration.strategy, configuration.per_replica_batch
 
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
@@ -69,7 +102,8 @@ def _screened(role: AxisRole) -> list[str]:
     return [name for name in axes_of(role) if axes()[name].screened]
 
 
-def _placement(configuration: Configuration) -> dict[str, Scalar]:
+def placement(configuration: Configuration) -> dict[str, Scalar]:
+    """Return where its replicas are and how they work together."""
     values = configuration.values()
     return {name: values[name] for name in axes_of(AxisRole.PLACEMENT)}
 

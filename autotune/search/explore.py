@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
@@ -11,10 +11,11 @@ from autotune.reason import BudgetEnded, Reason
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds, Dominance
-from autotune.search.design import groups, one_factor_at_a_time
+from autotune.search.design import groups, one_factor_at_a_time, openers, placement, uncrowded
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler
+from autotune.search.screening import SHARE, affordable, process_for, walk
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.trial import Stage
@@ -27,6 +28,8 @@ NEAREST = 2000
 """Configurations among which the nearest to a wish is looked for."""
 SLOW = 2.0
 """The first trials after the default may take so many times as long as it."""
+AFTER_SCREENING = 0.6
+"""Of the time for one device, what is left to it where a screening has shown where to look."""
 HOPELESS = 3
 """So many failures before any success end the search: the cause is the workload, not a setting."""
 
@@ -101,7 +104,8 @@ class Explorer:
         """
         left = list(pool)
         while untried := self._affordable(self._untried(left), share):
-            chosen = self._sampler.propose(self.history, self._some(untried))
+            choice = self._some(uncrowded(untried, self._ran()))
+            chosen = self._sampler.propose(self.history, choice)
             if chosen is None:
                 return
             if not self._try(chosen):
@@ -113,12 +117,50 @@ class Explorer:
         tried = self.history.tried
         return [each for each in pool if each not in tried and self._why_not(each) is None]
 
+    def screen(
+        self,
+        start: Configuration,
+        pool: Sequence[Configuration],
+        then: Sequence[Configuration],
+    ) -> list[Configuration]:
+        """Look at settings that can share a process, where that pays.
+
+        Args:
+            start: The process is one for this configuration.
+            pool: The choice.
+            then: Trials that must still fit.
+
+        Returns:
+            Those that were seen; none where it does not pay or the engine does not offer it.
+        """
+        costs, shared = self.history.costs, process_for(start)
+        if shared is None or self._why_not(start):
+            return []
+        mine = [each for each in self._untried(pool) if process_for(each) == shared]
+        most = self._most(1.0) - costs.total(then)
+        count = affordable(most, costs.seconds(start), costs.start(start), len(mine))
+        if not count:
+            return []
+        order = walk(start, mine, count, self._random)
+        screening = self._runner.screen(order, SHARE * most)
+        return [] if screening is None else [each for each, _ in screening.figures]
+
+    def try_best(self, seen: Sequence[Configuration]) -> None:
+        """Try the one of which most is expected, and which is not excluded."""
+        belief = self._expectations.of(seen)
+        if belief is not None:
+            self.try_all([seen[int(belief.mean.argmax())]])
+
     def _why_not(self, configuration: Configuration) -> Reason | None:
         """Return why a configuration need not be run, or None if it should."""
         failed = Dominance(self.history.trials).why_not(configuration)
         if failed or self._bounds is None:
             return failed
         return self._bounds.why_not(configuration)
+
+    def _ran(self) -> Iterator[Configuration]:
+        trials = self.history.trials
+        return (t.configuration for t in trials if t.outcome is not Outcome.SKIPPED)
 
     def _untried(self, pool: Sequence[Configuration]) -> list[Configuration]:
         tried, dominance = self.history.tried, Dominance(self.history.trials)
@@ -141,13 +183,21 @@ class Explorer:
         self, configurations: Sequence[Configuration], share: float
     ) -> list[Configuration]:
         """Return those whose trial still fits; one with slow steps may be too long."""
-        costs = self.history.costs
-        most = self._budget.most(len(self.history), share=share, reserve=self._reserve())
+        costs, most = self.history.costs, self._most(share)
         return [c for c in configurations if costs.seconds(c) <= most]
+
+    def _most(self, share: float) -> float:
+        """Return the seconds that another trial may take."""
+        return self._budget.most(len(self.history), share=share, reserve=self._reserve())
 
 
 def find_baseline(
-    explorer: Explorer, default: Configuration, pool: Sequence[Configuration], *, share: float
+    explorer: Explorer,
+    default: Configuration,
+    pool: Sequence[Configuration],
+    then: Sequence[Configuration],
+    *,
+    share: float,
 ) -> None:
     """Try single-device configurations, the default first.
 
@@ -155,6 +205,7 @@ def find_baseline(
         explorer: Makes the trials.
         default: What Keras does by itself.
         pool: All on one device.
+        then: Trials that must fit afterwards.
         share: Of what exploring may take in all, how much may be spent here.
 
     Raises:
@@ -162,10 +213,33 @@ def find_baseline(
     """
     earlier = len(explorer.history.trials)
     explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
-    explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
+    if seen := explorer.screen(default, pool, [default, *then]):
+        explorer.try_best(seen)
+        share *= AFTER_SCREENING
+    else:
+        explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
     explorer.propose_from(pool, share=share)
     if explorer.history.baseline is None:
         raise _nothing(explorer, earlier)
+
+
+def open_strategies(
+    explorer: Explorer, baseline: Configuration, pool: Sequence[Configuration]
+) -> None:
+    """Try one configuration of each strategy: the best that was seen, or the most usual.
+
+    Args:
+        explorer: Makes the trials.
+        baseline: The best single device.
+        pool: All distributed.
+    """
+    first = openers(baseline, pool)
+    for number, opener in enumerate(first):
+        explorer.screen(opener, pool, first[number:])
+        if explorer.history.screenings:
+            explorer.try_best([each for each in pool if placement(each) == placement(opener)])
+        else:
+            explorer.try_all([opener])
 
 
 def _quick(

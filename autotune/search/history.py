@@ -22,6 +22,7 @@ from autotune.measure import (
 from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
 from autotune.run.engine import Outcome
+from autotune.search.screening import Screening
 from autotune.trial import Stage, Trial
 from autotune.wording import plural
 
@@ -64,6 +65,8 @@ class History:
     ) -> None:
         self.expected = expected
         self.score = score
+        self.screenings: list[Screening] = []
+        """What was seen in passing, apart from the trials: no verdict rests on it."""
         self._trials: list[Trial] = []
         self._scores: dict[Configuration, tuple[float, ...]] = {}
         self._repeats: dict[Configuration, list[float]] = defaultdict(list)
@@ -280,6 +283,11 @@ class Costs:
             return guessed_seconds(configuration)
         examples = configuration.global_batch * configuration.steps_per_execution
         return median(starts) + max(STEADY_SECONDS, CALLS * examples / self._rate)
+
+    def start(self, configuration: Configuration) -> float:
+        """Return what a trial is expected to take beside its steps."""
+        starts = self._starts.get(configuration.processes)
+        return median(starts) if starts else guessed_seconds(configuration)
 
     def total(self, configurations: Sequence[Configuration]) -> float:
         """Return the expected wall time of one trial of each."""

@@ -14,18 +14,27 @@ from autotune.autotuned_values import AutotunedValues
 from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
-from autotune.events import Observer, Preparing, TrialEnded, TrialStarted
+from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import UNKNOWN, UNMEASURED, Epoch, Expected, Noise, Reading, read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, Uncertified
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Engine, Limits, Outcome, RunResult, TrialRequest
+from autotune.run.engine import (
+    Engine,
+    Limits,
+    Outcome,
+    RunResult,
+    ScreeningRequest,
+    Setting,
+    TrialRequest,
+)
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, step_seconds
 from autotune.search.bounds import still_known
 from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.history import History
 from autotune.search.request import Subject
+from autotune.search.screening import Screened, Screening, UntilLate
 from autotune.search.stopping import (
     FINAL_PATIENCE,
     PATIENCE,
@@ -146,6 +155,36 @@ class Runner:
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
         return self._keep(trial_of(number, stage, configuration, result, turn, epoch))
 
+    def screen(self, walk: Sequence[Configuration], seconds: float) -> Screening | None:
+        """Time settings in turn within one process and keep what they showed.
+
+        Args:
+            walk: All of them can share the process of the first.
+            seconds: After which no more are looked at.
+
+        Returns:
+            What they showed; None if the engine does not offer it.
+        """
+        title = strategy(walk[0].strategy).title
+        self._observer(Preparing(what=f"Screening {len({*walk})} settings of {title}"))
+        began = self._budget.elapsed
+        late = UntilLate(lambda: seconds - (self._budget.elapsed - began))
+        with tempfile.TemporaryDirectory() as folder:
+            trial = self._request(walk[0], Path(folder) / "run")
+            settings = tuple(Setting(each, self._script(each)) for each in walk)
+            request = ScreeningRequest(trial=trial, settings=settings)
+            result = self._engine.screen(request, late)
+        if result is None:
+            return None
+        screening = Screening(self._figures(walk, result), self._budget.elapsed - began)
+        self.history.screenings.append(screening)
+        if result.outcome is not Outcome.MEASURED:
+            told = reason_text(result.reason)
+            self._observer(
+                Notice(text=f"The screening of {title} ended as {result.outcome}: {told}")
+            )
+        return screening
+
     def allreduce_seconds(
         self, configuration: Configuration, *, gradient_bytes: int | None = None
     ) -> float | None:
@@ -249,6 +288,16 @@ class Runner:
             wall_seconds=certificate.seconds,
         )
 
+    def _figures(self, walk: Sequence[Configuration], result: RunResult) -> tuple[Screened, ...]:
+        """Return the scores of the settings that could be timed."""
+        found = []
+        for each, window in zip(walk, result.windows, strict=False):
+            rate = window.steps * each.global_batch / window.seconds if window.steps else None
+            score = rate and self.subject.scorer.of_rate(each, rate)
+            if score:
+                found.append(Screened(each, math.log(score)))
+        return tuple(found)
+
     def _keep(self, trial: Trial) -> Trial:
         self._study.append(trial)
         self.history.add(trial)
@@ -262,10 +311,9 @@ class Runner:
         self, configuration: Configuration, folder: Path, *, held: bool = False
     ) -> TrialRequest:
         subject = self.subject
-        program = render(configuration, subject.workload, subject.facts, subject.machine, held=held)
         return TrialRequest(
             configuration=configuration,
-            script=program.train,
+            script=self._script(configuration, held=held),
             workload=subject.workload,
             roles=strategy(configuration.strategy).roles(configuration, subject.machine),
             folder=folder,
@@ -274,6 +322,11 @@ class Runner:
             fill=None if held else fill_of(configuration, subject),
             limits=_within(self._budget.left),
         )
+
+    def _script(self, configuration: Configuration, *, held: bool = False) -> str:
+        subject = self.subject
+        program = render(configuration, subject.workload, subject.facts, subject.machine, held=held)
+        return program.train
 
 
 def trial_of(

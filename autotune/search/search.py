@@ -21,7 +21,7 @@ from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
 from autotune.search.design import default_in, openers
-from autotune.search.explore import Explorer, find_baseline
+from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
@@ -39,6 +39,8 @@ INPUT_SHARE = 0.5
 ONE_DEVICE_SHARE = 0.5
 """Of the time before the finals, what only the single device gets where there is something else;
 afterwards it goes to whatever promises most."""
+CERTIFYING_SHARE = 0.2
+"""Of the time that is left for the finals, what certifying somebody before them may take."""
 GUESSED_RESERVE = 45.0
 """Seconds set aside for the finals while nobody knows who will be in them."""
 
@@ -132,13 +134,14 @@ class Search:
     def _explore(self) -> None:
         explorer = self._explorer(self._reserve)
         share = ONE_DEVICE_SHARE if self._distributed else 1.0
-        find_baseline(explorer, self._default, self._one_device, share=share)
+        first = openers(self._default, self._distributed)
+        find_baseline(explorer, self._default, self._one_device, first, share=share)
         baseline = self._runner.history.baseline
         if self._distributed and baseline:
             if self._follows_throughput:
                 self._measure_allreduces()
                 self._measure_without_input(baseline)
-            explorer.try_all(openers(baseline, self._distributed))
+            open_strategies(explorer, baseline, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
 
@@ -180,10 +183,10 @@ class Search:
                 self._bounds.note_without_input(baseline, seconds)
 
     def _decide(self) -> None:
-        self._certify_leaders()
+        self._certify_leader()
         self._run_finals()
         while self._finals and self._finals.all_refused and self._affords_others():
-            self._certify_leaders()
+            self._certify_leader()
             self._run_finals()
 
     def _affords_others(self) -> bool:
@@ -205,21 +208,22 @@ class Search:
         )
         self._finals.run()
 
-    def _certify_leaders(self) -> None:
+    def _certify_leader(self) -> None:
         """Certify who leads already, so that the finals' time is not spent on what is wrong.
 
-        Who takes the lead only there is certified when it would win.
+        Who is second, or takes the lead only there, is certified when it would win; so is who leads
+        where that takes much of the time.
         """
-        while leader := next((c for c in self._leaders() if self._certification.is_open(c)), None):
-            if self._certification.seconds([leader]) > self._budget.left:
+        while leader := next((c for c in self._leader() if self._certification.is_open(c)), None):
+            if self._certification.seconds([leader]) > CERTIFYING_SHARE * self._budget.left:
                 return
             self._certification.certify(leader)
 
-    def _leaders(self) -> list[Configuration]:
-        """Finalists that were faster than the baseline while exploring."""
+    def _leader(self) -> list[Configuration]:
+        """The first challenger, if it was faster than the baseline while exploring."""
         finalists, history = self._finalists(), self._runner.history
         best = history.estimate(finalists.one_device[0]).value
-        return [c for c in finalists.challengers if history.estimate(c).value > best]
+        return [c for c in finalists.challengers[:1] if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
         history = self._runner.history
@@ -230,7 +234,7 @@ class Search:
             # Nobody knows who, but somebody will challenge.
             finalists = replace(finalists, challengers=self._distributed[-1:])
             return finals_seconds(history, finalists)
-        certifying = self._certification.seconds(self._leaders())
+        certifying = self._certification.seconds(self._leader())
         return finals_seconds(history, finalists) + certifying
 
     def _reserve(self) -> float:

@@ -27,6 +27,7 @@ from scipy.special import softmax
 
 from autotune.config import Configuration
 from autotune.search.history import History, Observed
+from autotune.search.screening import Screening
 from autotune.value import Scalar
 
 LEVEL = 3.0
@@ -67,6 +68,23 @@ MODELS = (
 """From workloads where little matters to those where everything depends on everything."""
 
 
+class Bias(NamedTuple):
+    """By what a screening differs from trials: prior standard deviations, in log(score)."""
+
+    axis: float
+    """Of what differs with the value of one axis."""
+    own: float
+    """Of what differs with the configuration, the noise of its one short look included."""
+
+
+BIASES = (Bias(axis=0.03, own=0.06), Bias(axis=0.30, own=0.30))
+"""Of workloads that a screening shows as they are, and of those that it does not show."""
+COMMON = 0.5
+"""Of what all screenings of a search have in common."""
+PROCESS = 0.2
+"""Of what one of them has beside it."""
+
+
 class Belief(NamedTuple):
     """What is expected of some configurations, in their order."""
 
@@ -98,6 +116,7 @@ class Surrogate:
         observed: Mapping[Configuration, Observed],
         about: Sequence[Configuration],
         *,
+        screenings: Sequence[Screening] = (),
         doubt: float = 0.0,
     ) -> Belief:
         """Return what the runs so far let expect.
@@ -105,15 +124,21 @@ class Surrogate:
         Args:
             observed: What was run, at least one.
             about: Configurations of interest.
+            screenings: What was seen of some in passing, at another level.
             doubt: Weight that the models share in equal parts, whatever they have explained.
         """
-        known, asked = self._rows(observed), self._rows(about)
-        logs = np.array([each.log_score for each in observed.values()])
-        noise = np.array([each.sd**2 for each in observed.values()])
+        seen = [each for screening in screenings for each in screening.figures]
+        known = self._rows([*observed, *(each.configuration for each in seen)])
+        asked = self._rows(about)
+        shown = [each.log_score for each in observed.values()]
+        logs = np.array([*shown, *(each.log_score for each in seen)])
         here, across = self._alike(known, known), self._alike(asked, known)
-        parts = [_posterior(model, here, across, logs, noise) for model in MODELS]
+        noises = _noises([each.sd for each in observed.values()], screenings, known, here)
+        parts = [
+            _posterior(model, here, across, logs, noise) for model in MODELS for noise in noises
+        ]
         proven = softmax([proof for _, proof in parts])
-        weights = (1 - doubt) * proven + doubt / len(MODELS)
+        weights = (1 - doubt) * proven + doubt / len(parts)
         return _mixture([belief for belief, _ in parts], weights)
 
     def _rows(self, configurations: Iterable[Configuration]) -> list[int]:
@@ -196,12 +221,18 @@ class Expectations:
     def of(self, configurations: Sequence[Configuration], *, doubt: float = 0.0) -> Belief | None:
         """Return what is expected of some configurations; None while nothing was tried.
 
+        Only here does a screening count: it helps to choose what to try, and nothing else.
+
         Args:
             configurations: All in the pool.
             doubt: Weight that the models share in equal parts, whatever they have explained.
         """
         shown = self._shown()
-        return self._surrogate.believe(shown, configurations, doubt=doubt) if shown else None
+        if not shown:
+            return None
+        return self._surrogate.believe(
+            shown, configurations, screenings=self.history.screenings, doubt=doubt
+        )
 
     def surprises(self, *, distributed: bool) -> list[float]:
         """Return how far each exploring run lies from what all the others let expect of it.
@@ -277,7 +308,7 @@ def _posterior(
     effects: Effects, here: _Alike, across: _Alike, logs: Matrix, noise: Matrix
 ) -> tuple[Belief, float]:
     """Return what one model expects, and the logarithm of its marginal likelihood."""
-    factor = cho_factor(here.covariance(effects) + np.diag(noise), lower=True)
+    factor = cho_factor(here.covariance(effects) + noise, lower=True)
     residual = logs - logs.mean()
     weights = cho_solve(factor, residual)
     prior = across.covariance(effects)
@@ -285,6 +316,34 @@ def _posterior(
     variance = np.maximum(across.own(effects) - explained, 1e-12)
     proof = -0.5 * residual @ weights - np.log(np.diag(factor[0])).sum()
     return Belief(logs.mean() + prior @ weights, np.sqrt(variance)), float(proof)
+
+
+def _noises(
+    sds: Sequence[float], screenings: Sequence[Screening], known: Sequence[int], alike: _Alike
+) -> list[Matrix]:
+    """Return the covariance of what hides the truth: noise, and each bias of screenings.
+
+    Args:
+        sds: Of the runs.
+        screenings: The rows that follow them.
+        known: Which configuration each row is of.
+        alike: How alike they are.
+    """
+    seen = [number for number, each in enumerate(screenings) for _ in each.figures]
+    noise = np.diag(np.square([*sds, *(0.0 for _ in seen)]))
+    if not seen:
+        return [noise]
+    process = np.array([*(-1 for _ in sds), *seen])
+    screened = np.outer(process >= 0, process >= 0)
+    same = np.equal.outer(process, process)
+    # What repeats of a setting have in common is its own; their scatter is as large.
+    equal = (np.equal.outer(known, known) + np.eye(len(known))) / 2
+    return [
+        noise
+        + screened
+        * (COMMON**2 + PROCESS**2 * same + bias.axis**2 * alike.axes + bias.own**2 * equal)
+        for bias in BIASES
+    ]
 
 
 def _mixture(beliefs: Sequence[Belief], weights: Matrix) -> Belief:

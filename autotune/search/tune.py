@@ -227,6 +227,7 @@ def _recommendation(
     ready: float,
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
+    screenings = findings.history.screenings
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
         configuration=chosen,
@@ -251,6 +252,8 @@ def _recommendation(
         study=study.name,
         seconds=seconds,
         prepared_seconds=ready,
+        screened=len({c for each in screenings for c, _ in each.figures}),
+        screening_seconds=sum(each.seconds for each in screenings),
         interrupted=findings.interrupted,
         certificate=findings.certificate,
         automatic=findings.automatic,

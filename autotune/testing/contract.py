@@ -36,6 +36,8 @@ from autotune.run.engine import (
     ObservationRequest,
     Outcome,
     RunResult,
+    ScreeningRequest,
+    Setting,
     Stop,
     TrialRequest,
     Window,
@@ -106,6 +108,12 @@ PROBE = Workload(
 """Factories that fulfil their contract."""
 BROKEN = PROBE.model_copy(update={"model": Factory(name="nosuch_fn", module="nosuch_module")})
 CALLS = 2
+SETTINGS = (
+    Configuration(),
+    Configuration(per_replica_batch=8, steps_per_execution=2, cache="memory"),
+    Configuration(per_replica_batch=16, prefetch=0),
+)
+"""What one process can change while it runs."""
 BATCH = 1000
 """Batch of the first behaviour on a fake engine; each has one of its own."""
 
@@ -144,6 +152,21 @@ class EngineContract(ABC):
             folder=folder,
         )
         return ObservationRequest(trial=trial, calls=CALLS, **fields)
+
+    def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
+        """Return a request to screen the small workload on one device."""
+        facts, machine = engine.inspect(PROBE), engine.machine()
+        settings = tuple(
+            Setting(each, render(each, PROBE, facts, machine).train) for each in SETTINGS
+        )
+        trial = TrialRequest(
+            configuration=SETTINGS[0],
+            script=settings[0].script,
+            workload=PROBE,
+            roles=strategy(SETTINGS[0].strategy).roles(SETTINGS[0], machine),
+            folder=folder,
+        )
+        return ScreeningRequest(trial=trial, settings=settings)
 
     def run(
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
@@ -286,6 +309,19 @@ class EngineContract(ABC):
         assert found.failure is not None
         assert "no luck" in reason_text(found.failure)
 
+    def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
+        """A window for each setting, until the watch ends it; or it is not offered at all."""
+        watch = Recorder(after=len(SETTINGS))
+        result = engine.screen(self.make_screening(engine, tmp_path / "all"), watch)
+        if result is None:
+            pytest.skip("It offers no screening.")
+        assert (result.outcome, result.reason) == ENOUGH
+        assert [len(windows) for windows in watch.seen] == [1, 2, 3]
+        assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
+        some = engine.screen(self.make_screening(engine, tmp_path / "one"), Recorder(after=1))
+        assert some is not None
+        assert len(some.windows) == 1
+
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""
         engine = self.new_engine()
@@ -315,7 +351,7 @@ class WrapperContract(EngineContract):
     @classmethod
     def new_engine(cls) -> Engine:
         """Return it around an engine that needs no machine."""
-        return cls.wrap(FakeEngine(_speed))
+        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0))
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
         """Return a request whose configuration stands for the behaviour."""

@@ -6,20 +6,22 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.owner import Owner
-from autotune.reason import Message, Reason
+from autotune.reason import Completed, Message, Reason
 from autotune.run.engine import (
     NOTHING,
     Engine,
     ObservationRequest,
     Outcome,
     RunResult,
+    ScreeningRequest,
+    Stop,
     Tell,
     TrialRequest,
     Watch,
@@ -32,6 +34,8 @@ from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 
 WINDOW_SECONDS = 0.1
+SETTING_SECONDS = 0.5
+"""What a setting of a screening takes beside its window."""
 MAX_WINDOWS = 1000
 """A watch that is still not content after so many is a mistake of the test."""
 
@@ -59,6 +63,7 @@ class FakeEngine(Engine):
         between: Standard deviation of log(rate) between runs.
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
+        screening: log(rate) in a screening minus that of the truth; None: it offers none.
         machine: What it claims to be.
         facts: What it claims to know of any workload.
         faults: What is wrong with the training of a configuration, if anything is.
@@ -77,6 +82,7 @@ class FakeEngine(Engine):
         between: float = 0.05,
         within: float = 0.03,
         start: float = 1.0,
+        screening: Callable[[Configuration], float] | None = None,
         machine: Machine | None = None,
         facts: WorkloadFacts | None = None,
         faults: Faults = lambda _: None,
@@ -89,6 +95,7 @@ class FakeEngine(Engine):
         self._between = between
         self._within = within
         self._start = start
+        self._screening = screening
         self._machine = machine or FAKE_MACHINE
         self._facts = facts or FAKE_FACTS
         self._faults = faults
@@ -97,6 +104,7 @@ class FakeEngine(Engine):
         self._time = 0.0
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
+        self.screenings: list[ScreeningRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -146,6 +154,28 @@ class FakeEngine(Engine):
         fault = self._faults(request.trial.configuration)
         return observation(request, fault, self._start * len(request.trial.roles))
 
+    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
+        """Time each setting for a moment, at its speed and the bias."""
+        if self._screening is None:
+            return None
+        self.screenings.append(request)
+        began = self._time
+        self._time += self._start
+        windows: list[Window] = []
+        stop = None
+        for configuration, _ in request.settings:
+            truth = self._speed(configuration)
+            if isinstance(truth, Ending):
+                stop = Stop(truth.outcome, truth.reason)
+            else:
+                level = truth * math.exp(self._screening(configuration))
+                windows.append(self._window(level / configuration.global_batch))
+                self._time += SETTING_SECONDS
+                stop = watch(tuple(windows))
+            if stop:
+                break
+        return self._result(stop or Stop(Outcome.MEASURED, Completed()), windows, began)
+
     def now(self) -> float:
         """Return virtual seconds."""
         return self._time
@@ -170,16 +200,22 @@ class FakeEngine(Engine):
             stop = watch(tuple(windows))
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
+        result = self._result(stop, windows, began)
+        return replace(
+            result,
+            filled=request.fill.examples if request.fill else None,
+            automatic=FAKE_AUTOMATIC if request.reads_out else None,
+        )
+
+    def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
         return RunResult(
             outcome=stop.outcome,
             reason=stop.reason,
             windows=tuple(windows),
             start_seconds=self._start / 2,
             first_step_seconds=self._start / 2,
-            filled=request.fill.examples if request.fill else None,
             wall_seconds=self._time - began,
             peak_memory=2**29,
-            automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )
 
     def _window(self, level: float) -> Window:

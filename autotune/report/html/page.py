@@ -211,6 +211,9 @@ def _facts(result: Result, written: datetime) -> Iterator[tuple[str, str]]:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({outcomes})"
     yield "Search", f"{took}, {roughly(result.prepared_seconds)} of it before the first trial"
+    if result.screened:
+        seen = plural(result.screened, "setting")
+        yield "Screening", f"{seen} in {roughly(result.screening_seconds)}, to choose the trials"
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"

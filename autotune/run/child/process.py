@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.run import events
-from autotune.run.child import inspect, observe
+from autotune.run.child import inspect, observe, screen
 from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
 from autotune.run.child.clock import Clock, ClockCallback
 from autotune.run.child.exchange import remove_exchange
@@ -175,6 +175,7 @@ TASKS: Mapping[str, Task] = {
     "read out": _read_out,
     "observe": observe.observe,
     "refer": observe.refer,
+    "screen": screen.screen,
     "inspect": _alone(inspect.look),
     "devices": _alone(list_devices),
 }

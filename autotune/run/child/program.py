@@ -25,26 +25,29 @@ PROGRAM = "autotune_train"
 Call = Callable[..., Any]
 
 
-def load_program(folder: TrialFolder, by_value: Iterable[str]) -> ModuleType:
+def load_program(
+    folder: TrialFolder, by_value: Iterable[str], text: str | None = None
+) -> ModuleType:
     """Run the program's top level.
 
     Args:
         folder: Holds it.
         by_value: Names of the factories that were shipped beside it, which take the place of its
             own.
+        text: Of another program that takes its place.
     """
-    program = _execute(folder.script)
+    program = _execute(folder.script, text or folder.script.read_text(encoding="utf-8"))
     for name in by_value:
         setattr(program, name, _unpickle(folder.pickled(name)))
     return program
 
 
-def _execute(script: Path) -> ModuleType:
+def _execute(script: Path, text: str) -> ModuleType:
     program = ModuleType(PROGRAM)
     program.__file__ = str(script)
     sys.modules[PROGRAM] = program
     sys.argv = [str(script)]
-    code = compile(script.read_text(encoding="utf-8"), str(script), "exec")
+    code = compile(text, str(script), "exec")
     exec(code, program.__dict__)  # noqa: S102 - running this program is the purpose
     return program
 
