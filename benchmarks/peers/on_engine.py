@@ -9,7 +9,7 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.run.engine import Engine, Limits, TrialRequest
 from autotune.run.resolve import reserved_engine
-from autotune.search.epochs import epoch_of
+from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.search.runner import trial_of
 from autotune.search.stopping import MeasureWatch
@@ -58,6 +58,7 @@ class OnEngine:
                 workload=job.workload,
                 roles=strategy(configuration.strategy).roles(configuration, job.machine),
                 folder=folder,
+                fill=fill_of(configuration, subject),
                 limits=Limits(),
             ),
             MeasureWatch(epoch=epoch),

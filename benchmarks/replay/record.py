@@ -31,7 +31,7 @@ from autotune.run.resolve import reserved_engine
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
-from autotune.search.epochs import epoch_of
+from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
@@ -132,6 +132,7 @@ class Recording:
             roles=strategy(configuration.strategy).roles(configuration, subject.machine),
             folder=folder,
             seed=SCRIPT_SEED,
+            fill=fill_of(configuration, subject),
         )
         watch = MeasureWatch(epoch=epoch_of(configuration, subject))
         return run_of(configuration, turn, self._engine.run(request, watch))
