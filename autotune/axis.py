@@ -106,6 +106,7 @@ class Axis:
         screened: Whether the first trials set it to its largest value, together with the others
             of its role, because more of it rarely does harm.
         may_harm: Whether these trials are also made without it.
+        decisive: Whether already the first of these trials sets it, because it may decide all.
         speed_only: It changes how fast a training is, and not what is computed from which examples.
         matters: Whether the axis has an effect in a configuration; where it has none it is set
             to its default, so that configurations equal in effect are one. None: everywhere, but
@@ -127,6 +128,7 @@ class Axis:
     allreduce_time: Trend = Trend.UNKNOWN
     screened: bool = False
     may_harm: bool = False
+    decisive: bool = False
     speed_only: bool = False
     matters: Callable[[Any], bool] | None = None
     needs_parameter: str | None = None

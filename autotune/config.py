@@ -192,6 +192,7 @@ class Configuration(Value):
             words="examples cached in {value}",
             allreduce_time=Trend.NONE,
             screened=True,
+            decisive=True,
         ),
     ] = "off"
     threads_per_process: Annotated[

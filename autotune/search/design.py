@@ -99,7 +99,9 @@ def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configurati
 
 
 def _screened(role: AxisRole) -> list[str]:
-    return [name for name in axes_of(role) if axes()[name].screened]
+    decisive = [name for name, axis in axes().items() if axis.decisive]
+    mine = [*axes_of(role), *(decisive if role is AxisRole.STEP else ())]
+    return [name for name in mine if axes()[name].screened]
 
 
 def placement(configuration: Configuration) -> dict[str, Scalar]:

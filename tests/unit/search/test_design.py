@@ -46,6 +46,16 @@ def test_groups_of_axes_are_raised_together() -> None:
     assert without_threads == stepped.but(num_parallel_calls=16)
 
 
+def test_a_cache_comes_with_the_first_group() -> None:
+    """Where the input is the limit nothing else matters, and a short search sees no second one."""
+    pool = [
+        Configuration(cache=cache, per_replica_batch=batch)
+        for cache in ("off", "memory")
+        for batch in (32, 128)
+    ]
+    assert groups(Configuration(), pool)[0] == Configuration(cache="memory", per_replica_batch=128)
+
+
 def test_nearest_prefers_few_differences() -> None:
     """One axis far away is nearer than two axes close by."""
     target = Configuration(per_replica_batch=32)
