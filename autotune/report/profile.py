@@ -20,6 +20,8 @@ WORTH_TELLING = 0.02
 """A smaller share is left out of the sentence."""
 TOLD = 1.2
 """A remedy that made the input so many times as fast is told."""
+WIDEST = 1.0
+"""Of a part whose interval is wider than the step, nothing is known."""
 SEQUENTIAL = 0.6
 """From this share on a step hardly falls with a smaller batch."""
 MEGABIT = 125_000
@@ -41,6 +43,9 @@ def where_it_goes(found: Breakdown) -> str | None:
     if not told:
         return None
     name = title(found.configuration) if found.configuration.distributed else "one device"
+    told = [each for each in told if each.share.high - each.share.low <= WIDEST]
+    if not told:
+        return f"A step of {name} could not be taken apart: its runs differ too much."
     parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in told)
     text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
     return " ".join([text, *_hidden(found)])

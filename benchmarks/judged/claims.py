@@ -53,13 +53,23 @@ class Program:
     verdict: Verdict
     why: str
     """Why that is the right verdict."""
+    limit: Part
+    """What must be named as the limit of the step that it makes slow."""
+    found: Callable[[Result], Breakdown | None]
+    """That step."""
     claims: Callable[[Result], Iterator[Claim]]
     model: dict[str, Any] = field(default_factory=dict)
     """Arguments of the model factory."""
 
     def is_right(self, result: Result) -> bool:
         """Return whether verdict and figures are as they must be."""
-        return result.verdict is self.verdict and all(each.holds for each in self.claims(result))
+        named = self._names_its_limit(result)
+        claims = self.claims(result)
+        return result.verdict is self.verdict and named and all(each.holds for each in claims)
+
+    def _names_its_limit(self, result: Result) -> bool:
+        found = self.found(result)
+        return found is not None and found.is_limit(self.limit)
 
     def told(self, result: Result) -> Iterator[str]:
         """Yield the lines of the page."""
@@ -67,6 +77,8 @@ class Program:
         yield ""
         right = _word(result.verdict is self.verdict)
         yield f"Verdict: **{result.verdict}**, {right}: {self.why}. {result.seconds:.0f} s."
+        yield ""
+        yield f"Limit: {self.limit}, {_word(self._names_its_limit(result))}."
         yield ""
         yield "| figure | n | told (95 %) | truth | |"
         yield "| --- | ---: | --- | --- | --- |"
@@ -150,6 +162,8 @@ PROGRAMS = {
         dataset="paced_fn",
         verdict=Verdict.ONE_DEVICE,
         why="each worker runs the whole input and discards half of it",
+        limit=Part.INPUT,
+        found=_alone,
         claims=_paced,
     ),
     "sleeping": Program(
@@ -158,6 +172,8 @@ PROGRAMS = {
         model={"sleep": SLEEP},
         verdict=Verdict.DISTRIBUTE,
         why="two workers sleep beside each other, and so do twice as much",
+        limit=Part.COMPUTE,
+        found=_pair,
         claims=_sleeping,
     ),
     "padded": Program(
@@ -166,6 +182,8 @@ PROGRAMS = {
         model={"numbers": NUMBERS},
         verdict=Verdict.ONE_DEVICE,
         why="the exchange takes longer than all that it saves",
+        limit=Part.EXCHANGE,
+        found=_pair,
         claims=_padded,
     ),
 }

@@ -66,6 +66,17 @@ def test_what_seems_less_than_nothing_is_left_out_of_the_sentence() -> None:
     assert text == "A step of one device takes 50 ms: computing 51 ms, 102% (101% to 103%)."
 
 
+def test_what_is_not_known_is_not_told() -> None:
+    """A part that may be anything between nothing and all of the step is none to be named."""
+    wide = Share(part=Part.INPUT, share=Interval(low=-0.4, value=0.3, high=1.0))
+    known = step(ALONE, 50.0, compute=0.7)
+    both = known.model_copy(update={"shares": (*known.shares, wide)})
+    assert "waiting for input" not in (where_it_goes(both) or "")
+    assert where_it_goes(known.model_copy(update={"shares": (wide,)})) == (
+        "A step of one device could not be taken apart: its runs differ too much."
+    )
+
+
 def test_a_replica_that_was_not_timed_alone_is_not_compared() -> None:
     """Nobody knows then what computing takes by itself."""
     text = told(step(GANG, 50.0, exchange=0.8))
