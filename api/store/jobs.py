@@ -354,7 +354,9 @@ def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: fl
             "Wait until one has started, or cancel one.",
         )
     # Of the jobs that ended what they used, of the others what they may use; each by its index.
-    recent = jobs.c.ended_at > Now() - quotas.window_seconds
+    # As a value: PostgreSQL uses no index for what a clock tells row by row.
+    since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
+    recent = jobs.c.ended_at > since
     parts = (
         select(total_of())
         .select_from(jobs.join(attempts, jobs.c.id == attempts.c.job_id))
