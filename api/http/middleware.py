@@ -124,7 +124,7 @@ class _Seal:
         self._held = None
         tag = f'W/"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
         headers = MutableHeaders(raw=start["headers"])
-        headers["ETag"], headers["Cache-Control"] = tag, "private, no-cache"
+        headers["ETag"] = tag
         if tag in Headers(scope=self._scope).get("if-none-match", ""):
             self.status = start["status"] = 304
             del headers["content-length"]
