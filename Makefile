@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos check docs chaos schemathesis bench-replay bench-rivals bench-delivered bench-peers \
+.PHONY: demo test test-chaos check docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
         bench-service bench-judged replay-tables clean
 
 demo: $(READY)
@@ -66,6 +66,12 @@ SEARCHES ?= 10
 bench-replay bench-rivals: export OPENBLAS_NUM_THREADS = 1
 bench-replay: $(READY)
 	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
+
+# The finals alone, on runs that are drawn from worlds with drift, steps, bursts and two levels; fails
+# where a promise is missed by more than chance. An hour on two cores; writes a page only if it is
+# told where: OUT=docs/benchmarks/finals.md.
+bench-finals: $(READY)
+	$(BIN)/python -m benchmarks.finals.score $(if $(OUT),--out $(OUT))
 
 # Records these sweeps on this machine, which should have nothing else to do; ten minutes for each
 # workload, goes on where it was stopped. TABLES=--unseen records those that the search may not know.
