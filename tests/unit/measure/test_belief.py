@@ -20,7 +20,8 @@ def test_a_gain_that_is_hardly_seen_is_believed_in_part() -> None:
     """Half as much again at an error of a fifth says rather a little."""
     found = believed(Estimate(mean=math.log(1.5), error=0.2, degrees=10))
     assert 1.0 < found.value < 1.3
-    assert found.low < 1.0 < 1.5 < found.high
+    assert found.low < 1.0
+    assert found.high > 1.5
 
 
 @pytest.mark.parametrize(("error", "least"), [(0.01, 0.93), (0.03, 0.93), (0.06, 0.93)])
