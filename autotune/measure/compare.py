@@ -180,7 +180,7 @@ def joined(logs: Sequence[float], known: float) -> Estimate:
     """
     own, degrees = squared_residuals([logs])
     variance = (own + BORROWED * known) / (degrees + BORROWED)
-    if own > degrees * known * f_quantile(degrees, BORROWED, TYPICAL):
+    if degrees > 1 and own > degrees * known * f_quantile(degrees, BORROWED, TYPICAL):
         return Estimate(fmean(logs), math.sqrt(own / degrees / len(logs)), degrees)
     return Estimate(fmean(logs), math.sqrt(variance / len(logs)), degrees + BORROWED)
 

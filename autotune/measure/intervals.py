@@ -40,8 +40,8 @@ def log_interval(logs: Sequence[float], *, confidence: float = 0.95) -> Interval
 
 def around(mean: float, half: float) -> Interval:
     """Return the interval of exp(x) for an x within `half` of `mean`."""
-    # Beyond e^50 the figure is meaningless anyway, and exp must not overflow.
-    low, high = max(mean - half, -50.0), min(mean + half, 50.0)
+    # Beyond e^300 the figure is meaningless anyway, and exp must not overflow.
+    low, high = max(mean - half, -300.0), min(mean + half, 300.0)
     return Interval(low=math.exp(low), value=math.exp(mean), high=math.exp(high))
 
 
