@@ -78,7 +78,8 @@ class Bias(NamedTuple):
 
 
 BIASES = (Bias(axis=0.03, own=0.06), Bias(axis=0.30, own=0.30))
-"""Of workloads that a screening shows as they are, and of those that it does not show."""
+"""Of workloads that a screening shows as they are, and of those that it does not show. Assumed, and
+weighed by what the trials say."""
 COMMON = 0.5
 """Of what all screenings of a search have in common."""
 PROCESS = 0.2

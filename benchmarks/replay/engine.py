@@ -42,7 +42,8 @@ MOST_WINDOWS = 1000
 SCREENING_SECONDS, SCREENED_SECONDS = 0.7, 0.25
 """Of a setting, and of these, for which it is timed."""
 LEVEL_BIAS, AXIS_BIAS, OWN_BIAS = 0.10, 0.05, 0.06
-"""Standard deviations in log(rate), of what a screening shows minus the truth."""
+"""Standard deviations in log(rate), of what a screening shows minus the truth. They are assumed: on
+a quiet machine nobody has measured them yet."""
 
 
 class ReplayEngine(Engine):

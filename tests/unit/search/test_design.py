@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.options import SearchOptions
-from autotune.search.design import default_in, groups, nearest, one_factor_at_a_time, openers
+from autotune.search.design import (
+    default_in,
+    groups,
+    nearest,
+    one_factor_at_a_time,
+    openers,
+    uncrowded,
+)
 from autotune.space import candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 
@@ -62,3 +69,28 @@ def test_nearest_prefers_few_differences() -> None:
     far = Configuration(per_replica_batch=1024)
     near = Configuration(per_replica_batch=64, steps_per_execution=8)
     assert nearest(target, [near, far]) == far
+
+
+def test_the_largest_batch_comes_before_the_most_steps_of_a_call() -> None:
+    """Where both together would take too long, the first group is an extreme of the batch."""
+    pool = [
+        Configuration(per_replica_batch=batch, steps_per_execution=steps)
+        for batch, steps in ((32, 1), (32, 32), (128, 32), (512, 1), (512, 8))
+    ]
+    first, *_ = groups(Configuration(), pool)
+    assert (first.per_replica_batch, first.steps_per_execution) == (512, 8)
+
+
+def test_a_batch_waits_for_its_neighbours() -> None:
+    """What was tried three times is left alone until the next batch was tried, and no longer."""
+    pool = [
+        Configuration(per_replica_batch=batch, steps_per_execution=steps)
+        for batch in (32, 128, 512)
+        for steps in (1, 2, 4, 8)
+    ]
+    tried = [each for each in pool if each.per_replica_batch == 512][:3]
+    untried = [each for each in pool if each not in tried]
+    assert {c.per_replica_batch for c in uncrowded(untried, tried)} == {32, 128}
+    tried.append(Configuration(per_replica_batch=128))
+    assert {c.per_replica_batch for c in uncrowded(untried, tried)} == {32, 128, 512}
+    assert uncrowded(untried[-1:], tried[:3]) == untried[-1:]
