@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from autotune.change import Change
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason import Rule, RuleKind
 from autotune.strategies import strategy
 from autotune.value import Scalar
-from autotune.workload import Change, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""

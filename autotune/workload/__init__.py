@@ -2,7 +2,6 @@
 
 from autotune.workload.factory import (
     Cacheable,
-    Change,
     Factory,
     InputPass,
     Workload,
@@ -14,7 +13,6 @@ from autotune.workload.factory import (
 
 __all__ = [
     "Cacheable",
-    "Change",
     "Factory",
     "InputPass",
     "Workload",

@@ -11,7 +11,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import cloudpickle
 from pydantic import ConfigDict
 
+from autotune.change import Change
 from autotune.errors import FactoryNotFound
 from autotune.value import Scalar, Value
 from autotune.workload.source import Source, root_of, source_of
@@ -176,16 +176,6 @@ class InputPass(Value):
     def examples_per_second(self) -> float:
         """The rate, its pause included."""
         return self.examples / self.seconds
-
-
-class Change(StrEnum):
-    """What differs between two passes over a dataset."""
-
-    NOTHING = "nothing"
-    ORDER = "order"
-    """The same examples come in another order."""
-    EXAMPLES = "examples"
-    """Some are others, or nobody knows."""
 
 
 class Cacheable(Value):

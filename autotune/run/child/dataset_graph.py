@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from autotune.workload import Change
+from autotune.change import Change
 
 _PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _DRAWS = re.compile(

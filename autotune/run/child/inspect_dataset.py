@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from autotune.change import Change
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
 from autotune.run.child.dataset_graph import holds_cache, prefetched, runs_python
@@ -15,7 +16,6 @@ from autotune.run.child.passes import pass_facts, read_pass, successful
 from autotune.run.child.repeatability import changes, tensors
 from autotune.run.child.timeout import within
 from autotune.run.failure import ERROR
-from autotune.workload import Change
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from autotune.change import Change
 from autotune.run.child.dataset_graph import Randomness, randomness, runs_python
 from autotune.run.child.passes import successful
 from autotune.run.child.timeout import within
-from autotune.workload import Change
 
 _FEW = 64
 """Examples of each pass where no Python code adds to what the stages show."""

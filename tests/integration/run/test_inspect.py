@@ -10,9 +10,10 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
+from autotune.change import Change
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
 from autotune.run.local import LocalEngine
-from autotune.workload import Change, Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real
 

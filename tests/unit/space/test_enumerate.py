@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from autotune.change import Change
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
@@ -13,7 +14,7 @@ from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
-from autotune.workload import Cacheable, Change
+from autotune.workload import Cacheable
 
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
