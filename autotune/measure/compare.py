@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
-from autotune.measure.intervals import Interval, around, f_quantile, t_quantile
+from autotune.measure.intervals import Interval, around, f_quantile, t_probability, t_quantile
 from autotune.measure.windows import Reading
 from autotune.value import Value
 
@@ -151,6 +151,10 @@ class Estimate(NamedTuple):
         """
         half = t_quantile(self.degrees, (1 + confidence) / 2) * self.error
         return around(self.mean, half)
+
+    def chance_below(self, log: float) -> float:
+        """Return the probability that it is truly below a logarithm."""
+        return t_probability(self.degrees, (log - self.mean) / self.error)
 
 
 def paired(challenger: Sequence[float], reference: Sequence[float], noise: Noise) -> Estimate:

@@ -69,3 +69,11 @@ def f_quantile(above: float, below: float, probability: float) -> float:
     from scipy.special import fdtri  # noqa: PLC0415 - as above
 
     return float(fdtri(above, below, probability))
+
+
+def t_probability(degrees: float, value: float) -> float:
+    """Return how likely a variable of Student's t distribution lies below a value."""
+    # As above.
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    return float(stdtr(degrees, value))

@@ -30,7 +30,7 @@ from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
 from autotune.search.finalists import DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
-from autotune.search.levels import AT_ONE_LEVEL, FEIGNED, agreeing, has_two_levels
+from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
@@ -38,6 +38,7 @@ from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
     LOOKS,
+    MAX_ROUNDS,
     decide,
     gain,
 )
@@ -45,8 +46,6 @@ from autotune.trial import Stage, Trial
 
 SINGLE_ROUNDS = 6
 """Rounds in which they are told apart, once no challenger is left."""
-MAX_ROUNDS = 12
-"""Beyond these, more rounds would tell apart only what does not matter."""
 OUT = 0.99
 """Confidence with which a challenger must be slower to drop out."""
 DEFENDERS = 2
@@ -338,12 +337,12 @@ class Finals:
     def _may_be_a_level(self, challenger: Configuration) -> bool:
         """Return whether all runs of a challenger may have been at the higher of two levels."""
         found = gain(challenger, self.baseline, self._scores, self.noise)
-        if found and found.mean > FEIGNED:
-            return False
-        if has_two_levels(self._logs(challenger)):
-            return True
         runs = [self._logs(each) for each in self._rivals]
-        return agreeing(runs, self._surprises) + 1 < AT_ONE_LEVEL
+        return may_be_a_level(
+            found,
+            agreeing(runs, self._surprises) + 1,
+            mixed=has_two_levels(self._logs(challenger)),
+        )
 
     @cached_property
     def _surprises(self) -> list[float]:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
+from autotune.measure import Estimate
+
 LEVELS = 0.2
 """Runs of one configuration, in their order, of which two neighbours lie so far apart as log(rate),
 are of two levels."""
-FEIGNED = 0.3
-"""A gain of more than this, as log(ratio), is not made by the higher of two such levels; a smaller
-one is not shown by runs of both, which are too few for that in a search."""
-AT_ONE_LEVEL = 8
-"""Gangs that agree before a smaller gain counts: so many are all at the higher of two equally
-frequent levels in 0.4 % of cases."""
+FEIGNED = 0.2
+"""A gain above this, as log(ratio), is not made by the higher of two levels twice as far apart; a
+smaller one is not shown by runs of both, which are too few for that in a search."""
+LUCK = 0.5**8
+"""How likely it may be that a gain is that of the higher level: as likely as that eight gangs in a
+row are at the higher of two equally frequent levels."""
 
 
 def has_two_levels(logs: Collection[float]) -> bool:
@@ -36,3 +38,15 @@ def agreeing(runs: Sequence[Collection[float]], surprises: Sequence[float]) -> i
     finals = sum(len(logs) - 1 for logs in runs if logs and not has_two_levels(logs))
     explored = max(surprises) - min(surprises) if surprises else LEVELS
     return finals + (len(surprises) - 1 if explored < LEVELS else 0)
+
+
+def may_be_a_level(gain: Estimate | None, gangs: int, *, mixed: bool) -> bool:
+    """Return whether a gain may be no more than that of the higher of two levels.
+
+    Args:
+        gain: As the finals show it.
+        gangs: How many agree, the chosen one included.
+        mixed: Whether its own runs show two levels.
+    """
+    too_small = gain.chance_below(FEIGNED) if gain else 1.0
+    return too_small * (1.0 if mixed else 0.5**gangs) > LUCK

@@ -17,6 +17,8 @@ LAST_LOOK = 0.35
 """Share for the look when time or rounds have run out."""
 FEWEST = min(LOOKS)
 """Rounds before anything is said."""
+MAX_ROUNDS = 12
+"""Beyond these, more rounds would tell apart only what does not matter."""
 Rates = Mapping[Configuration, Mapping[int, float]]
 """Throughput of each finalist, by round."""
 

@@ -18,10 +18,9 @@ from autotune.options import MARGIN, SearchOptions
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine
 from autotune.run.load import Load
-from autotune.search.finals import MAX_ROUNDS
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget
-from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK
+from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, MAX_ROUNDS
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.verification.contest import Turns, turns

@@ -21,7 +21,7 @@ from autotune.testing import FakeEngine
 
 def speed(configuration):
     time.sleep(0.2)
-    return 1000.0 * configuration.replicas
+    return 1000.0 * configuration.replicas / configuration.processes
 
 def model_fn(): ...
 def dataset_fn(): ...

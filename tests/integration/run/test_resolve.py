@@ -37,7 +37,7 @@ def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_pa
     """`--engine` takes it, and the search asks it for everything."""
     (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
     call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
-    autotune(tmp_path, package, *call, "--budget", "20s", "--engine", "fleet://here")
+    autotune(tmp_path, package, *call, "--budget", "90s", "--engine", "fleet://here")
     saved = "autotune-out/config.yaml"
     assert "at fleet://here" in (tmp_path / saved).read_text()
     shown = autotune(tmp_path, package, "machine", "--engine", "fleet://there", "--json")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.search.levels import AT_ONE_LEVEL, agreeing, has_two_levels
+from autotune.measure import Estimate
+from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
+
+SMALL = Estimate(mean=0.1, error=0.01, degrees=20.0)
+LARGE = Estimate(mean=0.3, error=0.01, degrees=20.0)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +32,19 @@ def test_exploring_runs_count_if_all_are_as_expected() -> None:
     assert agreeing([[0.0]], [0.02, -0.05, 0.31]) == 0
 
 
-def test_all_at_the_higher_level_is_rare() -> None:
-    """Half of all gangs at each level: so many agree by luck in less than half a percent."""
-    assert 0.5**AT_ONE_LEVEL < 0.005
+def test_a_small_gain_needs_many_gangs_that_agree() -> None:
+    """Seven may all be at the higher level; that eight are is too rare."""
+    assert may_be_a_level(SMALL, 7, mixed=False)
+    assert not may_be_a_level(SMALL, 8, mixed=False)
+
+
+def test_a_gain_beyond_all_levels_needs_none() -> None:
+    """Even at both levels it is one; a small gain of runs at both never is."""
+    assert not may_be_a_level(LARGE, 3, mixed=False)
+    assert not may_be_a_level(LARGE, 3, mixed=True)
+    assert may_be_a_level(SMALL, 20, mixed=True)
+
+
+def test_a_gain_that_nobody_compared_may_be_one() -> None:
+    """Without a figure only the number of gangs speaks."""
+    assert may_be_a_level(None, 3, mixed=False)

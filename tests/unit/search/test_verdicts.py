@@ -12,8 +12,7 @@ from autotune import Outcome, Verdict
 from autotune.config import Configuration
 from autotune.measure import Noise, pooled_noise
 from autotune.reason import Message, Slower
-from autotune.search.finals import MAX_ROUNDS
-from autotune.search.verdict import LAST_LOOK, LOOKS, Rates, decide
+from autotune.search.verdict import LAST_LOOK, LOOKS, MAX_ROUNDS, Rates, decide
 from autotune.testing import Ending, FakeEngine
 from autotune.trial import Stage
 

@@ -13,8 +13,7 @@ from autotune.measure import Noise, paired_ratio
 from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.run.load import Load
-from autotune.search.finals import MAX_ROUNDS
-from autotune.search.verdict import FALSE_RATE, LAST_LOOK
+from autotune.search.verdict import FALSE_RATE, LAST_LOOK, MAX_ROUNDS
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine
 from autotune.verification.aa_test import POWER, AATest, aa_test, built_in, smallest_gain
 
