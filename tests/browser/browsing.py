@@ -59,11 +59,16 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
     try:
         assert process.stdout
         address = process.stdout.readline().split()[-1]
-        key = "" if "--no-keys" in options else process.stdout.readline().split()[-1]
+        key = "" if "--no-keys" in options else _first_key(process.stdout.readline())
         yield Served(address, key)
     finally:
         process.kill()
         process.wait()
+
+
+def _first_key(told: str) -> str:
+    """Return the key from the file that is named where no terminal can show it."""
+    return Path(told.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
 def sign_in(page: Page, key: str) -> None:
