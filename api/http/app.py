@@ -63,7 +63,7 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
     )
     for each in PARTS:
         app.include_router(each.router)
-    app.openapi = partial(completed, app.openapi, _routes)  # type: ignore[method-assign]
+    app.openapi = partial(completed, app.openapi, _routes)  # type: ignore[method-assign] # FastAPI's way
     return app
 
 

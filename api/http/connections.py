@@ -32,7 +32,7 @@ class Connection(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _allowed: float | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # narrower, as uvicorn's
         """Make room for it, and wait for its first request."""
         if self.limit_concurrency and len(self.connections) >= self.limit_concurrency - 1:
             self._make_room(transport)

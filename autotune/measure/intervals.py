@@ -73,7 +73,6 @@ def f_quantile(above: float, below: float, probability: float) -> float:
 
 def t_probability(degrees: float, value: float) -> float:
     """Return how likely a variable of Student's t distribution lies below a value."""
-    # As above.
-    from scipy.special import stdtr  # noqa: PLC0415
+    from scipy.special import stdtr  # noqa: PLC0415 - as above
 
     return float(stdtr(degrees, value))

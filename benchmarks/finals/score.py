@@ -9,7 +9,6 @@ does. It fails when a goal is missed by more than chance.
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +19,7 @@ from autotune.result import Verdict
 from benchmarks.finals.play import Cell, Played, play
 from benchmarks.finals.worlds import DISTURBED, QUIET, UNEQUAL
 from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.share import Share
 
 FIELDS = ((1, 1), (3, 3))
 """How many distributed configurations and single devices there are."""
@@ -64,38 +64,30 @@ class Row:
     of: int
 
     @property
-    def share(self) -> float:
-        """The share that was reached."""
-        return self.hits / self.of
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Return its 95 % interval, by Wilson's formula."""
-        z, n, p = 1.96, self.of, self.share
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+    def reached(self) -> Share:
+        """The share that was reached, with its interval."""
+        return Share(count=self.hits, of=self.of)
 
     @property
     def missed(self) -> bool:
         """Whether the goal is missed by more than chance."""
-        low, high = self.interval
+        low, high = self.reached.interval
         return high < self.goal.least or low > self.goal.most
 
     @property
     def mark(self) -> str:
         """Return how it stands with the goal."""
-        reached = self.goal.least <= self.share <= self.goal.most
+        reached = self.goal.least <= self.reached.value <= self.goal.most
         return "SHORT" if self.missed else "" if reached else "short"
 
     def __str__(self) -> str:
         """Return a row of a table in Markdown."""
-        low, high = (f"{100 * each:.2f}" for each in self.interval)
+        low, high = (f"{100 * each:.2f}" for each in self.reached.interval)
         cell, goal = self.cell, self.goal
         wanted = f"{100 * goal.least:g} to {100 * goal.most:g} %"
         return (
             f"| {goal.what} | {cell.distributed}/{cell.singles} {cell.world.name} | {wanted} "
-            f"| {100 * self.share:.2f} % ({low} to {high}) | {self.of} | {self.mark} |"
+            f"| {100 * self.reached.value:.2f} % ({low} to {high}) | {self.of} | {self.mark} |"
         )
 
 

@@ -7,8 +7,6 @@ All measure on the same replayed machine as autotune does, in the same virtual t
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from autotune.search.epochs import epoch_of
 from autotune.search.runner import trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage
-from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.page import page_of, this_commit
 from benchmarks.peers.job import Entry
 from benchmarks.peers.progress import CLOSE, close_since, incumbents
 from benchmarks.replay.characters import character
@@ -32,7 +30,7 @@ from benchmarks.replay.engine import ReplayEngine
 from benchmarks.replay.goals import EQUAL, SOON, bootstrap
 from benchmarks.replay.outcome import Job, Scenario, world_in
 from benchmarks.replay.replay import replay, situation
-from benchmarks.replay.score import SEEN, UNSEEN, recorded
+from benchmarks.replay.score import SEEN, UNSEEN, options_of, recorded
 from benchmarks.replay.world import World
 from benchmarks.share import Share
 from benchmarks.tuners.chance import at_random, with_best_again
@@ -171,7 +169,7 @@ def _outcome(contestant: Entered, world: World, log: Sequence[Entry]) -> Outcome
 
 def main() -> None:
     """Let everybody search, print the table, and write the page that was asked for."""
-    options = _options()
+    options = options_of(__doc__)
     commit = this_commit()
     page = page_of(options, HEAD, commit)
     names = options.tables.split(",") if options.tables else recorded()
@@ -187,15 +185,6 @@ def main() -> None:
     print("\n".join(figures))
     if page:
         page.write(figures, commit)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--searches", type=int, default=10, help="per table and scenario")
-    parser.add_argument("--tables", help="names, separated by commas")
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: all cores")
-    add_options(parser)
-    return parser.parse_args()
 
 
 def figures_of(outcomes: Sequence[Outcome], searches: int) -> Iterator[str]:

@@ -35,7 +35,7 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 def main() -> None:
     """Run the searches, print what they reached, and write the page that was asked for."""
-    options = _options()
+    options = options_of(__doc__)
     commit = this_commit()
     page = page_of(options, HEAD, commit)
     names = options.tables.split(",") if options.tables else recorded()
@@ -52,8 +52,13 @@ def main() -> None:
         page.write(figures, commit)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def options_of(benchmark: str) -> argparse.Namespace:
+    """Return the options of a benchmark of the tables.
+
+    Args:
+        benchmark: Its docstring, which begins with what it does.
+    """
+    parser = argparse.ArgumentParser(description=benchmark.partition("\n")[0])
     parser.add_argument("--searches", type=int, default=10, help="per table and scenario")
     parser.add_argument("--tables", help="names, separated by commas")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: all cores")
