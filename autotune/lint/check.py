@@ -8,6 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from autotune.lint.rule import Rule
 from autotune.lint.rules import rules
 from autotune.lint.text import NOTEBOOK, Text, comments, read_text
 
+FILE_LIMIT = 20.0
+"""Seconds of computing after which a file is given up; usual ones take hundredths of a second."""
 _MANY_OBJECTS = 200_000
 _IMPORT = re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:tensorflow|keras)\b{NOT_INSIDE}")
 """Roughly what `Module.uses_tensorflow` says, before anything is parsed."""
@@ -87,9 +91,35 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+@contextmanager
+def time_limit(seconds: float, file: str) -> Iterator[None]:
+    """Raise CodeError once the body has computed for so long; waiting does not count.
+
+    Python grants the timer to its main thread only; elsewhere there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def give_up(*_: object) -> None:
+        raise CodeError(
+            f"{file} was given up after {seconds:g} seconds of computing.",
+            "Split the file, or leave out rules with --ignore.",
+        )
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def _check_file(path: Path, chosen: Mapping[str, Rule]) -> Report:
     try:
-        return check_text(read_text(path), chosen)
+        with time_limit(FILE_LIMIT, str(path)):
+            return check_text(read_text(path), chosen)
     except CodeError as exc:
         return Report(troubles=(Trouble(text=str(exc), unread=True),), files=1)
 

@@ -23,6 +23,7 @@ class Names:
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
         self._known: dict[ast.expr, str] = {}
+        self._bound: dict[int, str] = {}
 
     def dotted(self, node: ast.expr) -> str:
         """Return what an expression stands for, such as `tf.distribute.MirroredStrategy`.
@@ -42,8 +43,12 @@ class Names:
         if not isinstance(node, ast.Name):
             return ""
         bindings = self._scopes.bindings(node.id, node)
-        found = {self._of_binding(each, depth) for each in bindings}
-        return found.pop() if len(found) == 1 else ""
+        key = id(bindings)
+        if bindings and key not in self._bound:
+            self._bound[key] = ""  # A name that stands for itself stands for nothing certain.
+            found = {self._of_binding(each, depth) for each in bindings}
+            self._bound[key] = found.pop() if len(found) == 1 else ""
+        return self._bound.get(key, "")
 
     def _of_binding(self, binding: Binding, depth: int) -> str:
         if binding.how is How.IMPORT:

@@ -122,17 +122,14 @@ class StepValues:
         self._module = module
         self._loop = loop
         self._steps = steps
-        self._open: set[ast.AST] = set()
+        self._known: dict[ast.AST, bool] = {}
 
     def holds(self, node: ast.expr) -> bool:
         """Return whether an expression is such a tensor, or is computed from one."""
-        if node in self._open:
-            return False
-        self._open.add(node)
-        try:
-            return self._look(node)
-        finally:
-            self._open.discard(node)
+        if node not in self._known:
+            self._known[node] = False
+            self._known[node] = self._look(node)
+        return self._known[node]
 
     def _look(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):

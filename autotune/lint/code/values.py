@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from autotune.lint.code.functions import Functions
 from autotune.lint.code.kinds import ITERATED, Kind, is_named_strategy, made_by
@@ -11,7 +11,8 @@ from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Binding, How, Scopes
 from autotune.lint.code.tree import FUNCTIONS, Function, Tree
 
-_DEEPEST = 24
+_DEEPEST = 60
+"""Values that come from values are followed so far; longer chains are made to be odd."""
 _ELEMENT = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE}
 _ELEMENTS = frozenset(_ELEMENT.values())
 _DISTRIBUTING = {
@@ -35,7 +36,11 @@ Guess = Kind | Unknown | None
 
 
 class Values:
-    """Infers kinds; where two answers are possible it gives none."""
+    """Infers kinds; where two answers are possible it gives none.
+
+    What names and members stand for may depend on itself (`ds = ds.map(f)`). A question is
+    therefore asked in rounds, in which each value is looked at once, until no answer changes.
+    """
 
     def __init__(
         self,
@@ -50,29 +55,55 @@ class Values:
         self._names = names
         self._classes = classes
         self._functions = functions
-        self._open: set[ast.AST] = set()
-        self._known: dict[ast.AST, Kind | None] = {}
+        self._settled: dict[Hashable, Guess] = {}
+        self._latest: dict[Hashable, Guess] = {}
+        """Of the question that is being asked."""
+        self._round: set[Hashable] = set()
+        self._depth = 0
+        self._is_circular = False
 
     def kind(self, node: ast.expr) -> Kind | None:
         """Return the kind of an expression's value, or None."""
-        if node not in self._known:
-            found = self._guess(node)
-            self._known[node] = found if isinstance(found, Kind) else None
-        return self._known[node]
+        found = self._settle(node, lambda: self._look(node))
+        return found if isinstance(found, Kind) else None
 
     def class_kind(self, node: ast.ClassDef) -> Kind | None:
         """Return what objects of a class of the module are."""
-        found = self._of_class(node)
+        found = self._settle(node, lambda: self._of_bases(node))
         return found if isinstance(found, Kind) else None
 
+    def _settle(self, key: Hashable, look: Callable[[], Guess]) -> Guess:
+        """Return the answer to a question that is asked from outside."""
+        before = None
+        while key not in self._settled:
+            self._round.clear()
+            self._is_circular = False
+            self._once(key, look)
+            if not self._is_circular or self._latest == before:
+                self._settled |= self._latest
+                self._latest = {}
+            before = dict(self._latest)
+        return self._settled[key]
+
+    def _once(self, key: Hashable, look: Callable[[], Guess]) -> Guess:
+        """Return an answer as it stands, after the first look of this round at its question."""
+        if key in self._settled:
+            return self._settled[key]
+        if key not in self._round:
+            if self._depth > _DEEPEST:
+                return UNKNOWN
+            self._round.add(key)
+            self._depth += 1
+            try:
+                # An answer that could only change back and forth is no answer.
+                self._latest[key] = _agreed([self._latest.get(key), look()])
+            finally:
+                self._depth -= 1
+        self._is_circular |= key not in self._latest
+        return self._latest.get(key)
+
     def _guess(self, node: ast.expr) -> Guess:
-        if node in self._open or len(self._open) > _DEEPEST:
-            return None
-        self._open.add(node)
-        try:
-            return self._look(node)
-        finally:
-            self._open.discard(node)
+        return self._once(node, lambda: self._look(node))
 
     def _look(self, node: ast.expr) -> Guess:
         match node:
@@ -97,7 +128,8 @@ class Values:
         bindings = self._scopes.bindings(node.id, node)
         if not bindings:
             return UNKNOWN
-        return _agreed(self._bound(each) for each in bindings)
+        # Every place that reads the name asks the same question.
+        return self._once(id(bindings), lambda: _agreed(map(self._bound, bindings)))
 
     def _bound(self, binding: Binding) -> Guess:
         if binding.how is How.VALUE and binding.value is not None:
@@ -185,19 +217,19 @@ class Values:
         owner = self._classes.of(node.value)
         if owner is None:
             return UNKNOWN
-        values = self._classes.values(owner, node.attr)
+        return self._once((owner, node.attr), lambda: self._member(owner, node.attr))
+
+    def _member(self, owner: ast.ClassDef, name: str) -> Guess:
+        values = self._classes.values(owner, name)
         if not values:
             return UNKNOWN
         return _agreed(UNKNOWN if each is None else self._guess(each) for each in values)
 
     def _of_class(self, node: ast.ClassDef) -> Guess:
-        if node in self._open:
-            return None
-        self._open.add(node)
-        try:
-            kinds = [self._of_base(each) for each in node.bases]
-        finally:
-            self._open.discard(node)
+        return self._once(node, lambda: self._of_bases(node))
+
+    def _of_bases(self, node: ast.ClassDef) -> Guess:
+        kinds = [self._of_base(each) for each in node.bases]
         return next((each for each in kinds if isinstance(each, Kind)), UNKNOWN)
 
     def _of_base(self, base: ast.expr) -> Guess:

@@ -31,8 +31,9 @@ def _loop_of(module: Module, call: ast.Call, seen: set[Function]) -> Loop | None
             return loop
     if function is None or function in seen:
         return None
+    seen.add(function)
     sites = (each for each in module.functions.sites(function) if not each.compiled)
-    found = (_loop_of(module, site.call, seen | {function}) for site in sites)
+    found = (_loop_of(module, site.call, seen) for site in sites)
     return next((each for each in found if each is not None), None)
 
 
