@@ -208,6 +208,16 @@ class EngineContract(ABC):
         assert (plain.outcome, filled.outcome) == (Outcome.MEASURED, Outcome.MEASURED)
         assert (plain.filled, filled.filled) == (None, 8)
 
+    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GANG])
+    def test_replicas_train_without_their_exchange(
+        self, engine: Engine, behaviour: Behaviour, tmp_path: Path
+    ) -> None:
+        """A request that takes the exchange out of the step gives windows like any other."""
+        request = replace(self.make_request(behaviour, tmp_path / "apart"), exchanges=False)
+        result = engine.run(request, Recorder())
+        assert (result.outcome, result.reason) == ENOUGH
+        assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
+
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
         """The watch decides the outcome and gives the reason."""
         stop = Stop(Outcome.PRUNED, Slower(most=0.5))

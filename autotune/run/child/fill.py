@@ -36,19 +36,25 @@ def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWrit
 
         wanted, seconds = order["examples"], order["seconds"]
         dataset = made(None if order["whole"] else wanted)
-        read = _read(dataset, wanted, seconds)
+        read = read_epoch(dataset, wanted, seconds)
         if 0 < read < wanted:
             # What was read in the time can be read again.
             dataset, wanted = made(read), read
-            read = _read(dataset, wanted, 2 * seconds)
+            read = read_epoch(dataset, wanted, 2 * seconds)
         report.write(events.FILLED, examples=read if read == wanted else 0)
         return dataset
 
     program.make_dataset = filled  # type: ignore[attr-defined] # the program's own name
 
 
-def _read(dataset: Any, examples: int, seconds: float) -> int:
-    """Read batches past the end of an epoch, and return the examples of that epoch."""
+def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
+    """Read batches past the end of an epoch, and return how many of its examples were read.
+
+    Args:
+        dataset: Repeated and batched.
+        examples: Of an epoch.
+        seconds: After which the rest is left.
+    """
     deadline, read = time.monotonic() + seconds, 0
     for batch in dataset:
         # Only who asks for more than there is makes a cache complete.

@@ -17,6 +17,7 @@ import keras
 import tensorflow as tf
 
 from autotune.run import events
+from autotune.run.child.fill import read_epoch
 from autotune.run.child.program import load_program
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
@@ -120,12 +121,14 @@ class Walk:
         self._report.write(events.TRAIN_BEGIN)
         calls = _make_calls(strategy, model)
         for index, setting in enumerate(self._settings):
-            iterator = iter(strategy.experimental_distribute_dataset(setting.batches()))
+            batches = setting.batches()
+            full = not setting.cached or read_epoch(batches, CACHED, FILL_SECONDS) == CACHED
+            iterator = iter(strategy.experimental_distribute_dataset(batches))
             if index == 0:
                 first = _seconds(calls, iterator, 1)
                 self._report.write(events.FIRST_STEP, steps=1, seconds=first)
             steps, seconds, work = 0, 0.0, 0.0
-            if not setting.cached or _fill(strategy, iterator):
+            if full:
                 steps, seconds, work = _timed(calls, iterator, setting.steps)
             self._report.write(events.WINDOW, steps=steps, seconds=seconds, work=work)
 
@@ -188,15 +191,6 @@ def _of_any_size(*element: Any) -> Any:
 
     batch = tf.nest.map_structure(unsized, element)
     return batch if len(element) > 1 else batch[0]
-
-
-def _fill(strategy: tf.distribute.Strategy, iterator: Any) -> bool:
-    """Read until a cache is full; return whether that took short enough."""
-    read, began = 0, time.monotonic()
-    while read < CACHED and time.monotonic() - began < FILL_SECONDS:
-        batches = strategy.experimental_local_results(next(iterator))
-        read += sum(len(tf.nest.flatten(each)[0]) for each in batches)
-    return read >= CACHED
 
 
 def _timed(calls: Calls, iterator: Any, steps: int) -> tuple[int, float, float]:
