@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol, Self
 from autotune.autotuned_values import AutotunedValues
 from autotune.cluster import Role
 from autotune.config import Configuration
+from autotune.learning import Learning, Unpredictable
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
 from autotune.run.load import Load
@@ -30,6 +31,7 @@ __all__ = [
     "NOTHING",
     "Engine",
     "Fill",
+    "LearningRequest",
     "Limits",
     "ObservationRequest",
     "Outcome",
@@ -139,6 +141,16 @@ class ScreeningRequest:
     """The first of them, and the process that is started for all."""
     settings: tuple[Setting, ...]
     """In the order in which they are timed; one may come again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest:
+    """A training whose gradients are to be looked at, at the user's own batch."""
+
+    trial: TrialRequest
+    """Of one device, with one step for each call."""
+    seconds: float = 10.0
+    """For training and looking together, once training has begun."""
 
 
 class Stop(NamedTuple):
@@ -273,6 +285,14 @@ class Engine(Protocol):
         """
         del request, watch
         return None
+
+    def learn(self, request: LearningRequest) -> Learning:
+        """Train for a while and tell what an example teaches at other batch sizes.
+
+        Like `run`, it never raises because of the program and leaves nothing running.
+        """
+        batch = request.trial.configuration.global_batch
+        return Learning(batch=batch, refused=Unpredictable.NOT_OFFERED)
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""

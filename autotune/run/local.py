@@ -13,12 +13,14 @@ from typing import Self
 
 from autotune.cluster import Role, tf_config
 from autotune.errors import EngineError
+from autotune.learning import Learning
 from autotune.machine import Machine, free_ports
 from autotune.reason import Cause, KnownError
 from autotune.run import preflight
 from autotune.run.engine import (
     NOTHING,
     Engine,
+    LearningRequest,
     ObservationRequest,
     RunResult,
     ScreeningRequest,
@@ -33,8 +35,10 @@ from autotune.run.gang import Gang
 from autotune.run.load import Load, Meter
 from autotune.run.observation import Observation
 from autotune.run.orders import (
+    learning,
     observation,
     prepare,
+    prepare_learning,
     prepare_observation,
     prepare_screening,
     write_pickles,
@@ -123,6 +127,12 @@ class LocalEngine(Engine):
     def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
         """Time settings in turn within one process, briefly."""
         return self._run(request.trial, watch, prepare_screening(request), "screen")
+
+    def learn(self, request: LearningRequest) -> Learning:
+        """Train for a while and tell what an example teaches at other batch sizes."""
+        folder = prepare_learning(request)
+        result = self._run(request.trial, lambda _: None, folder, "learn")
+        return learning(folder, result, request.trial.configuration.global_batch)
 
     def now(self) -> float:
         """Return the host's monotonic clock in seconds."""

@@ -9,8 +9,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from autotune.learning import Learning, Unpredictable
 from autotune.reason import Outcome
-from autotune.run.engine import ObservationRequest, RunResult, ScreeningRequest, TrialRequest
+from autotune.run.engine import (
+    LearningRequest,
+    ObservationRequest,
+    RunResult,
+    ScreeningRequest,
+    TrialRequest,
+)
 from autotune.run.folder import TrialFolder
 from autotune.run.observation import Observation
 from autotune.workload import Workload
@@ -56,6 +63,12 @@ def prepare_screening(request: ScreeningRequest) -> TrialFolder:
     return prepare(request.trial, settings=settings)
 
 
+def prepare_learning(request: LearningRequest) -> TrialFolder:
+    """Write the folder of a training whose gradients are looked at."""
+    batch = request.trial.configuration.global_batch
+    return prepare(request.trial, order={"batch": batch, "seconds": request.seconds})
+
+
 def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     """Write the factories that are shipped by value; return their names in the program."""
     factories = {
@@ -81,3 +94,11 @@ def observation(folder: TrialFolder, result: RunResult, processes: int) -> Obser
             "seconds": result.wall_seconds,
         }
     )
+
+
+def learning(folder: TrialFolder, result: RunResult, batch: int) -> Learning:
+    """Return what gradients told, or why they told nothing."""
+    if result.outcome is not Outcome.MEASURED:
+        return Learning(batch=batch, refused=Unpredictable.FAILED, seconds=result.wall_seconds)
+    found = Learning.model_validate_json(folder.answers(0).read_text("utf-8"))
+    return found.model_copy(update={"seconds": result.wall_seconds})

@@ -145,6 +145,13 @@ def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     program.main(_endless(request), callbacks=[ClockCallback(Clock(writer)), reader])
 
 
+def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
+    """Train for a while, and look at the gradients."""
+    from autotune.run.child.learn import learn  # noqa: PLC0415 - what it needs, no trial should have
+
+    learn(folder, writer, index)
+
+
 def _endless(request: Mapping[str, Any]) -> list[str]:
     return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
 
@@ -176,6 +183,7 @@ TASKS: Mapping[str, Task] = {
     "observe": observe.observe,
     "refer": observe.refer,
     "screen": screen.screen,
+    "learn": _learn,
     "inspect": _alone(inspect.look),
     "devices": _alone(list_devices),
 }
