@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.hints import hint
+from autotune.learning import examples_needed
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.plugins import load_plugin, plugin_names
@@ -59,6 +60,9 @@ class Objective(Protocol):
     the same factor for all configurations. Only then may the search skip what is proved to be
     slower, and use what earlier searches measured."""
 
+    learns: ClassVar[bool] = False
+    """Whether it needs to know what an example teaches at other batch sizes."""
+
     @abstractmethod
     def value(self, measurement: Measurement) -> float | None:
         """Return the figure, which is positive and finite, or None if the run does not tell it."""
@@ -84,7 +88,32 @@ class Throughput(Objective):
         return measurement.examples_per_second
 
 
+class TimeToLoss(Objective):
+    """Progress per second toward a loss: examples per second, each counted by what it teaches.
+
+    At another global batch than the user's own, the examples needed are those at the upper end of
+    their interval. So a batch is preferred only where that pays in spite of what is not known; one
+    of which nothing is known is not compared.
+    """
+
+    name = "time_to_loss"
+    title = "progress toward the same loss"
+    unit = "examples/s"
+    adjective = "fast to the same loss"
+    direction = "maximize"
+    learns = True
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return the examples per second of the user's own batch that teach as much."""
+        learning = measurement.facts.learning
+        if learning is None:
+            return None
+        needed = examples_needed(learning, measurement.configuration.global_batch)
+        return measurement.examples_per_second / needed.examples.high if needed else None
+
+
 THROUGHPUT = Throughput()
+TIME_TO_LOSS = TimeToLoss()
 Score = Callable[[Trial], float | None]
 """Reads off a trial how good it is: more is better; None if it does not tell."""
 
@@ -145,7 +174,7 @@ class Scorer:
         return value
 
 
-_registered: dict[str, Objective] = {THROUGHPUT.name: THROUGHPUT}
+_registered: dict[str, Objective] = {each.name: each for each in (THROUGHPUT, TIME_TO_LOSS)}
 
 
 def register_objective(objective: Objective) -> None:

@@ -7,6 +7,7 @@ for the same progress, with the learning rate that goes with it.
 
 from autotune.learning.efficiency import (
     Efficiency,
+    Examples,
     examples_needed,
     learning_rate_factor,
 )
@@ -23,6 +24,7 @@ from autotune.learning.gradients import (
 __all__ = [
     "BATCHES",
     "Efficiency",
+    "Examples",
     "GradientProbe",
     "GradientSums",
     "Learning",

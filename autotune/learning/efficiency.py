@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,14 @@ Formula = Callable[[Moments], float | None]
 """The logarithm of the examples needed, as some moments have it; None where they tell nothing."""
 
 
+class Examples(NamedTuple):
+    """To the same loss, per example of the user's own batch."""
+
+    low: float
+    value: float
+    high: float
+
+
 class Efficiency(Value):
     """What a batch costs in examples: those to the same loss, per example of the user's own."""
 
@@ -40,10 +49,10 @@ class Efficiency(Value):
     """Standard error of that."""
 
     @property
-    def examples(self) -> tuple[float, float, float]:
-        """The estimate between the ends of its 95 % interval: low, value, high."""
-        low, high = self.log - SDS * self.sd, self.log + SDS * self.sd
-        return _exp(low), _exp(self.log), _exp(high)
+    def examples(self) -> Examples:
+        """The estimate between the ends of its 95 % interval."""
+        half = SDS * self.sd
+        return Examples(_exp(self.log - half), _exp(self.log), _exp(self.log + half))
 
 
 def examples_needed(learning: Learning, batch: int) -> Efficiency | None:

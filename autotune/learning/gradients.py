@@ -68,6 +68,8 @@ class Unpredictable(StrEnum):
     """More than half of the gradients are clipped, so a step does not grow with the rate."""
     ACCUMULATED = "accumulated"
     """The optimizer adds up the gradients of several steps."""
+    SCHEDULED = "scheduled"
+    """The learning rate follows a schedule, which counts steps and not examples."""
     OPTIMIZER = "optimizer"
     """No formula is known for this optimizer."""
     FAILED = "failed"
@@ -88,8 +90,6 @@ class Learning(Value):
     rule: UpdateRule = UpdateRule.PLAIN
     probes: tuple[GradientProbe, ...] = ()
     """At points of the training, the earliest first; none where nothing is known."""
-    scheduled: bool = False
-    """Whether the learning rate follows a schedule, which counts steps and not examples."""
     seconds: float = 0.0
     """What looking took, start and warm-up included."""
 

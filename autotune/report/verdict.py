@@ -21,6 +21,7 @@ from autotune.objective import THROUGHPUT
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text
+from autotune.report.learning import learning_lines
 from autotune.report.profile import profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion, Verdict
@@ -45,6 +46,7 @@ class Topic(StrEnum):
 
     ASYNCHRONOUS = "asynchronous training"
     BATCH = "global batch"
+    LEARNING = "learning"
     CERTIFICATE = "certificate"
     REJECTED = "failed certification"
     EXPLORED = "exploration"
@@ -88,6 +90,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.OBJECTIVE: _objective(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
         Topic.BATCH: _batch(result),
+        Topic.LEARNING: learning_lines(result),
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
@@ -239,7 +242,7 @@ def _batch(result: Result) -> Iterator[str]:
     chosen, usual = result.config, result.grounds.default.global_batch
     apart = strategy(chosen.strategy).asynchronous
     batch = chosen.per_replica_batch if apart else chosen.global_batch
-    if result.options.global_batch or batch == usual:
+    if result.options.global_batch or batch == usual or result.facts.learning:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
     yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."

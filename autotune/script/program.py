@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from autotune.axis import AxisRole, Place
 from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
+from autotune.learning import learning_rate_factor
 from autotune.machine import Machine
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
@@ -106,6 +107,7 @@ def _written(
             held=held,
             frozen=frozen,
         ),
+        **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
     }
@@ -166,6 +168,15 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "examples": facts.examples,
         "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
     }
+
+
+def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
+    """Return the factor on the learning rate that a comparison of batches has assumed, if any."""
+    if facts.learning is None:
+        return {"rate_factor": None}
+    factor = learning_rate_factor(facts.learning, configuration.global_batch)
+    written = f"{factor:.3g}" if factor != 1 else None
+    return {"rate_factor": written, "usual_batch": facts.learning.batch}
 
 
 def _whole_calls(steps: int, steps_per_call: int) -> int:

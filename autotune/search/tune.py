@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
+from autotune.learning import Learning
 from autotune.measure import expectation
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
@@ -18,6 +19,7 @@ from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import Costs, WarmStart, warm_start
+from autotune.search.learning import learned
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -40,6 +42,12 @@ class _Prepared:
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
     start: WarmStart
+
+    def knowing(self, learning: Learning) -> _Prepared:
+        """Return it with what is known of other batch sizes."""
+        facts = self.subject.facts.model_copy(update={"learning": learning})
+        plan = self.plan.model_copy(update={"facts": facts})
+        return replace(self, subject=replace(self.subject, facts=facts), plan=plan)
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -71,6 +79,11 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
+        if prepared.subject.objective.learns:
+            observer(Preparing(what="Looking at how the model learns at its usual batch"))
+            prepared = prepared.knowing(
+                learned(prepared.subject, engine, request.options, request.out / "trials")
+            )
         study = _open(request, prepared, claim, observer)
         ready = engine.now() - began
         kept = tuple(study.trials)

@@ -33,6 +33,7 @@ from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     Engine,
     Fill,
+    LearningRequest,
     ObservationRequest,
     Outcome,
     RunResult,
@@ -331,6 +332,13 @@ class EngineContract(ABC):
         some = engine.screen(self.make_screening(engine, tmp_path / "one"), Recorder(after=1))
         assert some is not None
         assert len(some.windows) == 1
+
+    def test_learning_is_told_or_refused(self, engine: Engine, tmp_path: Path) -> None:
+        """`learn` tells of the batch that was trained, or why nothing can be told."""
+        trial = self.make_observation(engine, tmp_path / "learn").trial
+        found = engine.learn(LearningRequest(trial=trial, seconds=2.0))
+        assert found.batch == trial.configuration.global_batch
+        assert bool(found.probes) is not bool(found.refused)
 
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""

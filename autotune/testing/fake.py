@@ -11,12 +11,14 @@ from typing import Any
 
 from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.learning import Learning
 from autotune.machine import Host, Machine
 from autotune.owner import Owner
 from autotune.reason import Completed, Message, Reason
 from autotune.run.engine import (
     NOTHING,
     Engine,
+    LearningRequest,
     ObservationRequest,
     Outcome,
     RunResult,
@@ -68,6 +70,7 @@ class FakeEngine(Engine):
         facts: What it claims to know of any workload.
         faults: What is wrong with the training of a configuration, if anything is.
         load: What it claims that others took since they were last asked for.
+        learning: What it claims to have learned from gradients; None: it offers no look at them.
         seed: Of the noise.
     """
 
@@ -87,6 +90,7 @@ class FakeEngine(Engine):
         facts: WorkloadFacts | None = None,
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
+        learning: Learning | None = None,
         seed: int = 0,
     ) -> None:
         self._speed = speed
@@ -100,6 +104,7 @@ class FakeEngine(Engine):
         self._facts = facts or FAKE_FACTS
         self._faults = faults
         self._load = load
+        self._learning = learning
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
         self.requests: list[TrialRequest] = []
@@ -132,6 +137,11 @@ class FakeEngine(Engine):
         """Return the same facts of any workload."""
         del workload, offered, seconds
         return self._facts
+
+    def learn(self, request: LearningRequest) -> Learning:
+        """Return what it claims, after as much time as it may take."""
+        self._time += request.seconds
+        return self._learning or super().learn(request)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""

@@ -21,6 +21,7 @@ from pydantic import ConfigDict
 
 from autotune.change import Change
 from autotune.errors import FactoryNotFound
+from autotune.learning import Learning
 from autotune.value import Scalar, Value
 from autotune.workload.source import Source, root_of, source_of
 
@@ -234,10 +235,14 @@ class WorkloadFacts(Value):
     """The same again, with what caches hold by then; None where the first was not whole."""
     optimizer: str = ""
     loss: str = ""
+    usual_batch: int | None = None
+    """Default of the dataset factory's parameter `batch_size`; None where it has none."""
+    learning: Learning | None = None
+    """What an example teaches at other batch sizes; None where the objective does not ask."""
 
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
-        return self.model_copy(update={"first_pass": None, "second_pass": None})
+        return self.model_copy(update={"first_pass": None, "second_pass": None, "learning": None})
 
     @property
     def cache_bytes(self) -> int | None:

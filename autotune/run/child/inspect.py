@@ -18,7 +18,7 @@ import tensorflow as tf
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
-from autotune.run.child.program import Call, fill, load, parameters
+from autotune.run.child.program import Call, fill, load, parameters, usual_batch
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -75,6 +75,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     return {
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
+        "usual_batch": usual_batch(dataset_fn),
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),

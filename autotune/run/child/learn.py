@@ -57,7 +57,7 @@ def _stay(writer: EventWriter) -> NoReturn:
         time.sleep(1)
 
 
-class GradientCallback(keras.callbacks.Callback):
+class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
     """Looks at the gradients twice, and ends the training.
 
     Args:
@@ -81,13 +81,13 @@ class GradientCallback(keras.callbacks.Callback):
         self._refused: Unpredictable | None = None
         self._probes: list[GradientProbe] = []
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Begin to count, unless nothing could be told."""
         self._began = time.monotonic()
         self._writer.write(events.TRAIN_BEGIN)
         self._refused = unpredictable(self.model)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Look if it is time."""
         self._steps += 1
         if self._steps == 1:
@@ -104,14 +104,8 @@ class GradientCallback(keras.callbacks.Callback):
         """Return what was found."""
         if self._refused or not self._probes:
             return Learning(batch=self._batch, refused=self._refused or Unpredictable.TOO_FEW)
-        optimizer = inner_optimizer(self.model)
-        schedule = keras.optimizers.schedules.LearningRateSchedule
-        return Learning(
-            batch=self._batch,
-            rule=RULES[type(optimizer).__name__],
-            probes=tuple(self._probes),
-            scheduled=isinstance(getattr(optimizer, "_learning_rate", None), schedule),
-        )
+        rule = RULES[type(inner_optimizer(self.model)).__name__]
+        return Learning(batch=self._batch, rule=rule, probes=tuple(self._probes))
 
     def _due(self) -> bool:
         share = (time.monotonic() - self._began) / self._seconds
@@ -153,6 +147,8 @@ def unpredictable(model: Any) -> Unpredictable | None:
         return Unpredictable.OPTIMIZER
     if getattr(optimizer, "gradient_accumulation_steps", None):
         return Unpredictable.ACCUMULATED
+    if isinstance(optimizer.get_config().get("learning_rate"), dict):
+        return Unpredictable.SCHEDULED
     losses = tf.nest.flatten(model.loss)
     if any(getattr(each, "reduction", None) == "sum" for each in losses):
         return Unpredictable.SUMMED_LOSS
@@ -202,7 +198,7 @@ class Gradients:
             loss = model.compute_loss(x, y, model(x, training=True), weight, training=True)
             scaled = model.optimizer.scale_loss(loss)
         found = tape.gradient(scaled, [each.value for each in variables])
-        # Rows of an embedding may come more than once, and must be added up before they are squared.
+        # Rows of an embedding may come more than once; they are added up before they are squared.
         whole = [
             tf.zeros_like(v.value) if g is None else tf.convert_to_tensor(g)
             for g, v in zip(found, variables, strict=True)

@@ -84,6 +84,13 @@ def parameters(function: Call) -> tuple[str, ...]:
     return tuple(name for name, each in _signature(function).items() if each.kind not in _NAMELESS)
 
 
+def usual_batch(function: Call) -> int | None:
+    """Return the default of a dataset factory's parameter `batch_size`, if it is a number."""
+    given = _signature(function).get("batch_size")
+    default = given.default if given else None
+    return default if isinstance(default, int) and default > 0 else None
+
+
 def fill(
     function: Call, *, role: str, fixed: Mapping[str, Any], offered: Mapping[str, Any]
 ) -> dict[str, Any]:

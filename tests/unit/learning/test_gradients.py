@@ -39,7 +39,7 @@ def test_the_square_has_no_bias() -> None:
 
 
 def test_progress_grows_with_the_batch_up_to_that_without_noise() -> None:
-    """A larger batch makes more progress in a step, and never more than a gradient without noise."""
+    """A larger batch makes more progress in a step, up to that of a gradient without noise."""
     progress = dict(zip(BATCHES, probed(4096).whole.progress, strict=True))
     assert progress[1] < progress[32] < progress[1024]
     truth = (MEAN**2 / np.sqrt(MEAN**2 + SD**2 / 64)).sum()

@@ -1,0 +1,116 @@
+"""A real look at gradients, against a model whose gradients are known."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autotune.config import Configuration
+from autotune.learning import Learning, Unpredictable
+from autotune.run.engine import LearningRequest, TrialRequest
+from autotune.run.local import LocalEngine
+from autotune.script import render
+from autotune.strategies import strategy
+from autotune.workload import Factory, Workload
+
+pytestmark = pytest.mark.real
+
+Learn = Callable[..., Learning]
+DATA = """
+import keras, numpy as np, tensorflow as tf
+draw = np.random.default_rng(0)
+X = draw.normal(0, 1, (4096, 8)).astype("float32")
+Y = (X[:, :1] + draw.normal(0, 3, (4096, 1))).astype("float32")
+def dataset_fn():
+    return tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(4096)
+"""
+MODEL = """
+def model_fn():
+    last = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+    model = {kind}([keras.Input((8,)), {before} last])
+    model.compile(optimizer={optimizer}, loss={loss})
+    return model
+"""
+STILL = "keras.optimizers.SGD(0.0)"
+OWN = """
+class Own(keras.Sequential):
+    def train_step(self, data):
+        return super().train_step(data)
+"""
+
+
+@pytest.fixture
+def learn(engine: LocalEngine, tmp_path: Path) -> Learn:
+    """Return a function that has a model looked at."""
+
+    def learn(
+        optimizer: str = STILL,
+        loss: str = "'mse'",
+        kind: str = "keras.Sequential",
+        before: str = "",
+    ) -> Learning:
+        body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
+        (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
+        made = {
+            role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
+            for role in ("model", "dataset")
+        }
+        workload, configuration = Workload(**made), Configuration()
+        machine, facts = engine.machine(), engine.inspect(workload)
+        trial = TrialRequest(
+            configuration=configuration,
+            script=render(configuration, workload, facts, machine).train,
+            workload=workload,
+            roles=strategy(configuration.strategy).roles(configuration, machine),
+            folder=tmp_path / "run",
+        )
+        return engine.learn(LearningRequest(trial=trial, seconds=4.0))
+
+    return learn
+
+
+def test_gradients_that_are_known_are_found(learn: Learn) -> None:
+    """With weights that stay at zero, the gradient of an example is -2 y x."""
+    found = learn()
+    assert found.refused is None
+    draw = np.random.default_rng(0)
+    x = draw.normal(0, 1, (4096, 8))
+    gradients = -2 * (x[:, :1] + draw.normal(0, 3, (4096, 1))) * x
+    trace, square = gradients.var(axis=0).sum(), (gradients.mean(axis=0) ** 2).sum()
+    for probe in found.probes:
+        assert probe.whole.trace == pytest.approx(trace, rel=0.25)
+        assert probe.whole.square == pytest.approx(square, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"kind": "Own"}, Unpredictable.OWN_STEP),
+        ({"loss": "keras.losses.MeanSquaredError(reduction='sum')"}, Unpredictable.SUMMED_LOSS),
+        ({"optimizer": "keras.optimizers.SGD(0.0, clipnorm=1e-6)"}, Unpredictable.CLIPPED),
+        (
+            {"optimizer": "keras.optimizers.SGD(0.0, gradient_accumulation_steps=2)"},
+            Unpredictable.ACCUMULATED,
+        ),
+        (
+            {"optimizer": "keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(0.1, 9))"},
+            Unpredictable.SCHEDULED,
+        ),
+        ({"optimizer": "'adagrad'"}, Unpredictable.OPTIMIZER),
+    ],
+)
+def test_what_no_formula_covers_is_refused(
+    learn: Learn, changed: dict[str, str], why: Unpredictable
+) -> None:
+    """Each with its own reason."""
+    assert learn(**changed).refused is why
+
+
+def test_layers_with_a_state_are_looked_at_too(learn: Learn) -> None:
+    """Normalization and dropout change variables of their own in every step."""
+    found = learn("'adam'", before="keras.layers.BatchNormalization(), keras.layers.Dropout(0.1),")
+    assert found.refused is None

@@ -1,0 +1,79 @@
+"""What is recommended where progress counts: a batch that pays, or else the usual one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from autotune.learning import (
+    BATCHES,
+    GradientProbe,
+    Learning,
+    Moments,
+    Unpredictable,
+    UpdateRule,
+    learning_rate_factor,
+)
+from autotune.result import Result
+from autotune.testing import FakeEngine
+from autotune.testing.fake import Speed
+
+from .conftest import speed
+
+Tuner = Callable[..., Result]
+ASKED = {"objective": "time_to_loss", "budget": 400.0}
+
+
+def known(scale: float) -> Learning:
+    """Return what gradients with a noise scale of so many examples tell."""
+    progress = tuple(1 / math.sqrt(1 + scale / batch) for batch in BATCHES)
+    moments = Moments(trace=scale, square=1.0, progress=progress)
+    probe = GradientProbe(step=100, micro_batches=64, whole=moments, without=(moments,) * 8)
+    return Learning(batch=32, rule=UpdateRule.NORMALIZED, probes=(probe,))
+
+
+def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without state
+    """Return a truth in which larger batches are much faster."""
+    return lambda c: truth(c) * c.global_batch**0.7  # type: ignore[operator] # no endings here
+
+
+def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
+    """In gradients that are all noise, the fastest batch is the best."""
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=known(1e6)), options=ASKED)
+    assert result.config.global_batch > 32
+    assert any("learning rate: it pays" in each for each in result.reasons)
+
+
+def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> None:
+    """Without noise a larger batch needs more examples than its speed brings."""
+    result = tuner(speed(), engine=FakeEngine(speed(), learning=known(1.0)), options=ASKED)
+    assert result.config.global_batch == 32
+    assert any("the examples to the same loss" in each for each in result.reasons)
+    assert not any("learning rate: it pays" in each for each in result.reasons)
+
+
+def test_the_program_carries_the_learning_rate_of_the_comparison(tuner: Tuner) -> None:
+    """As a constant, by whose name it can be changed; at the usual batch there is none."""
+    learning = known(1e6)
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
+    factor = learning_rate_factor(learning, result.config.global_batch)
+    assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script
+    assert "LEARNING_RATE_FACTOR" not in tuner(speed(), study="plain").script
+
+
+@pytest.mark.parametrize("why", Unpredictable)
+def test_where_nothing_is_known_the_usual_batch_stays(tuner: Tuner, why: Unpredictable) -> None:
+    """The reason is told, and no other batch is compared."""
+    refused = Learning(batch=32, refused=why)
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=refused), options=ASKED)
+    assert result.config.global_batch == 32
+    assert any("Only a global batch of 32 was compared" in each for each in result.reasons)
+
+
+def test_a_fixed_batch_asks_nothing(tuner: Tuner) -> None:
+    """All configurations then learn alike, whatever an engine would know."""
+    result = tuner(speed(), options={**ASKED, "global_batch": 128})
+    assert result.config.global_batch == 128
+    assert not any("global batch" in each for each in result.reasons)
