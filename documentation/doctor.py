@@ -24,13 +24,35 @@ searched for Python files and notebooks; hidden ones and virtual environments ar
 that imports neither TensorFlow nor Keras holds nothing to find.
 
 - Each finding is a line, `FILE:LINE:COLUMN rule sentence`, and each rule that was broken says why
-  it matters and what to write instead. `--json` and `--sarif` are for machines.
+  it matters and what to write instead. `--output-format` `json`, `sarif` and `github` are for
+  machines; the last one shows findings beside the code of a pull request.
 - The exit code is 0 if nothing was found, 1 if something was, and 2 if the call was wrong or a file
-  could not be read or parsed; the other files are checked all the same.
-- `--select RULE,RULE` and `--ignore RULE,RULE` choose the rules, `--rules` lists them, and
-  `--explain RULE` shows one with its examples.
-- `# autotune: ignore[rule]` at the end of a line silences a rule there, and
-  `# autotune: ignore-file[rule]` in the whole file; without brackets, all rules.
+  could not be read or parsed; the other files are checked all the same. `--exit-zero` makes 1 a 0.
+- `--select RULE,RULE` and `--ignore RULE,RULE` choose the rules, once or several times; `--rules`
+  lists them, and `--explain RULE` shows one with its examples.
+- `--fix` edits Python files where the remedy is mechanical, such as a name that has changed;
+  `--diff` shows what it would edit. Notebooks are not edited.
+- `# noqa: rule` or `# autotune: ignore[rule]` at the end of a line silences a rule there, and
+  `# autotune: noqa: rule` or `# autotune: ignore-file[rule]` in the whole file; all of them where
+  no rule is named.
+- What only newer versions lack is told only where the project allows them: by `--target-version`,
+  by its settings, or by what `pyproject.toml` and `requirements.txt` require. Code that asks for a
+  version, or expects an ImportError, is left alone.
+- In a notebook, each cell that is Python is checked, also the programs that `%%writefile` writes; a
+  cell that is not is named, and the exit code is 2.
+- A file that takes more than 20 seconds of computing is given up and named.
+
+A project's settings stand in its `pyproject.toml`:
+
+```toml
+[tool.autotune.doctor]
+select = ["created-outside-scope", "mean-over-replica"]  # default: all
+ignore = ["sync-every-step"]
+exclude = ["legacy", "*_pb2.py"]
+target-version = "2.15"
+```
+
+As a hook of pre-commit, the repository offers `autotune-doctor`.
 
 A rule speaks up only where it can follow every name to what it stands for, within the one file.
 What it cannot follow it leaves alone, so silence is no proof. Only two things are told by their

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
+from autotune.cli.code_check import CodeCheck, Format
 from autotune.cli.console import notices, put, say, show
-from autotune.errors import CodeError, UsageError
+from autotune.errors import UsageError
 
 if TYPE_CHECKING:
+    from autotune.lint.settings import Settings
     from autotune.workload import Workload
-
-FOUND = 1
-"""Exit code when something was found."""
 
 EXIT_CODES = (
     "Exit codes: 0 machine measured, or no findings in the code, 1 findings, 2 usage error or "
@@ -24,7 +23,7 @@ EXIT_CODES = (
 )
 NAME = "autotune doctor"
 _CODE = "Code check"
-_OF_THE_CODE = ("sarif", "select", "ignore")
+_OF_THE_CODE = ("output_format", "select", "ignore", "target_version", "fix", "diff", "exit_zero")
 _OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed", "engine")
 
 
@@ -56,23 +55,47 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
     json: take.Json = False,
-    sarif: Annotated[
-        bool, typer.Option("--sarif", help="Print findings as SARIF 2.1.0.", rich_help_panel=_CODE)
-    ] = False,
+    output_format: Annotated[
+        Format, typer.Option(help="Format of the findings.", rich_help_panel=_CODE)
+    ] = Format.TEXT,
     select: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="RULE,...",
-            help="Comma-separated rules to enable; default: all.",
+            help="Comma-separated rules to enable; may be repeated. Default: all.",
+            show_default=False,
             rich_help_panel=_CODE,
         ),
     ] = None,
     ignore: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="RULE,...", help="Comma-separated rules to disable.", rich_help_panel=_CODE
+            metavar="RULE,...",
+            help="Comma-separated rules to disable; may be repeated.",
+            show_default=False,
+            rich_help_panel=_CODE,
         ),
     ] = None,
+    target_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X.Y",
+            help="TensorFlow version of the code; default: the newest that the project allows.",
+            show_default=False,
+            rich_help_panel=_CODE,
+        ),
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Edit files where that is safe.", rich_help_panel=_CODE)
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Show what --fix would edit.", rich_help_panel=_CODE),
+    ] = False,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 despite findings.", rich_help_panel=_CODE),
+    ] = False,
     rules: Annotated[
         bool, typer.Option("--rules", help="List all rules and exit.", rich_help_panel=_CODE)
     ] = False,
@@ -95,9 +118,14 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         return _explain(explain)
     if files:
         _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
-        if json and sarif:
-            raise UsageError("--json and --sarif cannot be used together.", "Use one of them.")
-        return _check_code(files, select, ignore, "json" if json else "sarif" if sarif else None)
+        if json:
+            output_format = Format.JSON
+        return CodeCheck(
+            settings=_settings(select or (), ignore or (), target_version),
+            output_format=output_format,
+            edit="diff" if diff else "fix" if fix else None,
+            exit_zero=exit_zero,
+        ).run(files)
     _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
     workload = _workload(model, dataset, model_arg, dataset_arg)
     _check_machine(engine, workload, seconds, seed, as_json=json)
@@ -155,27 +183,15 @@ def _workload(
     )
 
 
-def _check_code(
-    paths: list[Path], select: str | None, ignore: str | None, form: str | None
-) -> None:
-    from autotune.lint.check import check_paths
-    from autotune.lint.rules import choose
-    from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
+def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
+    """Return the project's settings, as options of the call change them."""
+    from autotune.lint.settings import settings_of
     from autotune.options import names
 
-    report = check_paths(tuple(paths), choose(names(select), names(ignore)))
-    if form is not None:
-        put(json_document(report) if form == "json" else sarif_document(report))
-    elif sys.stdout.isatty():
-        show(terminal_text(report))
-    else:
-        put(plain_text(report))
-    for each in report.troubles:
-        say(f"{'Error' if each.unread else 'Warning'}: {each.text}")
-    if not report.complete:
-        raise typer.Exit(CodeError.exit_code)
-    if report.findings:
-        raise typer.Exit(FOUND)
+    chosen, left_out = (
+        tuple(e for each in given for e in names(each)) for given in (select, ignore)
+    )
+    return settings_of(Path.cwd()).with_options(chosen, left_out, target)
 
 
 def _explain(name: str) -> None:

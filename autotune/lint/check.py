@@ -1,7 +1,4 @@
-"""Runs the rules over files, as far as comments in them do not silence a rule.
-
-`# autotune: ignore[rule]` silences a rule in its line, `# autotune: ignore-file[rule]` in the file.
-"""
+"""Runs the rules over files, as far as comments in them do not silence a rule."""
 
 from __future__ import annotations
 
@@ -10,18 +7,21 @@ import os
 import re
 import signal
 import threading
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 from autotune.errors import CodeError
 from autotune.lint.code import Module
 from autotune.lint.code.module import NOT_INSIDE
-from autotune.lint.report import Finding, Report, Trouble
+from autotune.lint.read import NOTEBOOK, read_texts
+from autotune.lint.report import Finding, Report, Trouble, sum_of
 from autotune.lint.rule import Rule
-from autotune.lint.rules import rules
-from autotune.lint.text import NOTEBOOK, Text, comments, read_text
+from autotune.lint.suppression import Suppressions
+from autotune.lint.target import NEWEST, Version
+from autotune.lint.text import Text
 
 FILE_LIMIT = 20.0
 """Seconds of computing after which a file is given up; usual ones take hundredths of a second."""
@@ -30,53 +30,55 @@ _IMPORT = re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:tensorflow|keras)\b{NOT_IN
 """Roughly what `Module.uses_tensorflow` says, before anything is parsed."""
 _SUFFIXES = {".py", NOTEBOOK}
 _SKIPPED = {"__pycache__", "node_modules", "venv", "site-packages", "__pypackages__"}
-_COMMENT = re.compile(r"#\s*autotune:\s*(ignore(?:-file)?)\b\s*(?:\[([^\]]*)\])?")
-_EVERYTHING = "*"
-"""Stands for all rules."""
-_WHOLE_FILE = 0
-"""Stands for all lines."""
 
 
-def check_paths(paths: Iterable[Path], chosen: Mapping[str, Rule]) -> Report:
-    """Return what the chosen rules find in files and folders."""
+def check_paths(
+    paths: Iterable[Path],
+    chosen: Mapping[str, Rule],
+    target: Version = NEWEST,
+    exclude: Iterable[str] = (),
+) -> Report:
+    """Return what the chosen rules find in files and folders.
+
+    Args:
+        paths: Files, and folders to search.
+        chosen: The rules by name.
+        target: The TensorFlow that the code is written for.
+        exclude: Patterns of paths that are left out of folders.
+    """
     with _seldom_collected():
-        reports = [_check_file(path, chosen) for path in files_of(paths)]
-    return Report(
-        findings=tuple(each for report in reports for each in report.findings),
-        troubles=tuple(each for report in reports for each in report.troubles),
-        files=len(reports),
-    )
+        return sum_of([_check_file(each, chosen, target) for each in files_of(paths, exclude)])
 
 
-def check_text(text: Text, chosen: Mapping[str, Rule]) -> Report:
+def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST) -> Report:
     """Return what the chosen rules find in a text.
 
     Raises:
         CodeError: It is no Python.
     """
-    silent, troubles = _suppressions(text)
+    suppressions = Suppressions(text)
+    troubles = (*text.troubles, *suppressions.troubles)
     applicable = _applicable(text.content, chosen)
     if not applicable:
         text.check_syntax()
         return Report(troubles=troubles, files=1)
     try:
-        found = sorted(_found(text, applicable), key=lambda each: (each[0], each[2].place.column))
+        found = sorted(
+            _found(text, applicable, target), key=lambda each: (each[0], each[2].place.column)
+        )
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
-    findings = []
-    for line, last, finding in found:
-        silenced = silent[line] | silent[last] | silent[_WHOLE_FILE]
-        if not silenced & {finding.rule, _EVERYTHING}:
-            findings.append(finding)
+    findings = [each for line, last, each in found if not suppressions.hide(each, line, last)]
     return Report(findings=tuple(findings), troubles=troubles, files=1)
 
 
-def files_of(paths: Iterable[Path]) -> Iterator[Path]:
+def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Path]:
     """Yield the files themselves, and the Python files and notebooks of folders.
 
     Hidden folders and those of virtual environments are left out unless they are named.
     """
-    each = (file for path in paths for file in (_walk(path) if path.is_dir() else [path]))
+    patterns = [*exclude]
+    each = (file for path in paths for file in (_walk(path, patterns) if path.is_dir() else [path]))
     yield from dict.fromkeys(each)
 
 
@@ -116,24 +118,32 @@ def time_limit(seconds: float, file: str) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _check_file(path: Path, chosen: Mapping[str, Rule]) -> Report:
+def _check_file(path: Path, chosen: Mapping[str, Rule], target: Version) -> Report:
     try:
         with time_limit(FILE_LIMIT, str(path)):
-            return check_text(read_text(path), chosen)
+            reports = [check_text(each, chosen, target) for each in read_texts(path)]
     except CodeError as exc:
         return Report(troubles=(Trouble(text=str(exc), unread=True),), files=1)
+    return replace(sum_of(reports), files=1)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, exclude: list[str]) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         here = Path(place)
-        folders[:] = sorted(each for each in folders if not _is_skipped(here, each))
-        yield from (here / each for each in sorted(names) if Path(each).suffix in _SUFFIXES)
+        folders[:] = sorted(each for each in folders if not _is_skipped(here, each, exclude))
+        for name in sorted(names):
+            if Path(name).suffix in _SUFFIXES and not _is_excluded(here / name, exclude):
+                yield here / name
 
 
-def _is_skipped(place: Path, name: str) -> bool:
-    hidden = name.startswith(".") or name in _SKIPPED
+def _is_skipped(place: Path, name: str, exclude: list[str]) -> bool:
+    hidden = name.startswith(".") or name in _SKIPPED or _is_excluded(place / name, exclude)
     return hidden or (place / name / "pyvenv.cfg").is_file()
+
+
+def _is_excluded(path: Path, patterns: list[str]) -> bool:
+    """Return whether a pattern fits a path, or its last part, as those of other linters do."""
+    return any(fnmatch(path.name, each) or fnmatch(str(path), each) for each in patterns)
 
 
 def _applicable(content: str, chosen: Mapping[str, Rule]) -> list[Rule]:
@@ -144,32 +154,19 @@ def _applicable(content: str, chosen: Mapping[str, Rule]) -> list[Rule]:
     return [rule for rule in chosen.values() if rule.may_apply_to(content)]
 
 
-def _found(text: Text, applicable: list[Rule]) -> Iterator[tuple[int, int, Finding]]:
+def _found(
+    text: Text, applicable: list[Rule], target: Version
+) -> Iterator[tuple[int, int, Finding]]:
     """Yield what is found, each with its first and last line in the text as a whole."""
-    module = Module(text.parse())
+    module = Module(text.parse(), target)
     for rule in applicable if module.uses_tensorflow else ():
-        for node, sentence in rule.check(module):
-            place = text.place(node)
+        for node, sentence, *edits in rule.check(module):
             finding = Finding(
-                rule=rule.name, severity=rule.severity, place=place, sentence=sentence
+                rule=rule.name,
+                severity=rule.severity,
+                place=text.place(node),
+                sentence=sentence,
+                edit=edits[0] if edits and not text.cells else None,
             )
             line = getattr(node, "lineno", 1)
             yield line, getattr(node, "end_lineno", None) or line, finding
-
-
-def _suppressions(text: Text) -> tuple[Mapping[int, set[str]], tuple[Trouble, ...]]:
-    """Return the rules that comments silence, by line, and the comments that make no sense."""
-    silent: dict[int, set[str]] = defaultdict(set)
-    troubles = []
-    for line, comment in comments(text) if "autotune:" in text.content else ():
-        match = _COMMENT.search(comment)
-        if match is None:
-            continue
-        listed = _EVERYTHING if match[2] is None else match[2]
-        names = {each.strip() for each in listed.split(",")} - {""}
-        unknown = ", ".join(sorted(names - {*rules(), _EVERYTHING}))
-        if unknown:
-            told = f"{text.where(line)}: unknown rule in comment: {unknown}."
-            troubles.append(Trouble(text=f"{told} See `autotune doctor --rules`.", unread=False))
-        silent[_WHOLE_FILE if match[1] == "ignore-file" else line] |= names
-    return silent, tuple(troubles)

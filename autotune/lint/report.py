@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+
+from autotune.lint.edits import Edit
 
 
 class Severity(StrEnum):
@@ -41,6 +44,8 @@ class Finding:
     severity: Severity
     place: Place
     sentence: str
+    edit: Edit | None = None
+    """The remedy, where it is mechanical; files are edited, notebooks are not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +71,13 @@ class Report:
     def complete(self) -> bool:
         """Whether every file could be checked."""
         return not any(each.unread for each in self.troubles)
+
+
+def sum_of(reports: Iterable[Report]) -> Report:
+    """Return several reports as one."""
+    reports = [*reports]
+    return Report(
+        findings=tuple(each for report in reports for each in report.findings),
+        troubles=tuple(each for report in reports for each in report.troubles),
+        files=sum(report.files for report in reports),
+    )

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from autotune.lint.code import Module
+from autotune.lint.edits import Edit
 from autotune.lint.report import Severity
 
-Hit = tuple[ast.AST, str]
-"""Where it is, and a sentence that says what is wrong there."""
+Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit]
+"""Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
 
 HERE = "# <- here"
 """Ends the lines of a bad example where the rule must find something."""

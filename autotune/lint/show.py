@@ -124,6 +124,33 @@ def json_document(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
+def github_annotations(report: Report) -> str:
+    """Return a command of GitHub's workflows for each finding, which shows it beside the code."""
+    found = (_annotation(each) for each in report.findings)
+    told = (
+        f"::{'error' if each.unread else 'warning'}::{_escaped(each.text)}\n"
+        for each in report.troubles
+    )
+    return "".join((*found, *told))
+
+
+def _annotation(finding: Finding) -> str:
+    place = finding.place
+    where = {"title": finding.rule, "file": place.file}
+    if place.cell is None:
+        where |= {"line": str(place.line), "endLine": str(place.end_line), "col": str(place.column)}
+    listed = ",".join(f"{name}={_escaped(each, ':,')}" for name, each in where.items())
+    sentence = _escaped(f"{finding.sentence} {rules()[finding.rule].instead}")
+    return f"::{finding.severity.value} {listed}::{sentence}\n"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    """Return a text as such commands hold it."""
+    for letter in f"%\r\n{also}":
+        text = text.replace(letter, f"%{ord(letter):02X}")
+    return text
+
+
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 

@@ -1,26 +1,20 @@
-"""The text of a file, of a notebook as well, with the way back from lines to places."""
+"""The text of a program, with the way back from lines to places."""
 
 from __future__ import annotations
 
 import ast
 import io
-import json
-import re
 import symtable
 import tokenize
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from autotune.errors import CodeError
-from autotune.lint.report import Place
+from autotune.lint.report import Place, Trouble
 
-NOTEBOOK = ".ipynb"
 Result = TypeVar("Result")
-_MAGIC = re.compile(r"^(\s*)(?:[%!?]|[\w., ]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
-_CELL_MAGIC = re.compile(r"^\s*%%(?!time|timeit|capture|prun)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +23,10 @@ class Text:
 
     file: str
     content: str
-    cells: tuple[int, ...] = ()
-    """Of a notebook: the line before the first one of each code cell."""
+    cells: tuple[tuple[int, int], ...] = ()
+    """Of a notebook: the number of each code cell, and the line before its first one."""
+    troubles: tuple[Trouble, ...] = ()
+    """What of a notebook could not be read."""
 
     def parse(self) -> ast.Module:
         """Return its syntax tree.
@@ -84,62 +80,7 @@ class Text:
     def _cell(self, line: int) -> tuple[int | None, int]:
         if not self.cells:
             return None, 0
-        index = max((i for i, before in enumerate(self.cells) if before < line), default=0)
-        return index + 1, self.cells[index]
-
-
-def read_text(path: Path) -> Text:
-    """Return the text of a Python file or a notebook.
-
-    Raises:
-        CodeError: It cannot be read, or is no text.
-    """
-    try:
-        if path.suffix == NOTEBOOK:
-            return _notebook(path)
-        with tokenize.open(path) as file:
-            return Text(file=str(path), content=file.read())
-    except OSError as exc:
-        raise CodeError(f"{path} cannot be read: {exc.strerror or exc}.") from exc
-    except (SyntaxError, ValueError, LookupError) as exc:
-        raise CodeError(f"{path} is not a readable text file: {exc}.") from exc
-
-
-def _notebook(path: Path) -> Text:
-    """Return the code cells of a notebook as one text."""
-    document = json.loads(path.read_text("utf-8"))
-    if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
-        raise CodeError(f"{path} is not a notebook in nbformat 4.", "Save it again in Jupyter.")
-    lines: list[str] = []
-    cells: list[int] = []
-    for cell in document["cells"]:
-        if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            cells.append(len(lines))
-            lines += _without_magics(_source_of(cell))
-    return Text(file=str(path), content="\n".join([*lines, ""]), cells=tuple(cells))
-
-
-def _source_of(cell: dict[str, Any]) -> list[str]:
-    source = cell.get("source", "")
-    whole = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    return whole.split("\n")
-
-
-def _without_magics(lines: list[str]) -> list[str]:
-    """Return the lines of a cell, with empty statements for what is not Python."""
-    if _is_python("\n".join(lines)):
-        return lines
-    if _CELL_MAGIC.match(lines[0]):
-        return ["" for _ in lines]
-    return [f"{found[1]}pass" if (found := _MAGIC.match(each)) else each for each in lines]
-
-
-def _is_python(text: str) -> bool:
-    try:
-        _parsed(text)
-    except (SyntaxError, RecursionError, MemoryError):
-        return False
-    return True
+        return next((each for each in reversed(self.cells) if each[1] < line), self.cells[0])
 
 
 def _scanned(text: str) -> None:

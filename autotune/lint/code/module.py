@@ -14,6 +14,7 @@ from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Scopes
 from autotune.lint.code.tree import Function, Tree
 from autotune.lint.code.values import Values
+from autotune.lint.target import KERAS_3, NEWEST, Version
 
 RUNS = ("run", "experimental_run_v2")
 """The second is gone, but all that holds for the first holds for it as well."""
@@ -36,10 +37,16 @@ class Run:
 
 
 class Module:
-    """The syntax tree of a module, and what can be asked about it."""
+    """The syntax tree of a module, and what can be asked about it.
 
-    def __init__(self, root: ast.Module) -> None:
+    Args:
+        root: Not to be changed afterwards.
+        target: The TensorFlow that the module is written for.
+    """
+
+    def __init__(self, root: ast.Module, target: Version = NEWEST) -> None:
         self.tree = Tree(root)
+        self.target = target
 
     @cached_property
     def scopes(self) -> Scopes:
@@ -136,6 +143,16 @@ class Module:
     def is_graph_mode(self) -> bool:
         """Whether the module builds graphs as TensorFlow 1 did, where Python runs no operation."""
         return any(self.tree.attributes.get(name) for name in _GRAPH_MODE)
+
+    @cached_property
+    def has_keras_3(self) -> bool:
+        """Whether the module gets Keras 3, and does not ask for Keras 2 by itself."""
+        imported = {name for node in self.tree.imports for name in _imported(node)}
+        asks = "tf_keras" in imported or any(
+            isinstance(each, ast.Constant) and each.value == "TF_USE_LEGACY_KERAS"
+            for each in self.tree.walk(self.tree.root)
+        )
+        return self.target >= KERAS_3 and not asks
 
     @cached_property
     def may_be_one_device(self) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.names import same
+from autotune.lint.edits import Edit, renamed_attribute, without_attribute
 from autotune.lint.rule import Hit
-
-_GUARDS = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
+from autotune.lint.rules._guards import is_guarded
+from autotune.lint.target import Version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +20,14 @@ class Old:
 
     names: Mapping[str, str]
     """Dotted names, each with what to write today; with a point at the end, for all inside."""
-    methods: Mapping[tuple[Kind, str], str]
-    """Methods, each with what to write today."""
+    methods: Mapping[tuple[Kind | None, str], str]
+    """Methods, each with what to write today; of None, whoever has them."""
     verb: str
     """What has become of them."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """The methods that only have another name today, and the name."""
+    since: Mapping[str, Version] = field(default_factory=dict)
+    """The TensorFlow that first lacks a name, for those that were there for long."""
 
     def check(self, module: Module) -> Iterator[Hit]:
         """Yield where they are used."""
@@ -33,29 +38,39 @@ class Old:
     def _imports(self, module: Module) -> Iterator[Hit]:
         for node in module.tree.imports:
             base = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
-            for each in node.names:
-                if not _is_guarded(module, node):
-                    yield from self._hit(node, same(f"{base}{each.name}"))
+            for each in () if is_guarded(module, node) else node.names:
+                yield from self._hit(module, node, same(f"{base}{each.name}"))
 
     def _mentions(self, module: Module) -> Iterator[Hit]:
+        found: dict[ast.Attribute, None] = {}
         for name in self.names:
             for node in module.tree.attributes.get(name.rstrip(".").rpartition(".")[2], ()):
-                if module.dotted(node) == name.rstrip(".") and not _is_guarded(module, node):
-                    whole = _whole(module, node) if name.endswith(".") else node
-                    yield from self._hit(whole, module.dotted(whole))
+                if module.dotted(node) == name.rstrip(".") and not is_guarded(module, node):
+                    found[_whole(module, node) if name.endswith(".") else node] = None
+        for node in found:
+            yield from self._hit(module, node, module.dotted(node))
 
-    def _hit(self, node: ast.AST, dotted: str) -> Iterator[Hit]:
-        family = (now for name, now in self.names.items() if _is_member(dotted, name))
-        today = self.names.get(dotted) or self.names.get(f"{dotted}.") or next(family, "")
-        if today:
-            yield node, f"{dotted} {self.verb}; use {today}."
+    def _hit(self, module: Module, node: ast.AST, dotted: str) -> Iterator[Hit]:
+        fits = [each for each in self.names if dotted == each.rstrip(".") or _holds(each, dotted)]
+        name = max(fits, key=len, default="")
+        if name and module.target >= self.since.get(name, module.target):
+            sentence = f"{dotted} {self.verb}; use {self.names[name]}."
+            edit = _promotion(node, dotted, self.names[name])
+            yield (node, sentence, edit) if edit else (node, sentence)
 
     def _method_calls(self, module: Module) -> Iterator[Hit]:
         for (kind, name), today in self.methods.items():
-            for call, owner in module.methods(kind, name):
-                if not _is_guarded(module, call):
-                    said = f"{ast.unparse(owner)}.{name}"
-                    yield call, f"{said} {self.verb}; use {today}."
+            for node in module.tree.attributes.get(name, ()):
+                call = module.tree.parent(node)
+                if not isinstance(call, ast.Call) or call.func is not node:
+                    continue
+                if kind not in {None, module.kind(node.value)} or is_guarded(module, call):
+                    continue
+                sentence = f"{ast.unparse(node.value)}.{name} {self.verb}; use {today}."
+                if name in self.renamed:
+                    yield call, sentence, renamed_attribute(node, self.renamed[name])
+                else:
+                    yield call, sentence
 
 
 def _whole(module: Module, node: ast.Attribute) -> ast.Attribute:
@@ -64,31 +79,14 @@ def _whole(module: Module, node: ast.Attribute) -> ast.Attribute:
     return _whole(module, parent) if isinstance(parent, ast.Attribute) else node
 
 
-def _is_member(dotted: str, family: str) -> bool:
-    """Return whether a name, as it is imported, belongs to a family that is gone as a whole."""
+def _holds(family: str, dotted: str) -> bool:
+    """Return whether a name belongs to a family that is gone as a whole."""
     return family.endswith(".") and dotted.startswith(family)
 
 
-def _is_guarded(module: Module, node: ast.AST) -> bool:
-    """Return whether the code expects that the name may be missing."""
-    below = node
-    for each in module.tree.above(node):
-        if isinstance(each, ast.Try) and below in each.body and _expects(each):
-            return True
-        if isinstance(each, ast.If | ast.IfExp) and "hasattr(" in ast.unparse(each.test):
-            return True
-        if isinstance(each, ast.If) and "version" in ast.unparse(each.test).lower():
-            return True
-        below = each
-    return False
-
-
-def _expects(node: ast.Try) -> bool:
-    caught = {
-        name.id
-        for handler in node.handlers
-        if handler.type is not None
-        for name in ast.walk(handler.type)
-        if isinstance(name, ast.Name)
-    }
-    return bool(caught & _GUARDS) or any(each.type is None for each in node.handlers)
+def _promotion(node: ast.AST, old: str, new: str) -> Edit | None:
+    """Return the edit of a name that has only left its `experimental`."""
+    owner = node.value if isinstance(node, ast.Attribute) else None
+    if not isinstance(owner, ast.Attribute) or owner.attr != "experimental":
+        return None
+    return without_attribute(owner) if new == old.replace(".experimental", "") else None

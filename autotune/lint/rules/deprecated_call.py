@@ -17,7 +17,7 @@ DEPRECATED = Old(
         f"{_DISTRIBUTE}CollectiveHints": f"{_DISTRIBUTE}CommunicationOptions",
     },
     methods={
-        (Kind.STRATEGY, "experimental_distribute_datasets_from_function"): (
+        (None, "experimental_distribute_datasets_from_function"): (
             "strategy.distribute_datasets_from_function"
         ),
         (Kind.STRATEGY, "make_dataset_iterator"): "strategy.experimental_distribute_dataset",
@@ -25,6 +25,10 @@ DEPRECATED = Old(
         (Kind.STRATEGY, "experimental_run"): "strategy.run",
         (Kind.STRATEGY, "unwrap"): "strategy.experimental_local_results",
         (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG defines it",
+    },
+    renamed={
+        "experimental_distribute_datasets_from_function": "distribute_datasets_from_function",
+        "unwrap": "experimental_local_results",
     },
     verb="is deprecated",
 )

@@ -66,10 +66,10 @@ def test_an_unknown_rule_in_a_comment_is_a_warning(run: Run, bad: Path) -> None:
     assert "bad.py:1" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--json", "--sarif"])
-def test_a_document_stands_alone_on_stdout(run: Run, option: str) -> None:
+@pytest.mark.parametrize("form", ["json", "sarif"])
+def test_a_document_stands_alone_on_stdout(run: Run, form: str) -> None:
     """Also where something is told on stderr."""
-    done = run("doctor", "bad.py", "nosuch.py", option)
+    done = run("doctor", "bad.py", "nosuch.py", "--output-format", form)
     assert done.exit_code == 2
     assert NAME in json.dumps(json.loads(done.stdout))
 
@@ -79,6 +79,74 @@ def test_rules_are_chosen(run: Run) -> None:
     assert run("doctor", "bad.py", "--select", f"shards-off,{NAME}").exit_code == 1
     assert run("doctor", "bad.py", "--select", "shards-off").exit_code == 0
     assert run("doctor", "bad.py", "--ignore", NAME).exit_code == 0
+    several = ("--select", NAME, "--select", "shards-off")
+    assert run("doctor", "bad.py", *several).exit_code == 1
+    assert run("doctor", "bad.py", "--ignore", NAME, "--ignore", "shards-off").exit_code == 0
+
+
+def test_findings_may_be_no_failure(run: Run) -> None:
+    """With --exit-zero they are printed all the same; an unread file still fails."""
+    done = run("doctor", "bad.py", "--exit-zero")
+    assert (done.exit_code, NAME in done.stdout) == (0, True)
+    assert run("doctor", "nosuch.py", "--exit-zero").exit_code == 2
+
+
+def test_a_document_may_be_asked_for_as_everywhere(run: Run) -> None:
+    """By --json, as in every command."""
+    assert json.loads(run("doctor", "bad.py", "--json").stdout)["findings"]
+
+
+OLD = BAD.replace("strategy.run", "strategy.experimental_run_v2")
+REMOVED = ("--select", "removed-call")
+
+
+def test_fix_edits_what_is_mechanical(run: Run, bad: Path) -> None:
+    """The file is written anew, and nothing is left to find."""
+    bad.write_bytes(f"# ä\r\n{OLD}".encode())
+    done = run("doctor", "bad.py", "--fix", *REMOVED)
+    assert done.exit_code == 0
+    assert bad.read_bytes().decode() == f"# ä\r\n{BAD}"
+    assert "bad.py: 1 edit made." in done.stderr
+
+
+def test_diff_shows_the_edits_and_makes_none(run: Run, bad: Path) -> None:
+    """Exit code 1 as long as there is something to edit."""
+    bad.write_text(OLD)
+    done = run("doctor", "bad.py", "--diff", *REMOVED)
+    assert done.exit_code == 1
+    assert "-    strategy.experimental_run_v2(" in done.stdout
+    assert "+    strategy.run(" in done.stdout
+    assert bad.read_text() == OLD
+    bad.write_text(BAD)
+    done = run("doctor", "bad.py", "--diff", *REMOVED)
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (f"ignore = ['{NAME}']", 0),
+        ("select = ['shards-off']", 0),
+        (f"select = ['{NAME}']", 1),
+        ("exclude = ['bad*']", 0),
+        ("target-version = '2.15'", 1),
+        ("ignored = ['x']", 2),
+        ("ignore = 'x'", 2),
+        ("target-version = 2.15", 2),
+        ("ignore = ['nosuch']", 2),
+        ("=", 2),
+    ],
+)
+def test_a_project_has_settings(run: Run, folder: Path, table: str, code: int) -> None:
+    """In its pyproject.toml, found from any folder below it."""
+    (folder / "pyproject.toml").write_text(f"[tool.autotune.doctor]\n{table}\n")
+    assert run("doctor", ".").exit_code == code
+
+
+def test_an_option_replaces_the_selection_of_the_project(run: Run, folder: Path) -> None:
+    """As it does in other linters."""
+    (folder / "pyproject.toml").write_text("[tool.autotune.doctor]\nselect = ['shards-off']\n")
+    assert run("doctor", "bad.py", "--select", NAME).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -87,10 +155,11 @@ def test_rules_are_chosen(run: Run) -> None:
         (("bad.py", "--select", "run-outside-functions"), f"Did you mean {NAME}?"),
         (("bad.py", "--ignore", "nosuch"), "Available: "),
         (("bad.py", "--select", NAME, "--ignore", NAME), "No rules selected"),
-        (("bad.py", "--json", "--sarif"), "cannot be used together"),
+        (("bad.py", "--target-version", "two"), "For example: 2.15"),
         (("bad.py", "--seconds", "30"), "--seconds"),
         (("bad.py", "--model-arg", "x=1"), "--model-arg"),
-        (("--sarif",), "needs files"),
+        (("--diff",), "needs files"),
+        (("--output-format", "sarif"), "needs files"),
         (("--select", NAME), "needs files"),
         (("--explain", "nosuch"), "Unknown rule"),
     ],

@@ -99,14 +99,14 @@ def test_a_file_that_takes_too_long_is_told_and_the_rest_is_checked(
 ) -> None:
     """The file counts as unread, and the limit is named."""
     (folder / "slow.py").write_text(bad)
-    real = check.read_text
+    real = check.read_texts
 
-    def endless(path: Path) -> Text:
+    def endless(path: Path) -> list[Text]:
         while path.name == "slow.py":
             pass
         return real(path)
 
-    monkeypatch.setattr(check, "read_text", endless)
+    monkeypatch.setattr(check, "read_texts", endless)
     monkeypatch.setattr(check, "FILE_LIMIT", 0.5)
     report = check_paths([Path("slow.py"), Path("bad.py")], rules())
     (trouble,) = report.troubles

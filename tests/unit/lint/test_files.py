@@ -96,10 +96,48 @@ def test_what_jupyter_adds_to_python_is_left_out(folder: Path, bad: str) -> None
     assert str(report.findings[0].place) == "note.ipynb:cell 3:5:5"
 
 
-def test_an_error_in_a_notebook_names_the_cell(folder: Path) -> None:
-    """By its number among the code cells."""
-    (folder / "note.ipynb").write_text(notebook("x = 1\n", "y = (\n"))
-    assert "note.ipynb:cell 2:1" in check("note.ipynb").troubles[0].text
+def test_an_error_in_a_notebook_names_the_cell(folder: Path, bad: str) -> None:
+    """By its number among the code cells; the others are checked, but the file is not complete."""
+    (folder / "note.ipynb").write_text(notebook("x = 1\n", "y = (\n", bad))
+    report = check("note.ipynb")
+    assert "note.ipynb:cell 2:1" in report.troubles[0].text
+    assert not report.complete
+    assert [str(each.place) for each in report.findings] == ["note.ipynb:cell 3:5:5"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "!pip install a \\\n  b \\\n  c",
+        "\n%%bash\necho (",
+        "  x = 1\n  y = 2",
+        "pip install tensorflow",
+        "files = !ls \\\n  *.py",
+        "%load_ext x \\\n  --y",
+    ],
+)
+def test_cells_that_jupyter_takes_are_read(folder: Path, bad: str, cell: str) -> None:
+    """Lines that go on, magics after empty lines, cells that are indented as a whole."""
+    (folder / "note.ipynb").write_text(notebook(cell, bad))
+    report = check("note.ipynb")
+    assert report.troubles == ()
+    assert str(report.findings[0].place) == "note.ipynb:cell 2:5:5"
+
+
+def test_a_program_that_a_notebook_writes_is_checked(folder: Path, bad: str) -> None:
+    """By itself, at its place in the notebook."""
+    (folder / "note.ipynb").write_text(notebook("x = 1", f"%%writefile train.py\n{bad}"))
+    report = check("note.ipynb")
+    assert [str(each.place) for each in report.findings] == ["note.ipynb:cell 2:6:5"]
+    assert report.files == 1
+
+
+def test_paths_are_left_out(folder: Path) -> None:
+    """By patterns, of folders as well; not if they are named."""
+    (folder / "old").mkdir()
+    (folder / "old/a.py").touch()
+    assert [str(each) for each in files_of([Path()], ["old"])] == ["bad.py"]
+    assert [str(each) for each in files_of([Path("bad.py")], ["*.py"])] == ["bad.py"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"cells": {}}', '{"worksheets": []}'])

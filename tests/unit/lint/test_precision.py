@@ -476,3 +476,36 @@ def test_a_file_that_does_not_use_tensorflow_is_none_of_our_business() -> None:
     assert found(code, head="from tensorflow.python.distribute import mirrored_strategy\n") == []
     for line in ("import tensorflow", "import keras.losses", "from tensorflow import data"):
         assert found(code, head=f"{line}\n") == ["run-outside-function"], line
+
+
+OLD = "tf.distribute.experimental.TPUStrategy()"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"try:\n    s = tf.distribute.TPUStrategy()\nexcept AttributeError:\n    s = {OLD}",
+        f"s = new() if current_version >= threshold else {OLD}",
+        f"if cur_tf_ver == '2.0.0':\n    s = {OLD}",
+        f"if not tf2.enabled():\n    s = {OLD}",
+        f"def f():\n    if IS_TF2:\n        return new()\n    return {OLD}",
+    ],
+)
+def test_who_knows_of_versions_is_left_alone(code: str) -> None:
+    """Handlers, branches of expressions, and names that hold the version."""
+    assert found(code) == []
+    assert found(f"s = {OLD}") == ["deprecated-call"]
+
+
+def test_estimators_are_gone_from_the_version_that_lacks_them() -> None:
+    """What is written for an older TensorFlow is right there."""
+    code = HEAD + "tf.estimator.RunConfig()\ntf.contrib.layers.l2_regularizer(0.1)"
+    for target, count in (((2, 15), 1), ((2, 16), 2)):
+        text = Text(file="train.py", content=code)
+        assert len(check_text(text, rules(), target).findings) == count
+
+
+def test_methods_that_only_strategies_have_need_no_strategy() -> None:
+    """Wherever the strategy comes from."""
+    code = "def f(distribution):\n    distribution.experimental_run_v2(step)"
+    assert found(code) == ["removed-call"]

@@ -13,7 +13,13 @@ from rich.console import Console
 from autotune.lint.check import check_paths
 from autotune.lint.report import Report
 from autotune.lint.rules import rules
-from autotune.lint.show import json_document, plain_text, sarif_document, terminal_text
+from autotune.lint.show import (
+    github_annotations,
+    json_document,
+    plain_text,
+    sarif_document,
+    terminal_text,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,6 +112,19 @@ def test_json_holds_everything(report: Report) -> None:
     assert read["findings"][0]["severity"] == "warning"
     assert len(read["troubles"]) == 2
     assert list(read["rules"]) == ["run-outside-function"]
+
+
+def test_github_shows_each_finding_at_its_place(folder: Path, report: Report) -> None:
+    """As a command in a line, in which signs that have a meaning are escaped."""
+    lines = github_annotations(report).splitlines()
+    where = f"file={folder}/bad.py,line=5,endLine=5,col=5"
+    assert lines[0].startswith(f"::warning title=run-outside-function,{where}::strategy.run is ")
+    assert [each.partition("::")[2].partition("::")[0] for each in lines[1:]] == [
+        "error",
+        "warning",
+    ]
+    (folder / "bad.py").rename(folder / "a,b%.py")
+    assert "/a%2Cb%25.py,line" in github_annotations(check_paths([folder / "a,b%.py"], rules()))
 
 
 def test_sarif_has_the_required_structure(report: Report) -> None:

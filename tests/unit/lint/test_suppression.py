@@ -23,6 +23,10 @@ def check(content: str) -> Report:
         f"#autotune:ignore[shards-off, {NAME}]",
         "# autotune: ignore",
         f"# noqa: E501 # autotune: ignore[{NAME}] because it is a test",
+        "# noqa",
+        f"# NOQA:{NAME}",
+        f"# noqa: E501, {NAME}",
+        f"# type: ignore # noqa: {NAME}",
     ],
 )
 def test_a_line_is_silenced(bad: str, comment: str) -> None:
@@ -38,14 +42,22 @@ def test_the_last_line_of_a_call_counts_as_well(bad: str) -> None:
     assert check(code).findings == ()
 
 
-@pytest.mark.parametrize("rule", [f"[{NAME}]", ""])
-def test_a_file_is_silenced(bad: str, rule: str) -> None:
+@pytest.mark.parametrize(
+    "comment", [f"ignore-file[{NAME}]", "ignore-file", "noqa", f"noqa: shards-off, {NAME}"]
+)
+def test_a_file_is_silenced(bad: str, comment: str) -> None:
     """Wherever in it the comment stands."""
-    assert check(f"{bad}\n# autotune: ignore-file{rule}\n").findings == ()
+    assert check(f"{bad}\n# autotune: {comment}\n").findings == ()
 
 
 @pytest.mark.parametrize(
-    "comment", ["# autotune: ignore[shards-off]", "'# autotune: ignore'", "# autotune: ignored"]
+    "comment",
+    [
+        "# autotune: ignore[shards-off]",
+        "'# autotune: ignore'",
+        "# autotune: ignored",
+        "# noqa: E501",
+    ],
 )
 def test_other_comments_silence_nothing(bad: str, comment: str) -> None:
     """Another rule, a text that is no comment, another word."""
