@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from autotune.durations import as_text
 from autotune.machine import Machine
 from autotune.space import Limit
 from autotune.value import Scalar, Value
+from autotune.wording import plural, roughly
 from autotune.workload import WorkloadFacts
 
 
@@ -37,10 +41,48 @@ class Plan(Value):
     facts: WorkloadFacts
     strategies: tuple[StrategyPlan, ...]
     budget_seconds: float | None
-    exhaustive_seconds: float
+    exhaustive_seconds: float = 0.0
     """Rough time that measuring every configuration once would take."""
+
+    trial_seconds: float = 0.0
+    """Rough time of a trial with the default settings, before the first one; ..."""
+    tracing_seconds: float = 0.0
+    """... what its first call takes of that, which traces and compiles the model."""
+    enough_seconds: float | None = None
+    """Rough budget with which the search can decide whether to distribute."""
+
+    @property
+    def too_short(self) -> bool:
+        """Whether the budget is not expected to do for a verdict."""
+        if self.budget_seconds is None or self.enough_seconds is None:
+            return False
+        return self.budget_seconds < self.enough_seconds
 
     @property
     def configurations(self) -> int:
         """Configurations that can run."""
         return sum(each.configurations for each in self.strategies)
+
+
+def times_in_words(plan: Plan) -> str:
+    """Return what trials and search take, and which budget would do where this one is too short."""
+    many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
+    each = f"about {roughly(plan.trial_seconds)} each"
+    if plan.tracing_seconds >= 1.0:
+        each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
+    text = f"{many}, {each}. Running each once would take about {whole}; "
+    if plan.budget_seconds is None:
+        return f"{text}this search ends after --max-trials."
+    text += f"this search takes at most {roughly(plan.budget_seconds)}."
+    return f"{text} {_too_short(plan)}".rstrip()
+
+
+def _too_short(plan: Plan) -> str:
+    if not plan.too_short or plan.enough_seconds is None:
+        return ""
+    unit = 10 if plan.enough_seconds < 120 else 60
+    enough = math.ceil(plan.enough_seconds / unit) * unit
+    return (
+        "That is too short to decide whether to distribute, which takes about "
+        f"{roughly(enough)}: --budget {as_text(enough)}."
+    )

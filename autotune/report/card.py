@@ -7,11 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.machine import Machine
-from autotune.plan import Plan, StrategyPlan
+from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.space import space_for
-from autotune.wording import plural, roughly, sentence, size
+from autotune.wording import plural, sentence, size
 from autotune.workload import WorkloadFacts
 
 
@@ -21,7 +21,7 @@ def card(plan: Plan) -> RenderableType:
     parts += [line for each in plan.strategies for line in _strategy(each)]
     if any(each.axes for each in plan.strategies):
         parts += [Text(), _axes(plan)]
-    return Group(*parts, Text(), _time(plan))
+    return Group(*parts, Text(), Text(times_in_words(plan)))
 
 
 def _head(plan: Plan) -> Text:
@@ -59,19 +59,6 @@ def _axes(plan: Plan) -> Table:
         text = Text(", ".join(map(str, values)))
         table.add_row(name, text.append(f"  {mine[0].meaning}", style="dim"))
     return table
-
-
-def _time(plan: Plan) -> Text:
-    whole = roughly(plan.exhaustive_seconds)
-    text = Text(f"{plural(plan.configurations, 'configuration')}. Running each once would ")
-    text.append(f"take about {whole}; ")
-    if plan.budget_seconds is None:
-        return text.append("this search ends after --max-trials.")
-    return (
-        text.append("this search takes at most ")
-        .append(roughly(plan.budget_seconds), style="bold")
-        .append(".")
-    )
 
 
 def machine_table(machine: Machine) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The trials so far, read as measurements: scores, noise, and what further trials will take."""
+"""The trials so far, read as measurements: scores and noise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
@@ -22,6 +22,7 @@ from autotune.measure import (
 from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
 from autotune.run.engine import Outcome
+from autotune.search.costs import SMALL_CALL, Costs
 from autotune.search.screening import Screening
 from autotune.trial import Stage, Trial
 from autotune.wording import plural
@@ -55,6 +56,7 @@ class History:
         trials: Oldest first; kept by whoever appends to them.
         expected: The noise between runs, as far as it is known before.
         score: Reads off a trial how good it is.
+        first_call: Seconds that the first call of a training step is expected to take.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class History:
         trials: Iterable[Trial],
         expected: Expected = UNMEASURED,
         score: Score = throughput_of,
+        first_call: float = SMALL_CALL,
     ) -> None:
         self.expected = expected
         self.score = score
@@ -73,6 +76,7 @@ class History:
         self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
         self._noise_in_finals: dict[bool, Noise] = {}
+        self._first_call = first_call
         self._costs: Costs | None = None
         for trial in trials:
             self._add(trial, earlier=True)
@@ -224,7 +228,7 @@ class History:
     def costs(self) -> Costs:
         """What further trials are expected to take."""
         if self._costs is None:
-            self._costs = Costs(self._trials)
+            self._costs = Costs(self._trials, self._first_call)
         return self._costs
 
     def _of_today(self) -> Iterator[Trial]:
@@ -243,61 +247,6 @@ def _together(runs: list[tuple[float, bool]], noise: float) -> Observed:
     logs = measured or [log for log, _ in runs]
     error = noise / math.sqrt(len(logs))
     return Observed(fmean(logs), error if measured else math.hypot(error, ROUGH))
-
-
-SECONDS_ONE_PROCESS = 3.0
-SECONDS_PER_PROCESS = 3.0
-"""Rough wall time of a trial of one process, and of each process of a gang, on a small model."""
-STEADY_SECONDS = 1.6
-"""Shortest time that a measurement takes once steps are running."""
-CALLS = 5
-"""Calls of the training step that a measurement takes at least; slow ones make it long."""
-
-
-class Costs:
-    """Expects of a trial what trials like it took.
-
-    Args:
-        trials: Everything that was run so far.
-    """
-
-    def __init__(self, trials: Iterable[Trial]) -> None:
-        # A trial that hung says what a hang takes.
-        ran = [trial for trial in trials if trial.examples_per_second]
-        self._own: dict[Configuration, list[float]] = defaultdict(list)
-        self._starts: dict[int, list[float]] = defaultdict(list)
-        for trial in ran:
-            running = sum(window.seconds for window in trial.windows)
-            self._own[trial.configuration].append(trial.wall_seconds)
-            self._starts[trial.configuration.processes].append(trial.wall_seconds - running)
-        rates = [trial.examples_per_second or 0.0 for trial in ran]
-        self._rate = median(rates) if rates else None
-
-    def seconds(self, configuration: Configuration) -> float:
-        """Return the expected wall time of a trial."""
-        own = self._own.get(configuration)
-        if own:
-            return fmean(own)
-        starts = self._starts.get(configuration.processes)
-        if not starts or not self._rate:
-            return guessed_seconds(configuration)
-        examples = configuration.global_batch * configuration.steps_per_execution
-        return median(starts) + max(STEADY_SECONDS, CALLS * examples / self._rate)
-
-    def start(self, configuration: Configuration) -> float:
-        """Return what a trial is expected to take beside its steps."""
-        starts = self._starts.get(configuration.processes)
-        return median(starts) if starts else guessed_seconds(configuration)
-
-    def total(self, configurations: Sequence[Configuration]) -> float:
-        """Return the expected wall time of one trial of each."""
-        return sum(self.seconds(each) for each in configurations)
-
-
-def guessed_seconds(configuration: Configuration) -> float:
-    """Return the rough wall time of a trial while nothing like it was run."""
-    processes = configuration.processes
-    return SECONDS_ONE_PROCESS if processes == 1 else SECONDS_PER_PROCESS * processes
 
 
 @dataclass(frozen=True, kw_only=True)

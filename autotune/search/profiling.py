@@ -19,6 +19,7 @@ from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, t
 from autotune.diagnose.remedies import Rated, advise
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
+from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.stopping import MEASURE_SECONDS, READ_OUT_SECONDS, Budget
@@ -34,11 +35,16 @@ Round = dict[Configuration, dict[Experiment, float]]
 """Seconds of a step in each experiment, of everything that is taken apart."""
 
 
-def reserved_seconds(options: SearchOptions) -> float:
-    """Return the seconds of the budget that the search leaves for the profile."""
+def reserved_seconds(options: SearchOptions, history: History) -> float:
+    """Return the seconds of the budget that the search leaves for the profile.
+
+    Where a run takes longer than all of them, they are the search's.
+    """
     if options.budget is None or not options.diagnose:
         return 0.0
-    return min(PROFILE_SHARE * options.budget, PROFILE_SECONDS)
+    most = min(PROFILE_SHARE * options.budget, PROFILE_SECONDS)
+    baseline = history.baseline
+    return most if baseline is None or history.costs.seconds(baseline) <= most else 0.0
 
 
 class Profiler:

@@ -104,6 +104,7 @@ class Search:
         self._matched = candidates.matched
         self._options = options
         self._default = default_in(self._one_device)
+        self._openers = tuple(openers(self._default, self._distributed))
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
@@ -134,8 +135,7 @@ class Search:
     def _explore(self) -> None:
         explorer = self._explorer(self._reserve)
         share = ONE_DEVICE_SHARE if self._distributed else 1.0
-        first = openers(self._default, self._distributed)
-        find_baseline(explorer, self._default, self._one_device, first, share=share)
+        find_baseline(explorer, self._default, self._one_device, self._openers, share=share)
         baseline = self._runner.history.baseline
         if self._distributed and baseline:
             if self._follows_throughput:
@@ -144,6 +144,16 @@ class Search:
             open_strategies(explorer, baseline, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+            self._explore_instead_of_finals(baseline)
+
+    def _explore_instead_of_finals(self, baseline: Configuration) -> None:
+        """Spend on trials what is kept for finals that are too long to decide anything."""
+        finalists = self._finalists()
+        smallest = replace(finalists, challengers=finalists.challengers[:1], default=None)
+        if finals_seconds(self._runner.history, smallest) > self._budget.left:
+            explorer = self._explorer(lambda: 0.0)
+            open_strategies(explorer, baseline, self._distributed)
+            explorer.propose_from([*self._one_device, *self._distributed])
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
@@ -232,7 +242,7 @@ class Search:
         finalists = self._finalists()
         if self._distributed and not history.ranked(distributed=True):
             # Nobody knows who, but somebody will challenge.
-            finalists = replace(finalists, challengers=self._distributed[-1:])
+            finalists = replace(finalists, challengers=self._openers[:1])
             return finals_seconds(history, finalists)
         certifying = self._certification.seconds(self._leader())
         return finals_seconds(history, finalists) + certifying

@@ -161,22 +161,30 @@ class Budget:
         options: Holds the bounds.
         now: The engine's clock, so that a virtual machine has virtual time.
         began: When the search began, by that clock; what is left from now on is for trials.
+        held: Tells the seconds that are kept for others.
     """
 
-    def __init__(self, options: SearchOptions, now: Callable[[], float], began: float) -> None:
+    def __init__(
+        self,
+        options: SearchOptions,
+        now: Callable[[], float],
+        began: float,
+        held: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._options = options
         self._now = now
         self._began = began
+        self._held = held
         # What the preparation took is nobody's share.
         self._prepared = self.elapsed
 
-    def without(self, seconds: float) -> Budget:
-        """Return the budget of those who may spend all but some seconds of this one."""
-        whole = self._options.budget
-        if whole is None or not seconds:
-            return self
-        less = self._options.model_copy(update={"budget": whole - seconds})
-        return Budget(less, self._now, self._began)
+    def without(self, held: Callable[[], float]) -> Budget:
+        """Return the budget of those who may spend all but some seconds of this one.
+
+        Args:
+            held: Tells these seconds, which may change as more is known.
+        """
+        return Budget(self._options, self._now, self._began, held)
 
     @property
     def elapsed(self) -> float:
@@ -186,9 +194,12 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
-        if self._options.budget is None:
-            return math.inf
-        return self._options.budget - self.elapsed
+        return self._whole - self.elapsed
+
+    @property
+    def _whole(self) -> float:
+        whole = self._options.budget
+        return math.inf if whole is None else whole - self._held()
 
     def most(self, trials: int, *, share: float, reserve: float) -> float:
         """Return the seconds that another exploring trial may take; below zero: none.
@@ -205,6 +216,6 @@ class Budget:
             return -math.inf
         if self._options.budget is None:
             return math.inf
-        whole = self._options.budget - self._prepared
+        whole = self._whole - self._prepared
         spent = self.elapsed - self._prepared
         return share * (whole - min(reserve, MAX_FINALS_SHARE * whole)) - spent

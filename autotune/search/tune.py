@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
@@ -17,10 +18,12 @@ from autotune.result import Result
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
+from autotune.search.costs import Costs, expected_first_call
 from autotune.search.grounds import grounds, speedup, unchanged_batch
-from autotune.search.history import Costs, WarmStart, warm_start
+from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
 from autotune.search.profiling import Profiler, reserved_seconds
+from autotune.search.promise import Correction, with_times
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
@@ -28,6 +31,7 @@ from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
+from autotune.trial import Trial
 from autotune.value import Scalar
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
@@ -42,6 +46,14 @@ class _Prepared:
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
     start: WarmStart
+    options: SearchOptions
+    seconds: float
+    """What the preparation took."""
+
+    def promised(self, trials: Sequence[Trial] = ()) -> Plan:
+        """Return the plan with what trials let expect of the time."""
+        costs = Costs(trials, expected_first_call(self.subject.facts))
+        return with_times(self.plan, self.found, costs, self.seconds, self.options)
 
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes."""
@@ -56,7 +68,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer, PastMeasurements(None)).plan
+    return _prepare(request, engine, observer, PastMeasurements(None)).promised()
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -87,10 +99,11 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         study = _open(request, prepared, claim, observer)
         ready = engine.now() - began
         kept = tuple(study.trials)
-        observer(Planned(plan=prepared.plan, kept=kept))
+        plan = prepared.promised(kept)
+        observer(Planned(plan=plan, kept=kept))
         _warn(engine.load(), observer)
         whole = Budget(request.options, engine.now, began)
-        budget = whole.without(reserved_seconds(request.options))
+        budget = whole.without(lambda: reserved_seconds(request.options, runner.history))
         folder = request.out / "trials" / study.name
         if str(prepared.start):
             observer(Notice(text=str(prepared.start)))
@@ -100,7 +113,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             study,
             folder=folder,
             budget=budget,
-            observer=observer,
+            observer=Correction(plan, lambda trial: prepared.promised([trial]), observer),
             expected=expectation(prepared.start.noise),
         )
         search = Search(
@@ -146,7 +159,7 @@ def _with_load(result: Result, load: Load | None) -> Result:
 def _prepare(
     request: TuningRequest, engine: Engine, observer: Observer, past: PastMeasurements
 ) -> _Prepared:
-    named = named_space(request)
+    began, named = engine.now(), named_space(request)
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
@@ -168,6 +181,8 @@ def _prepare(
         plan=_plan(subject, space, found, request.options),
         fingerprint=fingerprint,
         start=warm_start(past, machine.fingerprint, fingerprint),
+        options=request.options,
+        seconds=engine.now() - began,
     )
 
 
@@ -181,7 +196,6 @@ def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOpti
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.budget,
-        exhaustive_seconds=Costs(()).total(found.configurations),
     )
 
 

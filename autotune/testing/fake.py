@@ -65,6 +65,7 @@ class FakeEngine(Engine):
         between: Standard deviation of log(rate) between runs.
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
+        tracing: What the first step takes beside that, on any number of workers.
         screening: log(rate) in a screening minus that of the truth; None: it offers none.
         machine: What it claims to be.
         facts: What it claims to know of any workload.
@@ -85,6 +86,7 @@ class FakeEngine(Engine):
         between: float = 0.05,
         within: float = 0.03,
         start: float = 1.0,
+        tracing: float = 0.0,
         screening: Callable[[Configuration], float] | None = None,
         machine: Machine | None = None,
         facts: WorkloadFacts | None = None,
@@ -99,6 +101,7 @@ class FakeEngine(Engine):
         self._between = between
         self._within = within
         self._start = start
+        self._tracing = tracing
         self._screening = screening
         self._machine = machine or FAKE_MACHINE
         self._facts = facts or FAKE_FACTS
@@ -148,7 +151,7 @@ class FakeEngine(Engine):
         self.requests.append(request)
         request.folder.mkdir(parents=True)
         began = self._time
-        self._time += self._start * len(request.roles)
+        self._time += self._start_of(request)
         truth = self._truth(request)(request.configuration)
         if isinstance(truth, Ending):
             return RunResult(
@@ -160,9 +163,10 @@ class FakeEngine(Engine):
     def observe(self, request: ObservationRequest) -> Observation:
         """Show a training with its fault, after as long as its start takes."""
         self.observed.append(request)
-        self._time += self._start * len(request.trial.roles)
+        start = self._start_of(request.trial)
+        self._time += start
         fault = self._faults(request.trial.configuration)
-        return observation(request, fault, self._start * len(request.trial.roles))
+        return observation(request, fault, start)
 
     def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
         """Time each setting for a moment, at its speed and the bias."""
@@ -170,7 +174,7 @@ class FakeEngine(Engine):
             return None
         self.screenings.append(request)
         began = self._time
-        self._time += self._start
+        self._time += self._start_of(request.trial)
         windows: list[Window] = []
         stop = None
         for configuration, _ in request.settings:
@@ -194,6 +198,9 @@ class FakeEngine(Engine):
         """Note that it was closed."""
         self.closed = True
 
+    def _start_of(self, request: TrialRequest) -> float:
+        return self._start * len(request.roles) + self._tracing
+
     def _truth(self, request: TrialRequest) -> Speed:
         if not request.exchanges:
             return self._apart
@@ -213,6 +220,7 @@ class FakeEngine(Engine):
         result = self._result(stop, windows, began)
         return replace(
             result,
+            first_step_seconds=self._start / 2 + self._tracing,
             filled=request.fill.examples if request.fill else None,
             automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )

@@ -208,6 +208,9 @@ class WorkloadFacts(Value):
     dense_gradient_bytes: int = 0
     """Those of them that every step moves in full. An embedding's gradient holds only the rows
     that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
+    operations: int = 0
+    """Operations in the graph of the model's forward pass, after which tracing and compiling its
+    step takes time; 0 where it cannot be called by itself."""
     python_input: bool = False
     """Whether the dataset runs Python code while it is read: a generator, `py_function`,
     `numpy_function`. Only the process that made it can."""
@@ -280,7 +283,9 @@ class Workload(Value):
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
         # What follows from the code is in the identity already.
-        follows = {"python_input", "automatic", "cached", "prefetched", "random_stage"}
+        follows = {
+            *("operations", "python_input", "automatic", "cached", "prefetched", "random_stage"),
+        }
         facts = facts.without_times()
         return _digest(self.identity, facts.model_dump_json(exclude=follows))
 

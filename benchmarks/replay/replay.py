@@ -53,8 +53,9 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.inspect(subject.workload)
-    reserved = reserved_seconds(options)
-    budget = Budget(options, engine.now, began).without(reserved)
+    budget = Budget(options, engine.now, began).without(
+        lambda: reserved_seconds(options, runner.history)
+    )
     ended: list[TrialEnded] = []
 
     def observer(event: Event) -> None:
@@ -67,7 +68,7 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
         )
         findings = Search(runner, budget, found, options).run()
     tuner = time.process_time() - started
-    seconds = budget.elapsed + reserved + tuner
+    seconds = budget.elapsed + reserved_seconds(options, runner.history) + tuner
     return Replayed(world=world, findings=findings, seconds=seconds, ended=tuple(ended))
 
 

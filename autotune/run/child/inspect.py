@@ -146,6 +146,7 @@ class InspectedModel:
             )
         self._model = model
         self._dense: dict[int, int] = {}
+        self._operations = 0
 
     def train_on(self, batch: Any) -> None:
         """Take one step, which shows whether model, loss, metrics and data fit together.
@@ -167,6 +168,16 @@ class InspectedModel:
                 "the examples. dataset_fn must return single examples, not batches (unless it "
                 "declares batch_size).",
             ) from exc
+        self._operations = self._traced(batch)
+
+    def _traced(self, batch: Any) -> int:
+        """Return how many operations the forward pass has, which is quickly traced."""
+        features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
+        call = tf.function(lambda given: self._model(given, training=True))
+        try:
+            return len(call.get_concrete_function(features).graph.get_operations())
+        except Exception:  # noqa: BLE001 - a model with a step of its own need not have one
+            return 0
 
     def facts(self) -> dict[str, Any]:
         """Return what is known of the model, once it has been tried."""
@@ -175,6 +186,7 @@ class InspectedModel:
             "weights": sum(int(np.prod(each.shape)) for each in self._model.weights),
             "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
             "dense_gradient_bytes": self._exchanged(),
+            "operations": self._operations,
             "optimizer": type(self._model.optimizer).__name__,
             "loss": _loss_name(self._model.loss),
         }

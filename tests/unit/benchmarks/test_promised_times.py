@@ -1,0 +1,45 @@
+"""The times that a card promises, against those of recorded runs of real processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.reason import Completed
+from autotune.search.costs import Costs
+from autotune.search.design import default_in
+from autotune.trial import Stage, Trial
+from benchmarks.replay.table import FOLDER, Run, Table, read
+
+TABLES = sorted(path.name for path in FOLDER.glob("*.json.xz"))
+
+
+def as_trial(run: Run) -> Trial:
+    """Return a run as a search would have kept it."""
+    steps = sum(window.steps for window in run.windows)
+    seconds = sum(window.seconds for window in run.windows)
+    return Trial(
+        number=0,
+        stage=Stage.BASELINE,
+        configuration=run.configuration,
+        outcome=run.outcome,
+        reason=Completed(),
+        examples_per_second=steps * run.configuration.global_batch / seconds,
+        windows=run.windows,
+        first_step_seconds=run.first_step_seconds,
+        wall_seconds=run.wall_seconds,
+    )
+
+
+def once(table: Table) -> list[Run]:
+    """Return the first run of each configuration that came to train."""
+    return [run for run in table.trainings if run.turn == 0 and run.windows]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_after_the_default_was_run_all_others_take_what_is_promised(name: str) -> None:
+    """One run of one device tells within a quarter what running everything once takes."""
+    runs = once(read(FOLDER / name))
+    default = default_in([r.configuration for r in runs if not r.configuration.distributed])
+    first = next(run for run in runs if run.configuration == default)
+    promised = Costs([as_trial(first)]).total([run.configuration for run in runs])
+    assert promised == pytest.approx(sum(run.wall_seconds for run in runs), rel=0.25)

@@ -1,0 +1,114 @@
+"""What the card promises is kept: the times of trials, and the budget that allows a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.events import Event, Notice, Planned
+from autotune.options import SearchOptions
+from autotune.plan import Plan, times_in_words
+from autotune.result import Verdict
+from autotune.search.costs import Costs, expected_first_call
+from autotune.search.tune import TuningRequest, dry_run
+from autotune.testing import FAKE_FACTS, FakeEngine
+from autotune.workload import Workload, WorkloadFacts
+
+from .conftest import SPACE, Tuner, speed
+
+TRACING = 30.0
+SMALL = FAKE_FACTS.model_copy(update={"operations": 16})
+LARGE = FAKE_FACTS.model_copy(update={"operations": 2300})
+"""As many operations as let expect that tracing takes half a minute."""
+
+
+def engine(facts: WorkloadFacts, tracing: float = TRACING, *, faster: float = 1.0) -> FakeEngine:
+    """Return a machine on which a model takes long to trace."""
+    return FakeEngine(speed(distributed=faster), facts=facts, tracing=tracing, between=0.03)
+
+
+@pytest.fixture
+def plan(workload: Workload) -> Plan:
+    """The card of a model that takes long to trace, for a search of a minute."""
+    options = SearchOptions(budget=60.0)
+    request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
+    return dry_run(request, engine(LARGE))
+
+
+@pytest.mark.parametrize("facts", [SMALL, LARGE])
+@pytest.mark.parametrize("tracing", [0.0, 3.0, TRACING, 90.0])
+def test_after_the_first_trial_times_are_right(
+    tuner: Tuner, facts: WorkloadFacts, tracing: float
+) -> None:
+    """Whatever the look let expect, all other trials together take what is promised then."""
+    trials = tuner(None, engine=engine(facts, tracing), options={"budget": 2000.0}).trials
+    costs = Costs(trials[:1], expected_first_call(facts))
+    spent = [trial for trial in trials[1:] if trial.wall_seconds]
+    promised = costs.total([trial.configuration for trial in spent])
+    assert len(spent) > 8
+    assert promised == pytest.approx(sum(trial.wall_seconds for trial in spent), rel=0.25)
+
+
+def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
+    """Before anything was run, a large graph is expected to take as long as it does."""
+    assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
+    assert plan.exhaustive_seconds > plan.configurations * TRACING
+    assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
+
+
+def test_a_budget_that_cannot_do_is_told_with_one_that_can(plan: Plan) -> None:
+    """The card of a search of a minute says so; the card of the longer one does not."""
+    assert "--budget" in times_in_words(plan)
+    assert plan.enough_seconds is not None
+    enough = plan.model_copy(update={"budget_seconds": plan.enough_seconds})
+    assert "too short" not in times_in_words(enough)
+
+
+@pytest.mark.parametrize(
+    ("faster", "verdict"), [(0.5, Verdict.ONE_DEVICE), (1.5, Verdict.DISTRIBUTE)]
+)
+def test_the_budget_that_is_named_allows_a_verdict(
+    tuner: Tuner, plan: Plan, faster: float, verdict: Verdict
+) -> None:
+    """With it, a clear case is decided, and within it."""
+    playing = engine(LARGE, faster=faster)
+    result = tuner(None, engine=playing, options={"budget": plan.enough_seconds})
+    assert result.verdict is verdict
+    assert plan.enough_seconds is not None
+    assert playing.now() <= plan.enough_seconds + TRACING
+
+
+@pytest.mark.parametrize(("facts", "told"), [(SMALL, 1), (LARGE, 0)])
+def test_a_promise_that_was_wrong_is_corrected_once(
+    tuner: Tuner, facts: WorkloadFacts, told: int
+) -> None:
+    """Only a first trial that takes longer than expected changes what was said."""
+    events: list[Event] = []
+    options = {"budget": 4000.0, "max_trials": 4}
+    tuner(None, engine=engine(facts), options=options, observer=events.append)
+    notices = [each.text for each in events if isinstance(each, Notice)]
+    assert sum(each.startswith("After the first trial") for each in notices) == told
+
+
+def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> None:
+    """The card of the second session needs no first trial."""
+    plans: list[Plan] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, Planned):
+            plans.append(event.plan)
+
+    given = {"options": {"budget": 300.0}, "observer": observer, "study": "long"}
+    tuner(None, engine=engine(SMALL), **given)
+    tuner(None, engine=engine(SMALL), resume=True, **given)
+    assert plans[1].trial_seconds == pytest.approx(TRACING, rel=0.25)
+
+
+@pytest.mark.parametrize("budget", [100.0, 200.0, 300.0, 400.0])
+def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget: float) -> None:
+    """While something is undecided there is either no time or a trial."""
+    playing = engine(LARGE)
+    result = tuner(None, engine=playing, options={"budget": budget})
+    assert result.verdict is Verdict.UNDECIDED
+    assert budget - playing.now() < min(trial.wall_seconds for trial in result.trials)
