@@ -110,6 +110,7 @@ class Runner:
         self._folder = folder
         self._budget = budget
         self._observer = observer
+        self._scripts: dict[tuple[Configuration, bool], str] = {}
         self.history = History(
             still_known(study.trials),
             expected,
@@ -330,9 +331,13 @@ class Runner:
         )
 
     def _script(self, configuration: Configuration, *, held: bool = False) -> str:
-        subject = self.subject
-        program = render(configuration, subject.workload, subject.facts, subject.machine, held=held)
-        return program.train
+        """Return the program; finals and profiles run the same few again and again."""
+        subject, known = self.subject, (configuration, held)
+        if known not in self._scripts:
+            self._scripts[known] = render(
+                configuration, subject.workload, subject.facts, subject.machine, held=held
+            ).train
+        return self._scripts[known]
 
 
 def trial_of(
