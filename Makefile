@@ -22,6 +22,8 @@ demo: $(READY)
 # tested all the same is said at the end.
 NOT_TESTED := .cache/not-tested
 test: export AUTOTUNE_NOT_TESTED = $(NOT_TESTED)
+# Hundreds of processes are started, each of which would compile the whole package again.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(READY)
 	@mkdir -p $(dir $(NOT_TESTED)); rm -f $(NOT_TESTED)
 	@$(BIN)/python tests/system.py

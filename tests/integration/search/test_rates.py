@@ -68,7 +68,7 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
         *,
         step: float = 0.0,
         example: float = 0.0,
-        examples: int = 400,
+        examples: int = 150,
         more: str = "",
     ) -> Trial:
         root = tmp_path / "user"
@@ -114,8 +114,8 @@ def test_a_cache_is_timed_as_later_epochs_run(
 ) -> None:
     """What reads a hundred examples a second at first trains several times as fast from memory."""
     chosen = configuration or Configuration(per_replica_batch=BATCH, cache="memory")
-    trial = timed(chosen, example=0.01, examples=200)
-    assert trial.filled == 200
+    trial = timed(chosen, example=0.01, examples=120)
+    assert trial.filled == 120
     assert (trial.examples_per_second or 0) > 300
 
 

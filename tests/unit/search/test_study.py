@@ -26,7 +26,7 @@ from autotune.workload import Workload
 
 from .conftest import SPACE, Tuner, speed
 
-SHORT = {"budget": None, "max_trials": 3}
+SHORT = {"budget": None, "max_trials": 3, "diagnose": False}
 
 
 @pytest.fixture
