@@ -37,11 +37,6 @@ def times(ratio: Range) -> str:
     return f"{ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})"
 
 
-def capital(text: str) -> str:
-    """Return a text with a capital at its start."""
-    return text[:1].upper() + text[1:]
-
-
 def rate(value: float) -> str:
     """Return examples per second: `12,345`, or `3.21` where there are few."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

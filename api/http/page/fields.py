@@ -34,9 +34,6 @@ class Typed:
         return self.values.get(name, ())
 
 
-NOTHING_TYPED = Typed({})
-
-
 async def typed_of(request: Request) -> Typed:
     """Return what a form sends.
 

@@ -29,8 +29,6 @@ from autotune.trial import Stage, Trial
 from autotune.version import VERSION
 from autotune.wording import plural, rate_with_error, roughly, sentence, share, size
 
-NAMED = 4
-"""Trials of one cause that are named; of the others the numbers are told."""
 _LAST = (Outcome.PRUNED, Outcome.SKIPPED)
 """What belongs to a search that goes well stands below what went wrong."""
 _MEANING = {
