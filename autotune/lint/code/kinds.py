@@ -24,6 +24,8 @@ class Kind(Enum):
     """What a DATASET holds."""
     SHARE = auto()
     """What a DISTRIBUTED dataset holds: a value for each replica."""
+    GENERATOR = auto()
+    """Of Keras, whose `flow` methods give batches."""
     LOCK = auto()
     POOL = auto()
     """Runs functions in threads."""
@@ -54,6 +56,10 @@ _MAKERS = {
         *("tf.data.Dataset", "tf.data.TFRecordDataset", "tf.data.TextLineDataset"),
         *("tf.data.FixedLengthRecordDataset", "keras.utils.image_dataset_from_directory"),
         *("keras.utils.text_dataset_from_directory", "keras.utils.timeseries_dataset_from_array"),
+    },
+    Kind.GENERATOR: {
+        *("keras.preprocessing.image.ImageDataGenerator",),
+        *("keras.legacy.preprocessing.image.ImageDataGenerator",),
     },
     Kind.LOCK: {
         *("threading.Lock", "threading.RLock", "threading.Condition"),

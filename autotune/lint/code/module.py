@@ -107,6 +107,17 @@ class Module:
         """The functions that run on each replica: those given to `strategy.run`, what they name."""
         return self.graphs.all_called(run.function for run in self.runs if run.function)
 
+    @cached_property
+    def keras_steps(self) -> set[Function]:
+        """The train steps of the module's own models, where there is a strategy for them."""
+        return {
+            each
+            for each in (self.tree.functions if self.strategy_scopes else ())
+            if getattr(each, "name", "") == "train_step"
+            and isinstance(owner := self.tree.parent(each), ast.ClassDef)
+            and self.values.class_kind(owner) is Kind.MODEL
+        }
+
     def methods(self, kind: Kind, *names: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         """Yield the calls of methods of a kind of values, each with the value."""
         for call in self.tree.calls:

@@ -9,7 +9,7 @@ from autotune.lint.code.scopes import Binding, How, Scopes
 from autotune.lint.code.tree import FUNCTIONS, Tree
 
 _TENSORFLOW = re.compile(r"^tensorflow(\.compat\.v2)?(?=\.|$)")
-_KERAS = re.compile(r"^tf\.keras(?=\.|$)")
+_KERAS = re.compile(r"^tf\.keras(?=\.|$)|^tf(?=\.(?:optimizers|metrics|losses)\.[A-Z])")
 _DEEPEST = 12
 """Names that stand for names are followed so far; longer chains are made to be odd."""
 

@@ -62,19 +62,32 @@ class Steps:
         self._runs = {run.call: run for run in module.runs}
         self._single: dict[Function, bool] = {}
 
-    def by_loop(self) -> dict[PythonLoop, set[ast.Call]]:
+    def by_loop(self) -> dict[PythonLoop, set[ast.expr]]:
         """Return the calls that run one training step, by the innermost loop around them."""
-        found: dict[PythonLoop, set[ast.Call]] = {}
+        found: dict[PythonLoop, set[ast.expr]] = {}
         for call in self._module.tree.calls:
             loop = next(self._module.tree.loops_around(call), None)
-            if isinstance(loop, PythonLoop) and self._is_step(call):
+            if not isinstance(loop, PythonLoop):
+                continue
+            if self._is_step(call):
                 found.setdefault(loop, set()).add(call)
+            elif self._is_update(call):
+                found.setdefault(loop, set()).update(self._losses(loop))
         return found
 
     def _is_step(self, call: ast.Call) -> bool:
         run = self._runs.get(call)
         function = run.function if run else self._module.meant(call.func)
         return function is not None and self.trains_once(function)
+
+    def _losses(self, loop: PythonLoop) -> Iterator[ast.expr]:
+        """Yield what a loop that is a training step by itself takes the gradient of."""
+        for call in self._module.tree.calls_in(loop):
+            func = call.func
+            if isinstance(func, ast.Attribute) and func.attr == "gradient" and call.args:
+                for each in self._module.scopes.bindings(getattr(call.args[0], "id", ""), call):
+                    if each.plain is not None and self._module.tree.inside(each.node, loop):
+                        yield each.plain
 
     def trains_once(self, function: Function) -> bool:
         """Return whether a function updates weights, and has no loop that does so repeatedly."""
@@ -118,7 +131,7 @@ class Steps:
 class StepValues:
     """What of the values in a loop are tensors that a step has given."""
 
-    def __init__(self, module: Module, loop: ast.AST, steps: set[ast.Call]) -> None:
+    def __init__(self, module: Module, loop: ast.AST, steps: set[ast.expr]) -> None:
         self._module = module
         self._loop = loop
         self._steps = steps
@@ -132,8 +145,10 @@ class StepValues:
         return self._known[node]
 
     def _look(self, node: ast.expr) -> bool:
+        if node in self._steps:
+            return True
         if isinstance(node, ast.Call):
-            return node in self._steps or self._combines(node)
+            return self._combines(node)
         if isinstance(node, ast.Subscript):
             return self.holds(node.value)
         if isinstance(node, ast.BinOp):
@@ -169,7 +184,7 @@ def _position(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-def step_loops(module: Module) -> Iterator[tuple[PythonLoop, set[ast.Call]]]:
+def step_loops(module: Module) -> Iterator[tuple[PythonLoop, set[ast.expr]]]:
     """Yield the loops that run a training step in each round as Python, with the steps' calls."""
     for loop, calls in Steps(module).by_loop().items():
         python = module.graphs.is_python(module.tree.function_of(loop))

@@ -19,6 +19,7 @@ _DISTRIBUTING = {
     *("experimental_distribute_dataset", "distribute_datasets_from_function"),
     *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),
 }
+_LOADER = "tensorflow_datasets.load"
 _OF_DATASETS = {
     *("map", "filter", "flat_map", "interleave", "batch", "padded_batch", "unbatch", "rebatch"),
     *("shuffle", "repeat", "take", "skip", "prefetch", "cache", "shard", "with_options", "apply"),
@@ -116,7 +117,8 @@ class Values:
             case ast.NamedExpr(value=value) | ast.Await(value=value):
                 return self._guess(value)
             case ast.Subscript(value=value):
-                return _element_only(self._guess(value))
+                found = _element_only(self._guess(value))
+                return Kind.BATCH if found is UNKNOWN and _is_moving(node.slice) else found
         return None if isinstance(node, ast.Constant) and node.value is None else UNKNOWN
 
     def _follow(self, node: ast.Call | ast.Name | ast.Attribute) -> Guess:
@@ -182,6 +184,8 @@ class Values:
             found = self._guess(node.args[0])
             return _element_of(found) if name == "next" else found
         dotted = self._names.dotted(node.func)
+        if dotted == _LOADER:
+            return Kind.DATASET if _gives_one_dataset(node) else UNKNOWN
         if dotted:
             return made_by(dotted) or UNKNOWN
         return self._own_call(node)
@@ -206,6 +210,8 @@ class Values:
         if owner is Kind.STRATEGY and func.attr in _DISTRIBUTING:
             return Kind.DISTRIBUTED
         if owner is Kind.DATASET and func.attr in _OF_DATASETS:
+            return Kind.DATASET
+        if owner is Kind.GENERATOR and func.attr.startswith("flow"):
             return Kind.DATASET
         if owner in _ELEMENT and func.attr in {"get_next", "__next__"}:
             return _element_of(owner)
@@ -297,6 +303,21 @@ def _element_of(owner: Guess) -> Guess:
 def _element_only(owner: Guess) -> Guess:
     """Return the kind of a part of a value: of an element's, it is that of an element."""
     return owner if owner in _ELEMENTS else UNKNOWN
+
+
+def _is_moving(cut: ast.expr) -> bool:
+    """Return whether it cuts one batch after the other out of an array, by its looks."""
+    if not isinstance(cut, ast.Slice) or not isinstance(cut.upper, ast.BinOp):
+        return False
+    starts = isinstance(cut.lower, ast.Name | ast.BinOp)
+    return starts and isinstance(cut.upper.op, ast.Add | ast.Mult)
+
+
+def _gives_one_dataset(call: ast.Call) -> bool:
+    """Return whether a call loads one part of a dataset, and nothing beside it."""
+    options = {each.arg: each.value for each in call.keywords}
+    split = options.get("split")
+    return "with_info" not in options and isinstance(split, ast.Constant) and bool(split.value)
 
 
 def _plain_name(node: ast.expr) -> str:

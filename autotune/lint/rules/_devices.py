@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
 from autotune.hints import closest
+from autotune.lint.code import Module
 
 TYPES = ("CPU", "GPU", "TPU", "TPU_SYSTEM", "XLA_CPU", "XLA_GPU")
 _PLACES = {"job", "replica", "task"}
@@ -25,6 +27,8 @@ def read_device(name: str) -> Device | None:
     found = Device()
     for part in filter(None, name.split("/")):
         words = part.split(":")
+        if not words[0]:
+            continue
         if words[0] in _PLACES and len(words) == 2:
             continue
         if words[0] == "device" and len(words) == 3:
@@ -36,6 +40,23 @@ def read_device(name: str) -> Device | None:
             return None
         found = Device(kind=words[0].upper(), index=None if index == "*" else int(index))
     return found
+
+
+def written_device(module: Module, node: ast.expr) -> str | None:
+    """Return the device name that an expression gives; 0 stands for numbers that are computed."""
+    if isinstance(node, ast.Name):
+        value = module.scopes.value(node)
+        return None if value is None or value is node else _constant(value)
+    return _constant(node)
+
+
+def _constant(node: ast.expr) -> str | None:
+    if isinstance(node, ast.JoinedStr):
+        parts = [each.value if isinstance(each, ast.Constant) else "0" for each in node.values]
+        computed = any(isinstance(each, ast.FormattedValue) for each in node.values[:1])
+        return None if computed else "".join(map(str, parts))
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return str(node.value) if is_text and isinstance(node, ast.Constant) else None
 
 
 def meant_device(name: str) -> str:

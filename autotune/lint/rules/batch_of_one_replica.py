@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
+from autotune.lint.code.scopes import Binding
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
@@ -17,8 +18,10 @@ _MADE_IN_PARTS = "distribute_datasets_from_function"
 _TOO_SMALL = (
     f"is the per-replica batch size, but {_MADE_WHOLE} splits each batch among all replicas."
 )
+_TOO_SMALL_FIT = "is the per-replica batch size, but `fit` splits each batch among all replicas."
 _TOO_LARGE = f"is the global batch size, but {_MADE_IN_PARTS} gives each replica whole batches."
-_DEEPEST = 20
+_MOST = 200
+_UNDONE = {"unbatch", "rebatch"}
 
 
 def _check(module: Module) -> Iterator[Hit]:
@@ -26,6 +29,11 @@ def _check(module: Module) -> Iterator[Hit]:
         for size in _sizes(module, call.args[:1]):
             if _PER_REPLICA.search(_name(size)):
                 yield size, f"`{ast.unparse(size)}` by its name {_TOO_SMALL}"
+    for call in _fits(module):
+        given = [each.value for each in call.keywords if each.arg == "batch_size"]
+        for size in (*given, *_sizes(module, call.args[:1])):
+            if _PER_REPLICA.search(_name(size)):
+                yield size, f"`{ast.unparse(size)}` by its name {_TOO_SMALL_FIT}"
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
         function = module.meant(call.args[0]) if call.args else None
         results = module.functions.returned(function) if function else []
@@ -39,25 +47,66 @@ def _name(node: ast.expr) -> str:
     return ast.unparse(node).lower() if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
+def _fits(module: Module) -> Iterator[ast.Call]:
+    """Yield where a model from the scope of several replicas is trained by Keras."""
+    for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
+        bindings = module.scopes.bindings(model.id, model) if isinstance(model, ast.Name) else []
+        if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
+            yield call
+
+
 def _sizes(module: Module, datasets: list[ast.expr]) -> Iterator[ast.expr]:
     """Yield the sizes by which datasets are batched, as far back as each is certain."""
     for dataset in datasets:
-        yield from _sizes_of(module, dataset, 0)
+        yield from _sizes_of(module, dataset, set())
 
 
-def _sizes_of(module: Module, node: ast.expr, depth: int) -> Iterator[ast.expr]:
-    if depth > _DEEPEST:
+def _sizes_of(module: Module, node: ast.expr, seen: set[ast.AST]) -> Iterator[ast.expr]:
+    if node in seen or len(seen) > _MOST:
         return
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in {"batch", "padded_batch"} and node.args:
-            if module.kind(node.func.value) is Kind.DATASET:
-                yield node.args[0]
-        elif node.func.attr not in {"unbatch", "rebatch"}:
-            yield from _sizes_of(module, node.func.value, depth + 1)
+    seen.add(node)
+    if not isinstance(node, ast.Call):
+        bindings = module.scopes.bindings(node.id, node) if isinstance(node, ast.Name) else []
+        for each in bindings if all(_is_whole(each) for each in bindings) else ():
+            if each.plain is not None:
+                yield from _sizes_of(module, each.plain, seen)
+    elif isinstance(node.func, ast.Attribute) and not module.meant(node.func):
+        yield from _sizes_of_method(module, node, node.func, seen)
     else:
-        value = module.scopes.value(node)
-        if value is not None:
-            yield from _sizes_of(module, value, depth + 1)
+        yield from _sizes_in_helper(module, node, seen)
+
+
+def _is_whole(binding: Binding) -> bool:
+    """Return whether a name is bound to a dataset that nobody takes apart."""
+    value = binding.plain
+    func = value.func if isinstance(value, ast.Call) else None
+    undone = isinstance(func, ast.Attribute) and func.attr in _UNDONE
+    return value is not None and not undone
+
+
+def _sizes_of_method(
+    module: Module, node: ast.Call, func: ast.Attribute, seen: set[ast.AST]
+) -> Iterator[ast.expr]:
+    if func.attr in {"batch", "padded_batch"}:
+        named = [each.value for each in node.keywords if each.arg == "batch_size"]
+        if module.kind(func.value) is Kind.DATASET:
+            yield from (named or node.args)[:1]
+    elif func.attr not in _UNDONE:
+        yield from _sizes_of(module, func.value, seen)
+
+
+def _sizes_in_helper(module: Module, node: ast.Call, seen: set[ast.AST]) -> Iterator[ast.expr]:
+    """Yield the sizes in a function of the module; for its parameters, what this call gives."""
+    function = module.meant(node.func)
+    for result in module.functions.returned(function) if function else ():
+        for size in _sizes_of(module, result, seen):
+            given = size
+            if function and isinstance(size, ast.Name):
+                names = [each.arg for each in function.args.args]
+                by_place = dict(zip(names, node.args, strict=False))
+                named = {each.arg: each.value for each in node.keywords}
+                given = (by_place | named).get(size.id, size)
+            yield given
 
 
 _BAD = """
@@ -111,7 +160,7 @@ RULE = Rule(
         "input_context.get_per_replica_batch_size(global_batch) in the function passed to "
         "distribute_datasets_from_function."
     ),
-    words=((_MADE_WHOLE, _MADE_IN_PARTS),),
+    words=((_MADE_WHOLE, _MADE_IN_PARTS, ".fit("), ("strategy",)),
     check=_check,
     bad=(_BAD, _BAD_GLOBAL),
     good=(_GOOD, _GOOD_PARTS),

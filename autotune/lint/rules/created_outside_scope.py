@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
-from autotune.lint.code.scopes import Binding, How
+from autotune.lint.code.kinds import STRATEGIES
+from autotune.lint.code.scopes import Binding
 from autotune.lint.code.tree import Function
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
@@ -19,8 +20,11 @@ _PLAIN = "keras.optimizers.SGD"
 
 
 def _check(module: Module) -> Iterator[Hit]:
-    if not module.strategy_scopes or module.may_be_one_device or _enters_otherwise(module):
+    if module.may_be_one_device or _enters_otherwise(module):
         return
+    if not module.strategy_scopes and not module.strategies & STRATEGIES:
+        return
+    yield from _members_outside(module)
     for scope in list(module.scopes.all()):
         for name, bindings in scope.names.items():
             kind = _made_outside(module, bindings)
@@ -28,7 +32,45 @@ def _check(module: Module) -> Iterator[Hit]:
             if kind and use and bindings[0].value is not None:
                 what = _KINDS[kind]
                 yield bindings[0].value, f"The {what} is created outside strategy.scope(){use}."
-    yield from _compiled_outside(module)
+    yield from _compiled_outside(module) if module.has_keras_3 else ()
+
+
+def _members_outside(module: Module) -> Iterator[Hit]:
+    """Yield where `self.model = ...` stands outside, and replicas use the member."""
+    for nodes in list(module.tree.attributes.values()):
+        for node in nodes:
+            statement = module.tree.parent(node)
+            if not isinstance(node.ctx, ast.Store) or not isinstance(statement, ast.Assign):
+                continue
+            kind = _kind_made_outside(module, statement, statement.value)
+            line = _line_on_replicas(module, node) if kind else 0
+            if kind and line:
+                how = f"outside strategy.scope(), and used on its replicas in line {line}"
+                yield statement.value, f"The {_KINDS[kind]} is created {how}."
+
+
+def _line_on_replicas(module: Module, node: ast.Attribute) -> int:
+    """Return the line in which replicas use a member; 0 where it is assigned twice, or none."""
+    owner = module.classes.of(node.value)
+    if owner is None or len(module.classes.values(owner, node.attr)) != 1:
+        return 0
+    uses = (
+        each.lineno
+        for each in module.tree.attributes[node.attr]
+        if isinstance(each.ctx, ast.Load)
+        and module.classes.of(each.value) is owner
+        and module.tree.function_of(each) in module.replica_functions
+    )
+    return next(uses, 0)
+
+
+def _kind_made_outside(module: Module, statement: ast.AST, value: ast.expr) -> Kind | None:
+    """Return what a call makes that certainly nobody has entered a scope for."""
+    if not isinstance(value, ast.Call) or not _is_outside(module, statement):
+        return None
+    kind = None if _enters_by_itself(module, value) else module.kind(value)
+    light = kind is Kind.OPTIMIZER and not _keeps(module, value)
+    return kind if kind in _KINDS and not light else None
 
 
 def _compiled_outside(module: Module) -> Iterator[Hit]:
@@ -75,16 +117,10 @@ def _enters_otherwise(module: Module) -> bool:
 def _made_outside(module: Module, bindings: list[Binding]) -> Kind | None:
     """Return what a name stands for, if that is certainly made outside of every scope."""
     kinds: set[Kind | None] = set()
-    for each in bindings:
-        value = each.plain
-        if not isinstance(value, ast.Call) or not _is_outside(module, each.node):
-            return None
-        if _enters_by_itself(module, value):
-            return None
-        kinds.add(module.kind(value))
-    kind = kinds.pop() if len(kinds) == 1 else None
-    light = kind is Kind.OPTIMIZER and not _keeps(module, bindings[0].value)
-    return kind if kind in _KINDS and not light else None
+    kinds = {
+        _kind_made_outside(module, each.node, value) for each in bindings if (value := each.plain)
+    }
+    return kinds.pop() if len(kinds) == 1 and all(each.plain for each in bindings) else None
 
 
 def _is_outside(module: Module, node: ast.AST) -> bool:
@@ -97,14 +133,8 @@ def _is_outside(module: Module, node: ast.AST) -> bool:
 
 def _makes_strategy(module: Module, function: Function) -> bool:
     """Return whether a function makes the strategies itself, so that it is not run in a scope."""
-    return all(
-        isinstance(strategy, ast.Name)
-        and all(
-            each.how is How.VALUE and module.tree.inside(each.node, function)
-            for each in module.scopes.bindings(strategy.id, strategy)
-        )
-        for _, strategy in module.strategy_scopes
-    )
+    makers = [each for each in module.tree.calls if module.dotted(each.func) in STRATEGIES]
+    return bool(makers) and all(module.tree.function_of(each) is function for each in makers)
 
 
 def _enters_by_itself(module: Module, call: ast.Call) -> bool:
@@ -126,7 +156,35 @@ def _use(module: Module, name: str, bindings: list[Binding], kind: Kind) -> str:
             return f", and used on its replicas in line {node.lineno}"
         if module.in_strategy_scope(node) and _is_trained(module, node, kind):
             return f", and used in it in line {node.lineno}"
+        if _is_never_entered(module) and _is_fitted(module, node, kind):
+            return f", which is never entered, and trained in line {node.lineno}"
     return ""
+
+
+def _is_never_entered(module: Module) -> bool:
+    """Return whether the module keeps its strategy to itself, and does nothing with it."""
+    if module.strategy_scopes or module.runs:
+        return False
+    for call in module.tree.calls:
+        if module.dotted(call.func) in STRATEGIES:
+            statement = module.tree.parent(call)
+            targets = statement.targets if isinstance(statement, ast.Assign) else []
+            names = [each.id for each in targets if isinstance(each, ast.Name)]
+            uses = [use for name in names for use in module.tree.loads.get(name, ())]
+            if len(names) != 1 or not all(_only_reads(module, each) for each in uses):
+                return False
+    return True
+
+
+def _only_reads(module: Module, node: ast.Name) -> bool:
+    """Return whether a strategy is only asked for its number of replicas."""
+    parent = module.tree.parent(node)
+    return isinstance(parent, ast.Attribute) and parent.attr == "num_replicas_in_sync"
+
+
+def _is_fitted(module: Module, node: ast.Name, kind: Kind) -> bool:
+    parent = module.tree.parent(node)
+    return kind is Kind.MODEL and isinstance(parent, ast.Attribute) and parent.attr == "fit"
 
 
 def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
@@ -230,7 +288,7 @@ RULE = Rule(
         "train; a model trained without the scope uses one device."
     ),
     instead="Create and compile it inside `with strategy.scope():`.",
-    words=((".scope(",), ("strategy",)),
+    words=(("strategy",), ("keras", "optimizer")),
     check=_check,
     bad=(_BAD, _BAD_LOOP, _BAD_COMPILE),
     good=(_GOOD, _GOOD_FUNCTION),

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from autotune.lint.code import Module
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
-from autotune.lint.rules._devices import Device, read_device
+from autotune.lint.rules._devices import Device, read_device, written_device
 
 
 def _check(module: Module) -> Iterator[Hit]:
+    functions = module.replica_functions | module.keras_steps
     for call in module.tree.calls:
         name = _device(module, call)
-        if name and module.tree.function_of(call) in module.replica_functions:
+        if name and module.tree.function_of(call) in functions:
             yield call, f"Every replica computes on {name} here, whatever its own device."
 
 
@@ -22,11 +23,11 @@ def _device(module: Module, call: ast.Call) -> str:
     """Return the one device that a call of `tf.device` names, if it is not the host."""
     if module.dotted(call.func) != "tf.device" or not call.args:
         return ""
-    given = call.args[0]
-    if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+    name = written_device(module, call.args[0])
+    if name is None or "replica" in ast.unparse(call.args[0]):
         return ""
-    device = read_device(given.value)
-    return given.value if device and _is_one_accelerator(device) else ""
+    device = read_device(name)
+    return ast.unparse(call.args[0]) if device and _is_one_accelerator(device) else ""
 
 
 def _is_one_accelerator(device: Device) -> bool:
@@ -65,7 +66,7 @@ RULE = Rule(
         "work of all replicas one after the other while the other devices idle."
     ),
     instead="Leave placement to the strategy; pass the devices when creating it.",
-    words=(("device(",), (".run(", "experimental_run_v2("), ("strategy",)),
+    words=(("device(",), (".run(", "experimental_run_v2(", "train_step"), ("strategy",)),
     check=_check,
     bad=(_BAD,),
     good=(_GOOD,),

@@ -15,21 +15,29 @@ from autotune.lint.rule import Hit, Rule
 _MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}
 _SUMS = {"tf.reduce_sum", "tf.math.reduce_sum", "keras.ops.sum", "tf.cast"}
 _PER_EXAMPLE = re.compile(
-    r"keras\.losses\.[a-z]\w*|tf\.nn\.\w*cross_entropy\w*"
+    r"keras\.losses\.([a-z]\w*|MSE|MAE|MAPE|MSLE|KLD)|tf\.nn\.\w*cross_entropy\w*"
     r"|(tf|tf\.math|keras\.ops)\.(square|squared_difference|abs)"
 )
 _SCALES = {"num_replicas_in_sync", "all_reduce", "merge_call", "MEAN"}
 _SCALE_OPTIONS = {"experimental_aggregate_gradients", "skip_gradients_aggregation"}
+_AVERAGES = {"tf.nn.compute_average_loss", "tf.nn.scale_regularization_loss"}
+_CASTS = {"tf.cast", "float"}
+_ADDS_UP = {"tf.add_n", "tf.reduce_sum", "tf.math.add_n", "tf.math.reduce_sum", "sum"}
+_PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
 _LOSS_SCALERS = {"get_scaled_loss", "scale_loss"}
 _DEEPEST = 12
 _SENTENCE = (
     "The loss is averaged over one replica's examples, but the optimizer sums the gradients of "
     "all replicas."
 )
+_OF_MODEL = (
+    "Every replica adds the whole of `model.losses`, and the optimizer sums the gradients of all "
+    "replicas."
+)
 
 
 def _check(module: Module) -> Iterator[Hit]:
-    functions = module.replica_functions | set(_keras_steps(module))
+    functions = module.replica_functions | module.keras_steps
     if module.may_be_one_device or any(_scales(each) for each in functions):
         return
     seen: set[ast.AST] = set()
@@ -38,16 +46,7 @@ def _check(module: Module) -> Iterator[Hit]:
             mean = _mean_in(module, call.args[0], 0) if call.args else None
             if mean is not None and mean not in seen:
                 seen.add(mean)
-                yield mean, _SENTENCE
-
-
-def _keras_steps(module: Module) -> Iterator[Function]:
-    """Yield the train steps of the module's own models, where there is a strategy for them."""
-    for function in module.tree.functions if module.strategy_scopes else ():
-        owner = module.tree.parent(function)
-        is_model = isinstance(owner, ast.ClassDef) and module.values.class_kind(owner) is Kind.MODEL
-        if is_model and getattr(function, "name", "") == "train_step":
-            yield function
+                yield mean, _OF_MODEL if _is_of_model(module, mean) else _SENTENCE
 
 
 def _scales(function: Function) -> bool:
@@ -61,6 +60,8 @@ def _scales(function: Function) -> bool:
 
 def _is_gradient(module: Module, call: ast.Call) -> bool:
     func = call.func
+    if isinstance(func, ast.Attribute) and func.attr == "minimize":
+        return module.kind(func.value) is Kind.OPTIMIZER
     if not isinstance(func, ast.Attribute) or func.attr != "gradient":
         return False
     tape = func.value
@@ -72,27 +73,92 @@ def _is_gradient(module: Module, call: ast.Call) -> bool:
     )
 
 
-def _mean_in(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
+def _mean_in(module: Module, node: ast.expr, depth: int) -> ast.expr | None:
     """Return the mean over single examples that a loss is, where nothing scales it afterwards."""
     if depth > _DEEPEST:
         return None
-    within: ast.expr | None = None
+    if _is_mean(module, node):
+        return node
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else [_within(module, node)]
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
+        return None
+    found = (_mean_in(module, each, depth + 1) for each in parts if each is not None)
+    return next((each for each in found if each is not None), None)
+
+
+def _within(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return the expression that another one stands for."""
     match node:
-        case ast.BinOp(op=ast.Add()):
-            left = _mean_in(module, node.left, depth + 1)
-            return left or _mean_in(module, node.right, depth + 1)
         case ast.Name():
-            within = _only_value(module, node)
-        case ast.Call() if module.dotted(node.func) in _MEANS:
-            whole = len(node.args) == 1 and not any(each.arg == "axis" for each in node.keywords)
-            return node if whole and _is_per_example(module, node.args[0], 0) else None
+            return _only_value(module, node) or _only_result(module, node)
+        case ast.Lambda():
+            return node.body
         case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _LOSS_SCALERS:
-            within = first
+            return first
         case ast.Call():
-            function = module.meant(node.func)
-            results = module.functions.returned(function) if function else []
-            within = results[0] if len(results) == 1 else None
-    return None if within is None else _mean_in(module, within, depth + 1)
+            return _only_result(module, node.func)
+    return None
+
+
+def _is_mean(module: Module, node: ast.expr) -> bool:
+    """Return whether an expression itself is a mean over one replica's examples."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _is_sum(module, node.left) and _counts_one_replica(module, node.right)
+    if not isinstance(node, ast.Call):
+        return False
+    dotted = module.dotted(node.func)
+    if dotted in _MEANS:
+        whole = len(node.args) == 1 and all(map(_is_whole, node.keywords))
+        return whole and _is_per_example(module, node.args[0], 0)
+    sizes = (each.value for each in node.keywords if each.arg == "global_batch_size")
+    divides = dotted in _AVERAGES and any(_counts_one_replica(module, each) for each in sizes)
+    return divides or _is_of_model(module, node)
+
+
+def _only_result(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return the expression that a function of the module returns, if there is but one."""
+    function = module.meant(node)
+    results = module.functions.returned(function) if function else []
+    return results[0] if len(results) == 1 else None
+
+
+def _is_whole(option: ast.keyword) -> bool:
+    """Return whether an option of a mean leaves it that of a vector as a whole."""
+    axis = option.value
+    return option.arg == "axis" and isinstance(axis, ast.Constant) and axis.value in {0, None}
+
+
+def _is_sum(module: Module, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    is_sum = module.dotted(node.func) in _SUMS and len(node.args) == 1 and not node.keywords
+    return is_sum and _is_per_example(module, node.args[0], 0)
+
+
+def _counts_one_replica(module: Module, node: ast.expr) -> bool:
+    """Return whether a number is certainly that of one replica's examples."""
+    if isinstance(node, ast.Name | ast.Attribute) and _PER_REPLICA.search(
+        ast.unparse(node).lower()
+    ):
+        return True
+    value = module.scopes.value(node) or node
+    match value:
+        case ast.Call(func=func, args=[given, *_]):
+            name = module.dotted(func) or ast.unparse(func)
+            return name == "len" or (name in _CASTS and _counts_one_replica(module, given))
+        case ast.Subscript(value=shape, slice=ast.Constant(value=0)):
+            return "shape" in ast.unparse(shape)
+    return False
+
+
+def _is_of_model(module: Module, node: ast.expr) -> bool:
+    """Return whether an expression adds up the losses that a model keeps."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return False
+    name = module.dotted(node.func) or ast.unparse(node.func)
+    given = node.args[0]
+    kept = isinstance(given, ast.Attribute) and given.attr == "losses"
+    return name in _ADDS_UP and kept
 
 
 def _is_per_example(module: Module, node: ast.expr, depth: int) -> bool:
@@ -104,8 +170,9 @@ def _is_per_example(module: Module, node: ast.expr, depth: int) -> bool:
             value = _only_value(module, node)
             return value is not None and _is_per_example(module, value, depth + 1)
         case ast.BinOp(left, op, right):
-            added = (left, right) if isinstance(op, ast.Add) else ()
-            found = any(_is_per_example(module, each, depth + 1) for each in added)
+            masks = isinstance(op, ast.Mult) and "mask" in ast.unparse(node).lower()
+            parts = (left, right) if masks or isinstance(op, ast.Add) else ()
+            found = any(_is_per_example(module, each, depth + 1) for each in parts)
             return found or isinstance(op, ast.Pow)
         case ast.Call(func=func, args=[first, *_]) if module.dotted(func) in _SUMS:
             return _is_per_example(module, first, depth + 1)
@@ -137,7 +204,12 @@ def _only_value(module: Module, node: ast.Name) -> ast.expr | None:
 
 
 def _adds(binding: Binding) -> bool:
-    return isinstance(binding.node, ast.AugAssign) and isinstance(binding.node.op, ast.Add)
+    """Return whether a name is only added to, or masked, where it is bound again."""
+    node = binding.node
+    if not isinstance(node, ast.AugAssign):
+        return False
+    masks = isinstance(node.op, ast.Mult) and "mask" in ast.unparse(node.value).lower()
+    return masks or isinstance(node.op, ast.Add)
 
 
 _BAD = """
@@ -211,7 +283,7 @@ RULE = Rule(
         "global_batch_size=GLOBAL_BATCH) of a loss with reduction='none'; or use a Keras 3 loss "
         "object as it is, which takes the replicas into account."
     ),
-    words=((".gradient(",), ("mean",), ("strategy",)),
+    words=((".run(", "experimental_run_v2", "train_step"), ("gradient(", ".minimize(")),
     check=_check,
     bad=(_BAD, _BAD_UNREDUCED),
     good=(_GOOD, _GOOD_KERAS),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autotune.lint.code import Module
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
-from autotune.lint.rules._devices import meant_device, read_device
+from autotune.lint.rules._devices import meant_device, read_device, written_device
 
 _TAKE_ONE = {"tf.device", "tf.distribute.OneDeviceStrategy"}
 _TAKE_SEVERAL = {"tf.distribute.MirroredStrategy"}
@@ -17,21 +17,24 @@ _TAKE_SEVERAL = {"tf.distribute.MirroredStrategy"}
 def _check(module: Module) -> Iterator[Hit]:
     for call in module.tree.calls:
         for node in _names(module, call):
-            name = node.value
-            if isinstance(name, str) and read_device(name) is None:
+            name = written_device(module, node)
+            if name is not None and read_device(name) is None:
                 meant = meant_device(name)
                 hint = f" Did you mean {meant!r}?" if meant else ""
                 yield node, f"{name!r} is not a TensorFlow device name.{hint}"
 
 
-def _names(module: Module, call: ast.Call) -> Iterator[ast.Constant]:
+def _names(module: Module, call: ast.Call) -> Iterator[ast.expr]:
     dotted = module.dotted(call.func)
     if dotted not in _TAKE_ONE | _TAKE_SEVERAL:
         return
     named = (each.value for each in call.keywords if (each.arg or "").startswith("device"))
     for given in (*call.args[:1], *named):
-        several = given.elts if isinstance(given, ast.List | ast.Tuple) else [given]
-        yield from (each for each in several if isinstance(each, ast.Constant))
+        value = module.scopes.value(given) or given
+        if isinstance(value, ast.List | ast.Tuple):
+            yield from value.elts
+        else:
+            yield value.elt if isinstance(value, ast.ListComp) else given
 
 
 _BAD = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from autotune.lint.code.module import Module
+from autotune.lint.code import Kind, Module
 from autotune.lint.code.steps import is_repeated
 from autotune.lint.code.tree import Function, Loop
 from autotune.lint.report import Severity
@@ -15,7 +15,9 @@ from autotune.lint.rule import Hit, Rule
 def _check(module: Module) -> Iterator[Hit]:
     for run in () if module.is_graph_mode else module.runs:
         # What is run may be compiled by itself, and strategies then compile the whole call.
-        unsure = run.function is None or run.compiled
+        given = run.call.args[0] if run.call.args else None
+        is_model = given is not None and module.kind(given) is Kind.MODEL
+        unsure = (run.function is None and not is_model) or run.compiled
         loop = None if unsure else _loop_of(module, run.call, set())
         if loop is not None:
             how = f"repeatedly from Python, by the loop in line {loop.lineno}"

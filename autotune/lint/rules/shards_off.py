@@ -19,11 +19,18 @@ _SHARE_WORDS = ("shard", "task_id", "task_index", "worker_id", "worker_index", "
 
 
 def _check(module: Module) -> Iterator[Hit]:
-    if not module.strategies & MULTI_WORKER or _shards_itself(module):
+    if not _mentions_workers(module) or _shards_itself(module):
         return
     for node in module.tree.attributes.get("OFF", ()):
         if module.dotted(node) == _OFF and _is_set(module, node):
             yield node, "Sharding is off, and nothing in this file shards the examples."
+
+
+def _mentions_workers(module: Module) -> bool:
+    """Return whether the module makes a strategy of several workers, or gets one by its type."""
+    types = (each.annotation for each in ast.walk(module.tree.root) if isinstance(each, ast.arg))
+    given = {module.dotted(each) for each in types if each is not None}
+    return bool((module.strategies | given) & MULTI_WORKER)
 
 
 def _is_set(module: Module, node: ast.Attribute) -> bool:
@@ -33,16 +40,26 @@ def _is_set(module: Module, node: ast.Attribute) -> bool:
 
 
 def _shards_itself(module: Module) -> bool:
-    if any(module.tree.attributes.get(name) for name in _SHARES):
-        return True
-    names = {*module.tree.loads, *(each for scope in module.scopes.all() for each in scope.names)}
-    policy = "shard_policy"
-    return any(
-        word in name.lower().replace(policy, "")
-        for name in names
-        if name != "AutoShardPolicy"
-        for word in _SHARE_WORDS
-    )
+    nodes: list[ast.expr] = []
+    nodes += [each for name in _SHARES for each in module.tree.attributes.get(name, ())]
+    nodes += [
+        each for name, found in module.tree.loads.items() if _is_share(name) for each in found
+    ]
+    bound = (name for scope in module.scopes.all() for name in scope.names)
+    functions = any("shard" in name.lower() and _is_share(name) for name in bound)
+    return functions or any(not _is_only_compared(module, each) for each in nodes)
+
+
+def _is_share(name: str) -> bool:
+    plain = name.lower().replace("shard_policy", "").replace("autoshardpolicy", "")
+    return any(word in plain for word in _SHARE_WORDS)
+
+
+def _is_only_compared(module: Module, node: ast.AST) -> bool:
+    """Return whether who asks which worker this is only decides what it does besides reading."""
+    parent = module.tree.parent(node)
+    chained = isinstance(parent, ast.Attribute) and parent.attr in _SHARES
+    return chained or isinstance(parent, ast.Compare)
 
 
 _BAD = """

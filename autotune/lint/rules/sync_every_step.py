@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
@@ -12,7 +13,8 @@ from autotune.lint.rule import Hit, Rule
 
 _CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}
 _CONVERTING_METHODS = {"numpy", "item", "tolist"}
-_CONVERTING_NUMPY = ("numpy.",)
+_CONVERTING_MODULES = ("numpy.", "wandb.log", "mlflow.log_metric")
+_LOGGING = re.compile(r"(absl\.)?logging\.(info|warning|error|log)")
 _SOMETIMES = (
     *(ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler, ast.For, ast.AsyncFor),
     *(ast.While, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
@@ -24,19 +26,20 @@ def _check(module: Module) -> Iterator[Hit]:
     for loop, steps in step_loops(module):
         values = StepValues(module, loop, steps)
         seen: set[int] = set()
-        for call in module.tree.calls_in(loop):
-            if not _runs_in_every_round(module, call, loop) or call.lineno in seen:
+        for node in module.tree.walk(loop):
+            if not isinstance(node, ast.Call | ast.If) or node.lineno in seen:
                 continue
-            read = _reads(module, values, call)
+            read = _reads(module, values, node) if _is_in_every_round(module, node, loop) else None
             if read is not None:
-                seen.add(call.lineno)
+                seen.add(node.lineno)
                 what = f"`{ast.unparse(read)}` reads a value in every step of the loop"
-                yield call, f"{what} in line {loop.lineno}: Python waits for the device each time."
+                place = node.test if isinstance(node, ast.If) else node
+                yield place, f"{what} in line {loop.lineno}: Python waits for the device each time."
 
 
-def _runs_in_every_round(module: Module, call: ast.Call, loop: ast.AST) -> bool:
-    below: ast.AST = call
-    for each in module.tree.above(call):
+def _is_in_every_round(module: Module, node: ast.AST, loop: ast.AST) -> bool:
+    below = node
+    for each in module.tree.above(node):
         if each is loop:
             return below in getattr(loop, "body", ())
         if isinstance(each, _SOMETIMES):
@@ -45,14 +48,18 @@ def _runs_in_every_round(module: Module, call: ast.Call, loop: ast.AST) -> bool:
     return False
 
 
-def _reads(module: Module, values: StepValues, call: ast.Call) -> ast.expr | None:
-    """Return the step's value that a call needs as a number, if any."""
-    func = call.func
+def _reads(module: Module, values: StepValues, node: ast.Call | ast.If) -> ast.expr | None:
+    """Return the step's value that a call, or a condition, needs as a number, if any."""
+    if isinstance(node, ast.If):
+        test = node.test
+        compared = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+        return next((each for each in compared if values.holds(each)), None)
+    func = node.func
     parts: list[ast.expr] = []
     if isinstance(func, ast.Attribute) and func.attr in _CONVERTING_METHODS:
         parts = [func.value]
     elif _converts(module, func):
-        parts = [part for argument in call.args for part in _shown(argument)]
+        parts = [part for argument in _arguments(node) for part in _shown(argument)]
     return next((each for each in parts if _is_step_value(module, values, each)), None)
 
 
@@ -60,7 +67,12 @@ def _converts(module: Module, func: ast.expr) -> bool:
     """Return whether a function needs its arguments as numbers or texts."""
     if isinstance(func, ast.Name) and func.id in _CONVERTING:
         return not module.scopes.bindings(func.id, func)
-    return module.dotted(func).startswith(_CONVERTING_NUMPY)
+    dotted = module.dotted(func)
+    return dotted.startswith(_CONVERTING_MODULES) or bool(_LOGGING.fullmatch(dotted))
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def _shown(node: ast.expr) -> Iterator[ast.expr]:
@@ -77,6 +89,8 @@ def _shown(node: ast.expr) -> Iterator[ast.expr]:
             yield node
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         yield from node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+    elif isinstance(node, ast.Dict):
+        yield from (part for each in node.values for part in _shown(each))
     else:
         yield node
 
@@ -86,6 +100,9 @@ def _is_step_value(module: Module, values: StepValues, node: ast.expr) -> bool:
         func = node.func
         if func.attr == "result":
             return module.kind(func.value) is Kind.METRIC
+    counter = isinstance(node, ast.Attribute) and node.attr == "iterations"
+    if counter and isinstance(node, ast.Attribute):
+        return module.kind(node.value) is Kind.OPTIMIZER
     return values.holds(node)
 
 

@@ -52,6 +52,9 @@ def _started(module: Module) -> Iterator[tuple[Function, ast.Call, bool]]:
     """Yield the functions that threads run, with the call, and whether it starts several."""
     for call in module.tree.calls:
         looped = next(module.tree.loops_around(call), None) is not None
+        own = _run_of_thread(module, call)
+        if own is not None:
+            yield own, call, looped
         if module.dotted(call.func) in _THREADS:
             given = [each.value for each in call.keywords if each.arg in {"target", "function"}]
             targets, several = [*given, *call.args[1:2]], looped
@@ -67,24 +70,33 @@ def _started(module: Module) -> Iterator[tuple[Function, ast.Call, bool]]:
                 yield function, call, several
 
 
+def _run_of_thread(module: Module, call: ast.Call) -> Function | None:
+    """Return what the thread runs that a call makes, of a class of the module."""
+    owner = module.classes.of(call)
+    bases = [module.dotted(each) for each in owner.bases] if owner else []
+    return module.classes.method(owner, "run") if owner and _THREADS & {*bases} else None
+
+
 def _changes_shared(module: Module, call: ast.Call, function: Function) -> bool:
     """Return whether a call changes a variable that was not made by this thread alone."""
     if not isinstance(call.func, ast.Attribute):
         return False
     owner, name = call.func.value, call.func.attr
     kind = module.kind(owner)
-    changes = (kind is Kind.VARIABLE and name in _CHANGES and _reads(call, owner)) or (
+    changes = (kind is Kind.VARIABLE and name in _CHANGES and _reads(module, call, owner)) or (
         kind is Kind.OPTIMIZER and name in _APPLIES
     )
     return changes and not _is_local(module, owner, function)
 
 
-def _reads(call: ast.Call, owner: ast.expr) -> bool:
+def _reads(module: Module, call: ast.Call, owner: ast.expr) -> bool:
     """Return whether what is assigned depends on the variable itself; each call alone is safe."""
     variable = ast.dump(owner)
+    given = [*call.args, *(each.value for each in call.keywords)]
+    given += [value for each in given if (value := module.scopes.value(each)) is not None]
     return any(
         isinstance(each, ast.expr) and ast.dump(each) == variable
-        for argument in (*call.args, *(each.value for each in call.keywords))
+        for argument in given
         for each in ast.walk(argument)
     )
 

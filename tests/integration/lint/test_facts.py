@@ -15,18 +15,29 @@ from autotune.lint.code.kinds import Kind
 from autotune.lint.rules._devices import read_device
 from autotune.lint.rules._old_calls import Old
 from autotune.lint.rules.deprecated_call import DEPRECATED
+from autotune.lint.rules.keras_2_call import NAMES as KERAS_2
 from autotune.lint.rules.removed_call import REMOVED
 
 pytestmark = pytest.mark.real
 
 DEVICES = (
     *("GPU:0", "/gpu:1", "cpu", "CPU:*", "/device:GPU:0", "/job:ps/task:0", "", "/device:gpu:*"),
-    *("gpu0", "/GPU0", "cuda:0", "/cpu:x", "/devcie:CPU:0", "/device:GPU", "GPU:0:1", "TPU:3"),
+    *(
+        "gpu0",
+        "/GPU0",
+        "cuda:0",
+        "/cpu:x",
+        "/devcie:CPU:0",
+        "/device:GPU",
+        "GPU:0:1",
+        "TPU:3",
+        ":/cpu:0",
+    ),
 )
 
 
 def methods(old: Old) -> list[str]:
-    return [name for kind, name in old.methods if kind is Kind.STRATEGY]
+    return [name for kind, name in old.methods if kind in {Kind.STRATEGY, None}]
 
 
 def names(old: Old) -> list[str]:
@@ -38,7 +49,7 @@ def names(old: Old) -> list[str]:
 def facts() -> dict[str, Any]:
     """Everything that is tried out, in one process of its own."""
     asked = {
-        "names": [*names(REMOVED), *names(DEPRECATED)],
+        "names": [*names(REMOVED), *names(KERAS_2), *names(DEPRECATED)],
         "methods": [*methods(REMOVED), *methods(DEPRECATED)],
         "devices": DEVICES,
     }
@@ -57,7 +68,8 @@ def facts() -> dict[str, Any]:
 
 def test_what_is_called_removed_is_gone(facts: dict[str, Any]) -> None:
     """Names and methods."""
-    assert not any(facts["names"][name] for name in names(REMOVED))
+    gone = [*names(REMOVED), *names(KERAS_2)]
+    assert [name for name in gone if facts["names"][name]] == []
     assert not any(facts["methods"][name] for name in methods(REMOVED))
 
 

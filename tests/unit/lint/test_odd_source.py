@@ -76,7 +76,7 @@ def sources(draw: st.DrawFn) -> str:
 def run_every_rule(root: ast.Module) -> None:
     module = Module(root)
     for rule in rules().values():
-        for node, sentence in rule.check(module):
+        for node, sentence, *_ in rule.check(module):
             assert isinstance(node, ast.AST)
             assert sentence.endswith((".", "?"))
 
