@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from autotune import events
 from autotune.api.states import State
 from autotune.value import Value
+from autotune.wording import plural, rate
 
 LONGEST_NOTICE = 2000
 
@@ -68,3 +69,29 @@ def brief(what: Event) -> Event:
         case events.Notice(text=text):
             return what.model_copy(update={"text": text[:LONGEST_NOTICE]})
     return what
+
+
+def said(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind
+    """Return an event in a sentence; None for one that only changes a view."""
+    match what:
+        case Queued():
+            return "Job queued"
+        case Claimed(attempt=attempt, kept=kept):
+            on = f", resuming after {plural(kept, 'trial')}" if kept else ""
+            return f"A worker started it (attempt {attempt}){on}"
+        case Released(reason=reason):
+            return f"The worker released it: {reason}"
+        case events.Planned(plan=plan):
+            return f"{plural(plan.configurations, 'configuration')} in the search space"
+        case events.TrialEnded(trial=trial):
+            value = trial.examples_per_second
+            told = f", {rate(value)} examples/s" if value else ""
+            return f"Trial {trial.number}: {trial.outcome}{told}"
+        case events.Preparing(what=text) | events.Notice(text=text):
+            return text
+        case Cancelling():
+            return "Cancellation requested"
+        case Ended(state=state):
+            return f"The job is {state}"
+        case events.TrialStarted():
+            return None

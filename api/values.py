@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import Field, PlainSerializer, computed_field
+from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
 
 from autotune.api.events import Event
 from autotune.api.states import State
@@ -47,12 +47,20 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def _seconds(given: object) -> object:
+    return datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
+
+
 def address(job_id: str) -> str:
     """Return the address of a job."""
     return f"/v1/tunings/{job_id}"
 
 
-Time = Annotated[float, PlainSerializer(moment, return_type=datetime, when_used="json")]
+Time = Annotated[
+    float,
+    BeforeValidator(_seconds),
+    PlainSerializer(moment, return_type=datetime, when_used="json"),
+]
 """Seconds since 1970 by the database's clock; a date in JSON."""
 
 
@@ -67,7 +75,7 @@ class Job(Tuning):
     state: State
     attempt: int
     """How often a worker has taken it."""
-    devices: str | None = Field(exclude=True)
+    devices: str | None = Field(default=None, exclude=True)
     events: int
     """The number of the last event."""
     trials: int

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
-from autotune.api.store.records import read
+from autotune.api.records import read
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -132,3 +132,26 @@ class HealthAnswer(Value):
     """That the service is there."""
 
     status: str
+
+
+class Mistake(Value):
+    """Something in a request that does not fit the schema."""
+
+    location: str = Field(examples=["body.budget"])
+    message: str = Field(examples=["Input should be a valid number"])
+
+
+class Problem(Value):
+    """Why a request was refused, for people and for programs."""
+
+    type: str = Field(examples=["urn:autotune:problem:not-found"])
+    title: str
+    status: int
+    code: str
+    """The kind of problem in a word."""
+    detail: str
+    next_step: str
+    """What to do about it; may be empty."""
+    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
+    """Which request it was, as in the service's log."""
+    errors: tuple[Mistake, ...] = ()

@@ -15,7 +15,7 @@ from typing import Any
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from autotune.api.http.problems import Problem
+from autotune.api.http.answers import Problem
 from autotune.api.values import JobEvent
 from autotune.value import Value
 

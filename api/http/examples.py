@@ -20,6 +20,7 @@ from autotune.api.http.answers import (
 from autotune.api.values import Job, Page
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.result import Result
 from autotune.script.cluster import JOBSET, SLURM, cluster_files
 
 _GIVEN: dict[str, Any] = yaml.safe_load(
@@ -33,8 +34,11 @@ _MACHINE = Machine.model_validate(_GIVEN["machine"])
 _CLUSTER = cluster_files(Configuration(**_GIVEN["gang"]), _MACHINE)
 _TRIAL = TrialAnswer.model_validate(_GIVEN["trial"])
 _WORKLOADS = tuple(map(WorkloadAnswer.model_validate, _GIVEN["workloads"]))
+_WHOLE = Result.model_validate(
+    {**_GIVEN["recommendation"], **_GIVEN["result"], "trials": (_TRIAL,)}
+)
 JOB = _QUEUED.id
-TUNING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WORKLOADS, SPACES, MACHINE = (
+TUNING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLOADS, SPACES, MACHINE = (
     each.model_dump(mode="json")
     for each in (
         _QUEUED,
@@ -43,6 +47,7 @@ TUNING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WORKLOADS, SPACES, MAC
         Page(tunings=(_DONE,), next=None),
         TrialsAnswer(trials=(_TRIAL,), next=None),
         RESULT,
+        _WHOLE,
         WorkloadsAnswer(workloads=_WORKLOADS),
         SpacesAnswer.model_validate(_GIVEN["spaces"]),
         MachineAnswer(devices=_QUEUED.devices or "", machine=_MACHINE),

@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
+from autotune.api.http.answers import Mistake, Problem
 from autotune.api.log import known, say
-from autotune.value import Value
 
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
@@ -93,29 +92,6 @@ _OF_STATUS: Mapping[int, str] = {
     415: "unsupported-media-type",
 }
 """Errors that the framework raises by itself."""
-
-
-class Mistake(Value):
-    """Something in a request that does not fit the schema."""
-
-    location: str = Field(examples=["body.budget"])
-    message: str = Field(examples=["Input should be a valid number"])
-
-
-class Problem(Value):
-    """Why a request was refused, for people and for programs."""
-
-    type: str = Field(examples=["urn:autotune:problem:not-found"])
-    title: str
-    status: int
-    code: str
-    """The kind of problem in a word."""
-    detail: str
-    next_step: str
-    """What to do about it; may be empty."""
-    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
-    """Which request it was, as in the service's log."""
-    errors: tuple[Mistake, ...] = ()
 
 
 def problem(

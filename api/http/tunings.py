@@ -27,6 +27,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
 from autotune.api.values import Job, Page
+from autotune.result import Result
 from autotune.value import Value
 
 router = APIRouter(tags=["tunings"])
@@ -256,6 +257,20 @@ async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     return await swiftly(
         lambda: RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.owner))
     )
+
+
+@router.get(
+    "/v1/tunings/{job_id}/result",
+    summary="Get the result of a job",
+    response_model=Result,
+    responses={
+        200: json_answer(examples.WHOLE, "What the Python call returns, with all trials."),
+        **documented(*FOR_ONE, "no-recommendation"),
+    },
+)
+async def result(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+    """Get everything that the search has found, from which its files can be written."""
+    return await swiftly(partial(jobs.recommendation, job_id, key.owner))
 
 
 @router.post(

@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, brief
+from autotune.api.records import written
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
-from autotune.api.store.records import written
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import Grip
 from autotune.events import TrialEnded

@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
+from autotune.api.records import read, written
 from autotune.api.states import HELD, State, transition
 from autotune.api.store.advance import (
     Cell,
@@ -42,7 +43,6 @@ from autotune.api.store.advance import (
 )
 from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
 from autotune.api.store.reading import check_request, read_job, read_trials, spent
-from autotune.api.store.records import read, written
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
 from autotune.config import Configuration

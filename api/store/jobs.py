@@ -20,6 +20,7 @@ from autotune.api.errors import (
     QuotaExceeded,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
+from autotune.api.records import written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import UNFINISHED, State
@@ -42,7 +43,6 @@ from autotune.api.store.reading import (
     total_of,
     whole,
 )
-from autotune.api.store.records import written
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import attempts, idempotency, jobs, totals
 from autotune.api.store.workers import Unserved, count, unserved

@@ -25,9 +25,9 @@ from sqlalchemy import (
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
+from autotune.api.records import OTHER_VERSION, read, read_as
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
-from autotune.api.store.records import OTHER_VERSION, read, read_as
 from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.values import Job, JobEvent, JobTrial, Tuning
 from autotune.events import Notice

@@ -19,10 +19,10 @@ from sqlalchemy import (
 )
 
 from autotune.api.events import Released
+from autotune.api.records import read, written
 from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, Now, insert_new, lapsed
-from autotune.api.store.records import read, written
 from autotune.api.store.tables import jobs, leases, workers
 from autotune.api.values import Post
 from autotune.events import Notice

@@ -24,10 +24,11 @@ from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
 from autotune.api.http.access import Reader, check_origin
+from autotune.api.http.answers import Problem
 from autotune.api.http.page.addresses import HOME, SIGN_IN, SIGN_OUT, is_page, safe, sign_in_page
 from autotune.api.http.page.fields import typed_of
 from autotune.api.http.page.rendering import STRANGER, frame_of, render
-from autotune.api.http.problems import KINDS, Problem, response_to, route_of
+from autotune.api.http.problems import KINDS, response_to, route_of
 from autotune.api.http.service import Here
 from autotune.api.store.auth import is_session
 

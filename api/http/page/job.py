@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from autotune.api.events import Cancelling, Claimed, Ended, Event, Queued, Released
+from autotune.api.events import Claimed, Event, Released, said
 from autotune.api.http.files import Part
 from autotune.api.http.page.listing import params_text, space_name
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent, Story
+from autotune.api.values import Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.options import Group, SearchOptions, declared
 from autotune.report.html.charts import throughput
@@ -19,7 +19,7 @@ from autotune.report.progress import PHASES
 from autotune.result import Result
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.strategies import in_short
-from autotune.wording import clock, plural, rate, rate_with_error, roughly, sentence, share
+from autotune.wording import clock, rate_with_error, roughly, sentence, share
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""
@@ -102,7 +102,7 @@ def job_view(story: Story) -> JobView:
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
         moments={name: at for name, at in moments.items() if at},
-        history=[(e.at, sentence(said)) for e in reversed(story.events) if (said := _said(e))],
+        history=[(e.at, sentence(text)) for e in reversed(story.events) if (text := said(e.body))],
     )
 
 
@@ -208,28 +208,3 @@ def _running(story: Story) -> tuple[float, TrialStarted] | None:
         if isinstance(event.body, TrialEnded | Claimed | Released):
             return None
     return None
-
-
-def _said(event: JobEvent) -> str | None:  # noqa: PLR0911 - one for each kind
-    match event.body:
-        case Queued():
-            return "Job queued"
-        case Claimed(attempt=attempt, kept=kept):
-            on = f", resuming after {plural(kept, 'trial')}" if kept else ""
-            return f"A worker started it (attempt {attempt}){on}"
-        case Released(reason=reason):
-            return f"The worker released it: {reason}"
-        case Planned(plan=plan):
-            return f"{plural(plan.configurations, 'configuration')} in the search space"
-        case TrialEnded(trial=trial):
-            value = trial.examples_per_second
-            told = f", {rate(value)} examples/s" if value else ""
-            return f"Trial {trial.number}: {trial.outcome}{told}"
-        case Preparing(what=text) | Notice(text=text):
-            return text
-        case Cancelling():
-            return "Cancellation requested"
-        case Ended(state=state):
-            return f"The job is {state}"
-        case TrialStarted():
-            return None

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from autotune.api.errors import NoRecommendation, NotFound
+from autotune.api.records import read
 from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.records import read
 from autotune.api.values import Job, Outcome as Ending, Post
 from autotune.config import Configuration
 from autotune.reason import Message

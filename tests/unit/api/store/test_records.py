@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, update
 
 from autotune.api.errors import OtherSchema, UnreadableRecord
+from autotune.api.records import OTHER_VERSION, read, written
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
@@ -17,7 +18,6 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.migrations import check_schema, migrate
-from autotune.api.store.records import OTHER_VERSION, read, written
 from autotune.api.store.tables import events, jobs as rows, trials
 from autotune.api.values import Claim, Job, Outcome, Post, Tuning
 from autotune.api.work.worker import Worker
