@@ -20,9 +20,14 @@ from typing import TYPE_CHECKING, Any
 # The one list of public names. Each is imported when it is first used, so that `import autotune`
 # stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
+    from autotune.api.errors import ServiceError as ServiceError
+    from autotune.api.events import Ended as Ended
+    from autotune.api.states import State as State
+    from autotune.api.values import Job as Job, JobEvent as JobEvent
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.axis import Axis as Axis
     from autotune.certify.certificate import Certificate as Certificate
+    from autotune.client import AsyncClient as AsyncClient, Client as Client
     from autotune.config import Configuration as Configuration, register_axes as register_axes
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
         MissingPackage as MissingPackage,
         NothingMeasured as NothingMeasured,
         OutputError as OutputError,
+        ServiceUnreachable as ServiceUnreachable,
         SpaceError as SpaceError,
         StudyMismatch as StudyMismatch,
         UsageError as UsageError,

@@ -14,6 +14,7 @@ AutotuneError
 │   └── MissingPackage        an optional package is not installed
 ├── NothingMeasured           no configuration could be measured             exit 3
 ├── EngineError               the engine itself failed, not a trial          exit 3
+├── ServiceUnreachable        a tuning service does not answer               exit 3
 └── Interrupted               stopped by the user; what was found is saved   exit 130
 
 Each names the cause and the next step, so that its text alone is enough to go on.
@@ -109,6 +110,12 @@ class NothingMeasured(AutotuneError):
 
 class EngineError(AutotuneError):
     """The engine itself failed, not a trial in it."""
+
+    exit_code = 3
+
+
+class ServiceUnreachable(AutotuneError):
+    """A tuning service does not answer, or what answers is none."""
 
     exit_code = 3
 

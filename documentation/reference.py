@@ -21,6 +21,10 @@ MODULES = {
 """What belongs to the public types and to those who extend autotune."""
 
 
+_OBJECTS = ("Tuner", "Client", "AsyncClient")
+"""Objects whose methods are calls."""
+
+
 def pages() -> Mapping[str, str]:
     """Return every page, by name."""
     found = {_name("index"): page(SOURCE, _index(), _name("index"))}
@@ -37,7 +41,7 @@ def sections() -> Mapping[str, list[str]]:
     for each in autotune.__all__:
         value = getattr(autotune, each)
         error = isinstance(value, type) and issubclass(value, Exception)
-        call = inspect.isfunction(value) or each == "Tuner"
+        call = inspect.isfunction(value) or each in _OBJECTS
         found["Errors" if error else "Calls" if call else "Types"].append(each)
     return {**found, "Modules": list(MODULES)}
 

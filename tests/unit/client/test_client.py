@@ -1,0 +1,277 @@
+"""Both clients against a service that answers as each test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from autotune import AsyncClient, Client, SearchOptions, ServiceUnreachable, UsageError
+from autotune.api.errors import NoRecommendation, QuotaExceeded
+from autotune.api.http import examples
+from autotune.api.http.problems import answer, problem
+from autotune.client import calls
+from autotune.space import Space
+
+URL = "http://tuner"
+Reply = httpx.Response | Exception
+QUEUED, DONE = examples.TUNING, examples.DONE
+
+
+class Service:
+    """Answers with one reply after the other, and keeps what it was asked."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.replies = [*replies]
+        self.asked: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer."""
+        self.asked.append(request)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @property
+    def client(self) -> Client:
+        """A client of it."""
+        return Client(URL, "secret", transport=httpx.MockTransport(self))
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited for; nobody waits."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("autotune.client.client.time.sleep", waited.append)
+    monkeypatch.setattr("autotune.client.client.asyncio.sleep", sleep)
+    return waited
+
+
+def refused(code: str) -> httpx.Response:
+    """Return a problem as the service answers it."""
+    told = answer(problem(code, "It is so.", "Do this."))
+    return httpx.Response(told.status_code, content=told.body, headers=dict(told.headers))
+
+
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """Comes in parts, and breaks unless it ends."""
+
+    def __init__(self, parts: list[str], *, ends: bool) -> None:
+        self.parts, self.ends = parts, ends
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Give one part after the other."""
+        yield from map(str.encode, self.parts)
+        if not self.ends:
+            raise httpx.ReadError("connection reset")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Give the same."""
+        for each in self:
+            yield each
+
+
+def stream(*kinds: str, first: int = 1, ends: bool = True) -> httpx.Response:
+    """Return an event stream, which breaks unless it ends."""
+    more = {"ended": {"state": "done"}, "notice": {"text": "x"}}
+    parts = []
+    for number, kind in enumerate(kinds, first):
+        body = {"kind": kind, **more.get(kind, {})}
+        told = json.dumps({"number": number, "at": "2026-03-02T09:30:00Z", "body": body})
+        parts.append(f"event: {kind}\ndata: {told}\nid: {number}\n\n")
+    headers = {"Content-Type": "text/event-stream"}
+    return httpx.Response(200, stream=Body(parts, ends=ends), headers=headers)
+
+
+def test_a_request_says_what_was_asked_for() -> None:
+    """With the key, and nothing that is as it always is."""
+    service = Service(httpx.Response(202, json=QUEUED))
+    options = SearchOptions(max_trials=5)
+    job = service.client.submit("digits", {"filters": 64}, budget="90s", options=options)
+    (asked,) = service.asked
+    assert json.loads(asked.content) == {
+        "workload": "digits",
+        "params": {"filters": 64},
+        "budget": 90.0,
+        "max_trials": 5,
+    }
+    assert asked.headers["authorization"] == "Bearer secret"
+    assert (job.id, job.state) == (QUEUED["id"], "queued")
+
+
+def test_a_space_of_ones_own_is_sent_whole(tmp_path: Path) -> None:
+    """The service takes no path, so a file is read here."""
+    service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(2)))
+    path = tmp_path / "own.yaml"
+    path.write_text("strategies: [one_device]\naxes: {per_replica_batch: [32]}\n")
+    service.client.submit("digits", space=str(path))
+    service.client.submit("digits", space={"strategies": ["one_device"]})
+    spaces = [Space.model_validate(json.loads(each.content)["space"]) for each in service.asked]
+    assert [each.strategies for each in spaces] == [("one_device",)] * 2
+    assert spaces[0].axes["per_replica_batch"] == (32,)
+
+
+def test_a_lost_answer_makes_no_second_job(slept: list[float]) -> None:
+    """The same idempotency key is sent until there is an answer."""
+    lost = httpx.ReadError("reset"), refused("database-unavailable")
+    service = Service(*lost, httpx.Response(202, json=QUEUED))
+    service.client.submit("digits")
+    keys = {each.headers["idempotency-key"] for each in service.asked}
+    assert (len(service.asked), len(keys), len(slept)) == (3, 1, 2)
+    assert slept[0] < slept[1]
+
+
+def test_two_requests_are_two_jobs() -> None:
+    """Unless they say that they are one."""
+    service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(3)))
+    service.client.submit("digits")
+    service.client.submit("digits")
+    service.client.submit("digits", idempotency_key="mine")
+    keys = [each.headers["idempotency-key"] for each in service.asked]
+    assert len(set(keys)) == 3
+    assert keys[2] == "mine"
+
+
+def test_what_is_refused_is_not_tried_again(slept: list[float]) -> None:
+    """A quota does not come back in a moment."""
+    service = Service(refused("quota-exceeded"))
+    with pytest.raises(QuotaExceeded, match=r"It is so\. Do this\."):
+        service.client.submit("digits")
+    assert slept == []
+
+
+def test_a_service_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its time is over."""
+    service = Service(*(httpx.ConnectError("Connection refused") for _ in range(200)))
+    now = iter(range(1000))
+    monkeypatch.setattr(calls.time, "monotonic", lambda: float(next(now)))
+    with pytest.raises(ServiceUnreachable, match="Connection refused"):
+        service.client.job("x")
+    first = len(service.asked)
+    service.replies[:0] = [httpx.Response(200, json=DONE)]
+    client = service.client
+    client.job("x")
+    with pytest.raises(ServiceUnreachable):
+        client.job("x")
+    assert first < 10 < len(service.asked)
+
+
+def test_a_job_is_waited_for() -> None:
+    """Until it has ended."""
+    running = {**QUEUED, "state": "running"}
+    service = Service(*(httpx.Response(200, json=each) for each in (QUEUED, running, DONE)))
+    assert service.client.wait(QUEUED["id"]).state == "done"
+
+
+def test_waiting_ends_when_its_time_is_over() -> None:
+    """With the job as it stands."""
+    service = Service(httpx.Response(200, json=QUEUED))
+    assert service.client.wait(QUEUED["id"], seconds=0).state == "queued"
+
+
+def test_a_broken_stream_is_resumed() -> None:
+    """After the last event that came, and no event comes twice."""
+    service = Service(
+        stream("queued", "notice", ends=False),
+        httpx.ConnectError("refused"),
+        refused("database-unavailable"),
+        stream("notice", first=3),
+        stream("ended", first=4),
+    )
+    told = [each.number for each in service.client.follow("x")]
+    assert told == [1, 2, 3, 4]
+    assert [each.headers["last-event-id"] for each in service.asked] == ["0", "2", "2", "2", "3"]
+
+
+def test_a_job_whose_events_were_seen_has_no_more() -> None:
+    """The service says so."""
+    assert [*Service(httpx.Response(204)).client.follow("x", after=9)] == []
+
+
+def test_an_event_of_a_later_service_is_told_as_that() -> None:
+    """And the stream goes on."""
+    service = Service(stream("queued", "unheard-of", "ended"))
+    kinds = [each.body.kind for each in service.client.follow("x")]
+    assert kinds == ["queued", "notice", "ended"]
+
+
+@pytest.mark.parametrize("code", ["key-refused", "not-found", "too-many-streams"])
+def test_a_follower_that_is_refused_is_told(code: str) -> None:
+    """At once, and also where the stream broke before."""
+    service = Service(stream("queued", ends=False), refused(code))
+    with pytest.raises(calls.ServiceError, match="It is so"):
+        [*service.client.follow("x")]
+
+
+def test_a_result_is_the_one_of_the_python_call(tmp_path: Path) -> None:
+    """With its trials, and the files that it saves."""
+    service = Service(httpx.Response(200, json=DONE), httpx.Response(200, json=examples.WHOLE))
+    folder = service.client.download(DONE["id"], tmp_path / "out")
+    assert {"config.yaml", "train.py", "report.html", "trials.csv"} <= {
+        each.name for each in folder.iterdir()
+    }
+
+
+def test_a_failed_job_has_no_result() -> None:
+    """The error says why it failed."""
+    failed = {**DONE, "state": "failed", "reason": "no digits."}
+    service = Service(httpx.Response(200, json=failed))
+    with pytest.raises(NoRecommendation, match=r"The job failed: no digits\."):
+        service.client.result(DONE["id"])
+
+
+def test_both_clients_do_the_same() -> None:
+    """The asynchronous one asks for the same, and returns the same."""
+
+    def replies() -> list[Reply]:
+        return [
+            httpx.ReadError("reset"),
+            httpx.Response(202, json=QUEUED),
+            stream("queued", ends=False),
+            refused("database-unavailable"),
+            stream("ended", first=2),
+            httpx.Response(200, json=DONE),
+            httpx.Response(200, json=examples.WHOLE),
+            httpx.Response(202, json=examples.CANCELLED),
+        ]
+
+    async def told(service: Service) -> list[Any]:
+        async with AsyncClient(URL, "k", transport=httpx.MockTransport(service)) as client:
+            job = await client.submit("digits", idempotency_key="one")
+            events = [each async for each in client.follow(job)]
+            return [job, events, await client.result(job), await client.cancel(job)]
+
+    services = Service(*replies()), Service(*replies())
+    client = services[0].client
+    job = client.submit("digits", idempotency_key="one")
+    said = [job, [*client.follow(job)], client.result(job), client.cancel(job)]
+    assert asyncio.run(told(services[1])) == said
+    first, second = ([(e.method, e.url, e.content) for e in s.asked] for s in services)
+    assert first == second
+
+
+@pytest.mark.parametrize("url", ["tuner:8321", "ftp://tuner", "http://", ""])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    """Before anything is sent."""
+    with pytest.raises(UsageError, match="is no address of a service"):
+        Client(url)
+
+
+def test_the_key_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless one is given."""
+    monkeypatch.setenv("AUTOTUNE_API_KEY", "mine")
+    service = Service(httpx.Response(200, json=DONE))
+    Client(URL, transport=httpx.MockTransport(service)).job("x")
+    assert service.asked[0].headers["authorization"] == "Bearer mine"
+    with pytest.raises(UsageError, match="no key has"):
+        Client(URL, "a\nb")
