@@ -13,6 +13,7 @@ from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
 from autotune.cli.options import SearchCommand
+from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.saved import report, script
 from autotune.cli.serve import app as serve_app
 from autotune.cli.tune import tune
@@ -38,7 +39,8 @@ app = typer.Typer(
 app.command(cls=SearchCommand, epilog=TUNE_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
-for command in (script, report, spaces, machine):
+app.command(cls=SearchCommand)(guarded(submit))
+for command in (watch, fetch, script, report, spaces, machine):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")

@@ -145,6 +145,34 @@ SettingsFile = Annotated[
 ]
 
 
+Url = Annotated[
+    str,
+    typer.Option(
+        "--url", envvar="AUTOTUNE_URL", help="Address of the service.", show_default=False
+    ),
+]
+RemoteUrl = Annotated[
+    str | None,
+    _search(
+        "--url",
+        metavar="URL",
+        help="Have a service at this address run the search; MODEL is then the name of a workload "
+        "that is registered there.",
+        show_default=False,
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="File that holds the service's API key; default: the variable AUTOTUNE_API_KEY.",
+        show_default=False,
+    ),
+]
+JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]
+
+
 class SearchCommand(TyperCommand):
     """A command that also takes every option of a search, and finds them in `context.obj`.
 

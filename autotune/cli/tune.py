@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import os
 import signal
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import put, show
-from autotune.errors import Interrupted, OutputError
+from autotune.cli.remote import check_local_only, connected, show_result, tune_there
+from autotune.errors import Interrupted, OutputError, UsageError
 
 if TYPE_CHECKING:
     from autotune.plan import Plan
@@ -28,8 +28,10 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     context: typer.Context,
     model: take.Model,
-    dataset: take.Dataset,
+    dataset: take.Dataset = "",
     space: take.Space = "auto",
+    url: take.RemoteUrl = None,
+    key_file: take.KeyFile = None,
     resume: take.Resume = False,
     dry_run: take.DryRun = False,
     engine: take.Engine = "local",
@@ -53,6 +55,10 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.options import options_from
     from autotune.tuning import Tuner
 
+    if url is not None:
+        check_local_only(context)
+    elif not dataset:
+        raise UsageError("DATASET is missing.", "Name the function that returns the dataset.")
     tuner = Tuner(engine=engine, storage=storage, progress=True, tensorboard=tensorboard)
     options = options_from(context.obj)
     model_args = take.pairs(model_arg or (), "--model-arg")
@@ -70,19 +76,24 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     copies = Copies(config=config, script=script)
     copies.check()
     with _terminated_as_by_ctrl_c():
-        result = tuner.tune(
-            model,
-            dataset,
-            space=space,
-            out=out,
-            options=options,
-            model_args=model_args,
-            dataset_args=dataset_args,
-            callbacks_fn=callbacks,
-            study=study,
-            resume=resume,
-        )
-    _show_result(result, out, as_json=json)
+        if url is not None:
+            params = {**model_args, **dataset_args}
+            client = connected(url, key_file)
+            result = tune_there(client, model, params, space=space, options=options, out=out)
+        else:
+            result = tuner.tune(
+                model,
+                dataset,
+                space=space,
+                out=out,
+                options=options,
+                model_args=model_args,
+                dataset_args=dataset_args,
+                callbacks_fn=callbacks,
+                study=study,
+                resume=resume,
+            )
+    show_result(result, out, as_json=json)
     copies.write(result)
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
@@ -133,17 +144,6 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
     from autotune.report import card
 
     put(plan.model_dump_json(indent=2) + "\n") if as_json else show(card(plan))
-
-
-def _show_result(result: Result, out: Path, *, as_json: bool) -> None:
-    from autotune.report import result_text
-    from autotune.result.files import written
-
-    if as_json:
-        files = {name: str(path) for name, path in written(out).items()}
-        put(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
-    else:
-        show(result_text(result, out))
 
 
 @contextmanager

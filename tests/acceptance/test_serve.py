@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +20,12 @@ import httpx2 as httpx
 import psutil
 import pytest
 
-from autotune.result import load_configuration
+from autotune import AsyncClient, Client, Result, SearchOptions, TrialEnded, load_configuration
 
 HERE = Path(__file__).parent
+SHORT = SearchOptions(max_trials=3)
+DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
+Run = Callable[..., subprocess.CompletedProcess[str]]
 ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 3}
 
 
@@ -31,6 +36,17 @@ class Serving:
     process: subprocess.Popen[str]
     client: httpx.Client
     log: Path
+    key_file: Path
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return str(self.client.base_url)
+
+    @property
+    def key(self) -> str:
+        """Its first key."""
+        return self.key_file.read_text("utf-8").strip()
 
     def family(self) -> list[psutil.Process]:
         """Return all its processes."""
@@ -77,15 +93,15 @@ def told(process: subprocess.Popen[str], pattern: str) -> str:
 
 
 @contextmanager
-def running(command: Path, project: Path) -> Iterator[Serving]:
+def running(command: Path, project: Path, *options: str) -> Iterator[Serving]:
     """Give a service at its first start."""
-    process, log = start(command, project)
+    process, log = start(command, project, *options)
     try:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
-        key = Path(told(process, r"First API key .*: in (.+);")).read_text("utf-8").strip()
-        header = {"Authorization": f"Bearer {key}"}
+        key_file = project / told(process, r"First API key .*: in (.+);")
+        header = {"Authorization": f"Bearer {key_file.read_text('utf-8').strip()}"}
         with httpx.Client(base_url=address, headers=header, timeout=60) as client:
-            yield Serving(process, client, log)
+            yield Serving(process, client, log, key_file)
     finally:
         process.kill()
         process.wait()
@@ -155,9 +171,7 @@ def test_the_log_holds_no_secret(serving: Serving) -> None:
     assert "Traceback" not in text
 
 
-def test_a_key_of_the_command_line_is_good_at_once(
-    serving: Serving, run: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_a_key_of_the_command_line_is_good_at_once(serving: Serving, run: Run) -> None:
     """`autotune keys create` needs no restart."""
     made = run("keys", "create", "ci")
     header = {"Authorization": f"Bearer {made.stdout.strip()}"}
@@ -214,3 +228,125 @@ def test_nobody_else_reads_the_files(apart: Path, command: Path) -> None:
     made = [each for each in folder.rglob("*") if not each.is_symlink()]
     assert {"service.db", "first-key", "search.log"} <= {each.name for each in made}
     assert [each for each in made if each.stat().st_mode & 0o077] == []
+
+
+def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_path: Path) -> None:
+    """Events as they come, the result, and its files."""
+    with Client(serving.url, serving.key) as client:
+        job = client.submit("digits", {"filters": 16}, space="quick", budget=60, options=SHORT)
+        kinds = [each.body.kind for each in client.follow(job)]
+        result = client.result(job)
+        folder = client.download(job, tmp_path / "out")
+    assert (kinds[0], kinds[-1]) == ("queued", "ended")
+    assert kinds.count("trial_ended") == len(result.trials) > 0
+    assert result.workload.model.arguments == (("filters", 16),)
+    assert all(trial.windows for trial in result.trials if trial.measured)
+    assert Result.load(folder) == result
+    program = serving.client.get(f"/v1/tunings/{job.id}/script").text
+    assert (folder / "train.py").read_text("utf-8") == program == result.script
+
+
+def test_the_asynchronous_client_does_the_same(serving: Serving) -> None:
+    """Two jobs are followed at the same time."""
+
+    async def one(client: AsyncClient, seed: int) -> tuple[str, Result]:
+        options = SHORT.model_copy(update={"seed": seed})
+        job = await client.submit("digits", space="quick", options=options)
+        kinds = [each.body.kind async for each in client.follow(job)]
+        return kinds[-1], await client.result(job)
+
+    async def both() -> list[tuple[str, Result]]:
+        async with AsyncClient(serving.url, serving.key) as client:
+            return await asyncio.gather(one(client, 1), one(client, 2))
+
+    found = asyncio.run(both())
+    assert [(last, result.seed) for last, result in found] == [("ended", 1), ("ended", 2)]
+
+
+def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
+    """It is killed and started again, and every event comes once."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    numbers = []
+    with (
+        running(command, apart, "--port", port) as serving,
+        Client(serving.url, serving.key) as client,
+    ):
+        job = client.submit("digits", space="cpu", budget=60, options=SHORT)
+        for event in client.follow(job):
+            numbers.append(event.number)
+            if isinstance(event.body, TrialEnded) and event.body.trial.number == 0:
+                api = [each for each in serving.family() if "api" in each.cmdline()]
+                api[0].kill()
+        assert numbers == [*range(1, client.job(job).events + 1)]
+
+
+def test_a_search_elsewhere_looks_like_one_here(serving: Serving, run: Run, tmp_path: Path) -> None:
+    """`tune --url` shows the trials, and writes the files of a search."""
+    limits = ("--space", "quick", "--max-trials", "3", "--budget", "60s")
+    out = tmp_path / "there"
+    here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path / "here")
+    done = run(
+        *("tune", "digits", *limits, "--model-arg", "filters=16", "--out", out),
+        *("--url", serving.url, "--key-file", serving.key_file),
+    )
+    assert (done.returncode, here.returncode) == (0, 0), done.stderr + here.stderr
+    assert "Finals: measuring the best again" in done.stderr
+    names = {each.name for each in (tmp_path / "here").iterdir() if each.suffix != ".db"}
+    assert {each.name for each in out.iterdir()} == names - {"trials"}
+    assert load_configuration(out / "config.yaml").workload.model.arguments == (("filters", 16),)
+
+
+def test_a_job_is_submitted_watched_and_fetched(
+    serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by a command, with address and key from the environment."""
+    monkeypatch.setenv("AUTOTUNE_URL", serving.url)
+    monkeypatch.setenv("AUTOTUNE_API_KEY", serving.key)
+    made = run("submit", "digits", "--space", "quick", "--max-trials", "3", "--param", "filters=16")
+    assert made.returncode == 0, made.stderr
+    job = made.stdout.strip()
+    watched = run("watch", job)
+    assert watched.returncode == 0, watched.stderr
+    assert "one device, batch" in watched.stderr
+    fetched = run("fetch", job, "--out", tmp_path, "--json")
+    assert json.loads(fetched.stdout)["workload"]["model"]["arguments"] == [["filters", 16]]
+    assert (tmp_path / "train.py").is_file()
+
+
+def test_ctrl_c_cancels_the_job_elsewhere(serving: Serving, command: Path, tmp_path: Path) -> None:
+    """And keeps what was found by then, as it does here."""
+    arguments = ("tune", "digits", "--space", "cpu", "--url", serving.url, "--out", tmp_path)
+    process = subprocess.Popen(
+        [command, *arguments, "--key-file", serving.key_file], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr
+    (job,) = (line.split()[1] for line in [process.stderr.readline()] if line.startswith("Job "))
+    where = f"/v1/tunings/{job}"
+    until(lambda: serving.client.get(where).json()["trials"] > 2)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, said
+    assert serving.client.get(where).json()["state"] == "cancelled"
+    assert Result.load(tmp_path).interrupted
+
+
+def test_what_has_no_effect_elsewhere_is_refused(run: Run) -> None:
+    """Nothing is sent."""
+    done = run("tune", "digits", "--url", "http://localhost:1", "--resume")
+    assert done.returncode == 2
+    assert "--resume has no effect with --url." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "text"),
+    [
+        ("http://127.0.0.1:1", 3, "does not answer"),
+        ("nowhere", 2, "'nowhere' is no address of a service"),
+    ],
+)
+def test_an_address_that_is_wrong_is_told(run: Run, url: str, code: int, text: str) -> None:
+    """Within seconds, with what to do."""
+    done = run("submit", "digits", "--url", url)
+    assert done.returncode == code
+    assert text in done.stderr

@@ -1,0 +1,170 @@
+"""`autotune submit`, `watch` and `fetch`, and `tune --url`: a search that a service runs."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autotune.cli import options as take
+from autotune.cli.console import notices, put, say, show
+from autotune.errors import Interrupted, UsageError, in_words
+
+if TYPE_CHECKING:
+    from autotune.client import Client
+    from autotune.options import SearchOptions
+    from autotune.result import Result
+    from autotune.value import Scalar
+
+LOCAL_ONLY = (
+    "dataset",
+    "resume",
+    "dry_run",
+    "engine",
+    "callbacks",
+    "study",
+    "storage",
+    "tensorboard",
+)
+"""Parameters of `tune` that a service has no use for."""
+WorkloadName = Annotated[
+    str, typer.Argument(help="Name of a workload that is registered there.", show_default=False)
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Parameter of the workload; repeatable."),
+]
+
+
+def submit(
+    *,
+    context: typer.Context,
+    workload: WorkloadName,
+    url: take.Url,
+    key_file: take.KeyFile = None,
+    param: Params = None,
+    space: take.Space = "auto",
+) -> None:
+    """Ask a service for a tuning job, and print its id."""
+    from autotune.options import options_from
+
+    params, options = take.pairs(param or (), "--param"), options_from(context.obj)
+    with connected(url, key_file) as client:
+        job = client.submit(workload, params, space=space, options=options)
+    put(f"{job.id}\n")
+    say(f"Follow it with: autotune watch {job.id} --url {url}")
+
+
+def watch(*, job: take.JobId, url: take.Url, key_file: take.KeyFile = None) -> None:
+    """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
+    from autotune.api.states import State
+
+    with connected(url, key_file) as client:
+        follow(client, job)
+        ended = client.job(job)
+    say(ended.summary or ended.reason or f"The job is {ended.state}.")
+    if ended.state is not State.DONE:
+        raise typer.Exit(Interrupted.exit_code if ended.state is State.CANCELLED else 3)
+
+
+def fetch(
+    *,
+    job: take.JobId,
+    url: take.Url,
+    key_file: take.KeyFile = None,
+    out: take.Out = Path("autotune-out"),
+    json: take.Json = False,
+) -> None:
+    """Write the files of a job's result, once it has ended."""
+    with connected(url, key_file) as client:
+        result = client.result(job)
+    result.save(out)
+    show_result(result, out, as_json=json)
+
+
+def tune_there(
+    client: Client,
+    workload: str,
+    params: Mapping[str, Scalar],
+    *,
+    space: str,
+    options: SearchOptions,
+    out: Path,
+) -> Result:
+    """Have a service search, show how it goes, and write the files of the result.
+
+    Ctrl-C cancels the job, and what it has found by then is the result.
+
+    Raises:
+        Interrupted: It was cancelled before anything was found.
+    """
+    from autotune.api.errors import Conflict, NoRecommendation
+
+    job = client.submit(workload, params, space=space, options=options)
+    say(f"Job {job.id}")
+    interrupted = False
+    try:
+        follow(client, job.id)
+    except KeyboardInterrupt:
+        interrupted = True
+        with suppress(Conflict):
+            client.cancel(job)
+    try:
+        result = client.result(job)
+    except NoRecommendation as exc:
+        if not interrupted:
+            raise
+        raise Interrupted("The job was cancelled before anything was found.") from exc
+    result.save(out)
+    return result
+
+
+def follow(client: Client, job: str) -> None:
+    """Show the events of a job as those of a search, until it ends."""
+    from autotune.api.events import said
+    from autotune.events import Event, Notice
+    from autotune.report.follow import terminal_report
+
+    with terminal_report(notices()) as view:
+        for each in client.follow(job):
+            view(each.body if isinstance(each.body, Event) else Notice(text=said(each.body) or ""))
+
+
+def connected(url: str, key_file: Path | None) -> Client:
+    """Return a client with the key of a file, or that of the environment.
+
+    Raises:
+        UsageError: The file cannot be read, or the address is none.
+    """
+    from autotune.client import Client
+
+    try:
+        key = key_file.read_text("utf-8").strip() if key_file else None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{key_file} cannot be read: {in_words(exc)}.", "Check the path.") from exc
+    return Client(url, key)
+
+
+def check_local_only(context: typer.Context) -> None:
+    """Raise UsageError if an option was given that has no effect with `--url`."""
+    for name in LOCAL_ONLY:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            told = name.upper() if name == "dataset" else f"--{name.replace('_', '-')}"
+            raise UsageError(f"{told} has no effect with --url.", "Remove it.")
+
+
+def show_result(result: Result, out: Path, *, as_json: bool) -> None:
+    """Print a result whose files are in a folder."""
+    from autotune.report import result_text
+    from autotune.result.files import written
+
+    if as_json:
+        files = {name: str(path) for name, path in written(out).items()}
+        put(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
+    else:
+        show(result_text(result, out))
