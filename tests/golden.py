@@ -7,7 +7,7 @@ from functools import cache
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.script import cluster_files, render
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Returned, Workload, WorkloadFacts
 from autotune.workload.source import Source
 
 CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
@@ -112,6 +112,21 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         MIRRORED.but(cache="memory"),
         TOY,
         WorkloadFacts(examples=64, shuffle_buffer=16),
+    ),
+    "arrays": (
+        ONE,
+        TOY,
+        WorkloadFacts(examples=64, returned=Returned(arguments=True, arrays=True, beside=True)),
+    ),
+    "uneven_batches": (
+        MIRRORED,
+        BATCHED,
+        IN_BATCHES.model_copy(update={"returned": Returned(uneven=True)}),
+    ),
+    "unbatched": (
+        TWO_WORKERS.but(shard_policy="source"),
+        CUSTOM,
+        IN_CONTEXT.model_copy(update={"returned": Returned(unbatched=True)}),
     ),
     "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
     "workers_source": (

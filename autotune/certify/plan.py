@@ -88,7 +88,7 @@ def reference_run(
         reference_to=run.trial.folder,
         processes=len(run.trial.roles),
         counting_seconds=COUNTING_SECONDS if count else 0.0,
-        batched="batch_size" in candidate.facts.dataset_takes,
+        batched=candidate.facts.batched,
     )
 
 

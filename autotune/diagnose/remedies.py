@@ -106,7 +106,7 @@ def advise(
         found: The configurations that can run.
         rates: What was measured.
     """
-    batched = {Remedy.VECTORIZED_MAP} if "batch_size" in facts.dataset_takes else set()
+    batched = {Remedy.VECTORIZED_MAP} if facts.batched else set()
     return tuple(_advice(each, facts, found, rates) for each in Remedy if each not in batched)
 
 

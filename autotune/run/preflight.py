@@ -91,6 +91,7 @@ def inspect(
     request = {
         "seconds": seconds,
         "offered": dict(offered),
+        "unbatch": workload.unbatch,
         "model": _order(workload.model),
         "dataset": _order(workload.dataset),
         "callbacks": _order(workload.callbacks) if workload.callbacks else None,

@@ -76,7 +76,7 @@ def pipeline(
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
         "option_lines": axis_lines(configuration, Place.OPTIONS),
         "equal": distributed and not apart,
-        "batched": "batch_size" in facts.dataset_takes,
+        "batched": facts.batched,
         "batch": batch,
         "caches": CACHES if configuration.cache == "file" else "",
         "cached": _CACHED["off" if "cache" in takes else configuration.cache],
@@ -115,11 +115,13 @@ def _examples(
             if axis.needs_parameter
         },
     }
-    values = {name: text for name, text in offered.items() if name in facts.dataset_takes}
+    takes = {*facts.dataset_takes, *(["batch_size"] * facts.batched)}
+    values = {name: text for name, text in offered.items() if name in takes}
     values |= {name: literal(value) for name, value in dataset.arguments}
     own = configuration.own_values()
     values |= {name: literal(own[name]) for name in own if name in facts.dataset_takes}
-    return call("dataset_fn", values.items(), before="dataset = ", indent=4)
+    factory = "dataset_fn" if facts.returned.plain else "data_fn"
+    return call(factory, values.items(), before="dataset = ", indent=4)
 
 
 def _automatic(value: Scalar) -> str:

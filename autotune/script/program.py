@@ -14,6 +14,7 @@ from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import
 from autotune.script.pipeline import at_source, axis_lines, pipeline
+from autotune.script.returned import taken
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy
@@ -25,7 +26,8 @@ UNKNOWN_STEPS = 1000
 
 _IMPORTS = (
     *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "sys")),
-    *(Import("tempfile"), Import("tensorflow", "", "tf"), Import("typing", "Any")),
+    *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
+    Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
     *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
 )
@@ -99,6 +101,7 @@ def _written(
         **_roles(configuration, machine),
         **_about(configuration, workload),
         "setup": setup,
+        "taken": taken(facts),
         "pipeline": pipeline(
             configuration,
             workload.dataset,

@@ -188,6 +188,26 @@ class Cacheable(Value):
     change: Change = Change.NOTHING
 
 
+class Returned(Value):
+    """What the dataset factory returns, of all that `Model.fit` takes."""
+
+    arguments: bool = False
+    """Arrays as a tuple, in the order of the arguments of `Model.fit`."""
+    arrays: bool = False
+    """Arrays: this tuple, or features alone."""
+    beside: bool = False
+    """Whether it comes first in a tuple, with data for the validation behind it."""
+    unbatched: bool = False
+    """Whether its batches are taken apart, because the user asked for it."""
+    uneven: bool = False
+    """Whether some of its batches may hold less than `batch_size`."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a dataset that a program can use as it is."""
+        return self == Returned()
+
+
 class WorkloadFacts(Value):
     """Found once, in a process of its own, by calling each factory and reading a few examples."""
 
@@ -195,6 +215,7 @@ class WorkloadFacts(Value):
     """Parameters that the model factory declares."""
     dataset_takes: tuple[str, ...] = ()
     """Parameters that the dataset factory declares."""
+    returned: Returned = Returned()
     examples: int | None = None
     """Examples in one epoch; None where counting took too long or the dataset never ends."""
     example_bytes: int = 0
@@ -243,6 +264,11 @@ class WorkloadFacts(Value):
     learning: Learning | None = None
     """What an example teaches at other batch sizes; None where the objective does not ask."""
 
+    @property
+    def batched(self) -> bool:
+        """Whether the dataset is made of batches of the size that is asked for."""
+        return self.returned.arrays or "batch_size" in self.dataset_takes
+
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
         return self.model_copy(update={"first_pass": None, "second_pass": None, "learning": None})
@@ -262,6 +288,10 @@ class Workload(Value):
     dataset: Factory
     callbacks: Factory | None = None
     """Gives a list of Keras callbacks, called once per process."""
+    unbatch: bool = False
+    """Whether the dataset's batches are taken apart."""
+    examples: int | None = None
+    """Examples of an epoch where the user says it; None counts them."""
 
     @property
     def factories(self) -> dict[str, Factory]:

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from autotune.owner import Owner, kind_of
 from autotune.run import events
+from autotune.run.child.program import input_of
 from autotune.run.events import EventWriter
 
 PARAMETER = "num_parallel_calls"
@@ -107,9 +108,10 @@ class Pipeline:
     def __init__(self, program: ModuleType) -> None:
         self._call: FactoryCall | None = None
         self._dataset: Any = None
-        factory, make = program.dataset_fn, program.make_dataset
+        name = input_of(program)
+        factory, make = getattr(program, name), program.make_dataset
 
-        def dataset_fn(*arguments: Any, **options: Any) -> Any:
+        def given(*arguments: Any, **options: Any) -> Any:
             result = factory(*arguments, **options)
             self._call = FactoryCall(factory, arguments, options, result)
             return result
@@ -118,7 +120,7 @@ class Pipeline:
             self._dataset = make(*arguments, **options)
             return self._dataset
 
-        vars(program).update(dataset_fn=dataset_fn, make_dataset=make_dataset)
+        vars(program).update({name: given, "make_dataset": make_dataset})
 
     def owners(self) -> list[tuple[str, str]]:
         """Return its stages, the last one first, with who left each to AUTOTUNE, if anybody."""

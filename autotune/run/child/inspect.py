@@ -19,6 +19,7 @@ from autotune.errors import FactoryFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, parameters, usual_batch
+from autotune.run.child.returned import class_of, taken_from
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -61,10 +62,10 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         _check_callbacks(request, folder)
 
     announce(Step.CALLING_DATASET)
-    data = InspectedDataset(
-        _call(dataset_fn, "dataset_fn", dataset_values), batched="batch_size" in dataset_values
-    )
+    made = _call(dataset_fn, "dataset_fn", dataset_values)
     announce(Step.FIRST_EXAMPLE)
+    batched = "batch_size" in dataset_values
+    data = InspectedDataset(taken_from(made, batched=batched, unbatch=request["unbatch"]))
     data.read_first()
     announce(Step.CALLING_MODEL)
     model = InspectedModel(_call(model_fn, "model_fn", model_values))
@@ -136,7 +137,7 @@ class InspectedModel:
     def __init__(self, model: Any) -> None:
         if not isinstance(model, keras.Model):
             raise FactoryFailed(
-                f"model_fn returned {_class_of(model)}, not a keras.Model.",
+                f"model_fn returned {class_of(model)}, not a keras.Model.",
                 "Return a compiled keras.Model.",
             )
         if not model.compiled or model.optimizer is None:
@@ -145,7 +146,7 @@ class InspectedModel:
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
         self._model = model
-        self._dense: dict[int, int] = {}
+        self._dense: dict[tuple[int, int], int] = {}
         self._operations = 0
 
     def train_on(self, batch: Any) -> None:
@@ -198,22 +199,21 @@ class InspectedModel:
 
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""
-        optimizer = self._model.optimizer
-        apply = optimizer.apply
+        # A train_step may have optimizers of its own.
+        own = vars(self._model).values()
+        optimizers = {id(each): each for each in own if isinstance(each, keras.Optimizer)}
+        for key, each in {**optimizers, id(self._model.optimizer): self._model.optimizer}.items():
+            each.apply = self._noting(key, each.apply)
 
+    def _noting(self, key: int, apply: Callable[..., Any]) -> Callable[..., Any]:
         def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
             grads = list(grads)
             for index, grad in enumerate(grads):
                 if isinstance(grad, tf.Tensor):
-                    self._dense[index] = _weight_bytes(grad)
+                    self._dense[key, index] = _weight_bytes(grad)
             return apply(grads, *args, **kwargs)
 
-        optimizer.apply = noting
-
-
-def _class_of(value: Any) -> str:
-    kind = type(value)
-    return "nothing" if value is None else f"a {kind.__module__}.{kind.__qualname__}"
+        return noting
 
 
 def _weight_bytes(weight: Any) -> int:

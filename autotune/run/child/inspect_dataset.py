@@ -14,13 +14,12 @@ from autotune.run.child.autotuned_values import leaves_numbers
 from autotune.run.child.dataset_graph import holds_cache, prefetched, runs_python
 from autotune.run.child.passes import pass_facts, read_pass, successful
 from autotune.run.child.repeatability import changes, tensors
+from autotune.run.child.returned import BATCH, Taken
 from autotune.run.child.timeout import within
 from autotune.run.failure import ERROR
 
 T = TypeVar("T")
 
-BATCH = 32
-"""Given to a factory that batches by itself."""
 _TRIED = 8
 """Examples on which a model is tried."""
 _COUNTING_SECONDS = 5.0
@@ -87,32 +86,12 @@ class InspectedDataset:
     """Checks a dataset and describes it.
 
     Args:
-        dataset: What the factory returned.
-        batched: Whether the factory batches by itself.
-
-    Raises:
-        WorkloadError: It is no dataset of examples.
+        taken: What the program makes of what the factory returned.
     """
 
-    def __init__(self, dataset: Any, *, batched: bool) -> None:
-        if not isinstance(dataset, tf.data.Dataset):
-            raise FactoryFailed(
-                f"dataset_fn returned a {type(dataset).__name__}, not a tf.data.Dataset.",
-                "Return a dataset, for example tf.data.Dataset.from_tensor_slices(...).",
-            )
-        spec = dataset.element_spec
-        if not isinstance(spec, tuple) or len(spec) not in (2, 3):
-            raise FactoryFailed(
-                f"dataset_fn returned a dataset of {_description(spec)}.",
-                "Yield (features, labels) or (features, labels, sample_weights).",
-            )
-        if batched and not _has_static_batch(spec):
-            raise FactoryFailed(
-                "dataset_fn declares batch_size, but its batches may vary in size.",
-                "Use batch(batch_size, drop_remainder=True).",
-            )
-        self._dataset = dataset
-        self._batched = batched
+    def __init__(self, taken: Taken) -> None:
+        self._taken = taken
+        self._dataset = taken.dataset
         self._first: Any = None
 
     def read_first(self) -> None:
@@ -126,7 +105,7 @@ class InspectedDataset:
             raise DatasetTooSmall(
                 "dataset_fn returned an empty dataset.",
                 "Check its file paths and filters."
-                + (f" It was called with batch_size={BATCH}." if self._batched else ""),
+                + (f" It was called with batch_size={BATCH}." if self._taken.batched else ""),
             )
 
     def few(self) -> Any:
@@ -135,7 +114,7 @@ class InspectedDataset:
         Raises:
             WorkloadError: The examples do not fit into one batch.
         """
-        if self._batched:
+        if self._taken.batched:
             return self._first
         try:
             return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
@@ -153,11 +132,12 @@ class InspectedDataset:
             patience: Seconds that each look may take.
         """
         patience = min(patience, _COUNTING_SECONDS)
-        examples = BATCH if self._batched else 1
+        examples = self._taken.size
         # First, because any other pass may fill a cache.
         read = self._passes(patience)
         found = changes(self._dataset, patience)
         return {
+            "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
             "element": str(self._dataset.element_spec),
             "python_input": bool(_told(runs_python, self._dataset)),
@@ -176,17 +156,20 @@ class InspectedDataset:
 
         A number that is not known is counted; None if that takes too long.
         """
-        known, size = int(self._dataset.cardinality()), BATCH if self._batched else 1
+        known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
-        first = successful(read_pass(self._dataset, seconds, known))
+        first = successful(read_pass(self._dataset, seconds, max(known, self._taken.least)))
         if first.done and counting:
             known = first.values[-1].elements if first.values else 0
+        elif counting:
+            known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
         if first.done:
             again = successful(read_pass(self._dataset, min(patience, _READING_SECONDS), known))
             found["second_pass"] = pass_facts(again, size)
-        return {"examples": known * size if known >= 0 else None, **found}
+        counted = known * size if known >= 0 else None
+        return {"examples": self._taken.examples or counted, **found}
 
 
 def _told(question: Callable[[Any], T], dataset: Any) -> T | None:
@@ -204,17 +187,6 @@ def _first(elements: Iterator[Any]) -> Any:
             f"The dataset failed on its first example: {ERROR}.",
             "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
-
-
-def _has_static_batch(spec: Any) -> bool:
-    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(spec)]
-    return all(shape is not None and shape.rank and shape[0] is not None for shape in shapes)
-
-
-def _description(spec: Any) -> str:
-    if isinstance(spec, tuple):
-        return f"tuples of {len(spec)}"
-    return "dictionaries" if isinstance(spec, dict) else "single tensors"
 
 
 def _bytes(element: Any) -> int:

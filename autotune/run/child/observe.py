@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from autotune.run import events
 from autotune.run.child.batches import GlobalBatches, Input, count_all, load_pickle
-from autotune.run.child.program import load_program
+from autotune.run.child.program import input_of, load_program
 from autotune.run.child.weight_recorder import Reference, WeightRecorder
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
@@ -94,7 +94,7 @@ def _whole(program: ModuleType, order: Mapping[str, Any]) -> dict[str, Any] | No
     if not order["counting_seconds"]:
         return None
     made: list[Any] = []
-    _wrap(program, "dataset_fn", made.append)
+    _wrap(program, input_of(program), made.append)
     program.make_dataset()
     return count_all(made[0], order["counting_seconds"], batched=order["batched"])
 

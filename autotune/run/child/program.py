@@ -42,6 +42,11 @@ def load_program(
     return program
 
 
+def input_of(program: ModuleType) -> str:
+    """Return the name of the function that gives a program the dataset it starts from."""
+    return "data_fn" if hasattr(program, "data_fn") else "dataset_fn"
+
+
 def _execute(script: Path, text: str) -> ModuleType:
     program = ModuleType(PROGRAM)
     program.__file__ = str(script)

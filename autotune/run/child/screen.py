@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from autotune.run import events
 from autotune.run.child.fill import read_epoch
-from autotune.run.child.program import load_program
+from autotune.run.child.program import input_of, load_program
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
 
@@ -83,10 +83,11 @@ class Setting:
         self.steps = steps
         self.cached = cached
         self._made = made
-        self._dataset_fn = program.dataset_fn
+        name = input_of(program)
+        self._dataset_fn = getattr(program, name)
         self._make_dataset = program.make_dataset
-        program.dataset_fn = self._examples  # type: ignore[attr-defined] # the program's own names
-        program.make_dataset = self.batches  # type: ignore[attr-defined]
+        setattr(program, name, self._examples)
+        program.make_dataset = self.batches  # type: ignore[attr-defined] # the program's own name
 
     def batches(self) -> Dataset:
         """Return the program's batches."""
@@ -189,7 +190,7 @@ def _of_any_size(*element: Any) -> Any:
         shape = [None, *tensor.shape[1:]]
         return tf.raw_ops.PlaceholderWithDefault(input=tensor, shape=shape)
 
-    batch = tf.nest.map_structure(unsized, element)
+    batch = tf.nest.map_structure(unsized, element, expand_composites=True)
     return batch if len(element) > 1 else batch[0]
 
 

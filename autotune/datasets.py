@@ -1,0 +1,66 @@
+"""Turns what `Model.fit` takes into a `tf.data.Dataset`.
+
+A program carries those of these functions that it needs, as they stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def batches_of(
+    x: Any, y: Any = None, sample_weight: Any = None, *, batch_size: int
+) -> tf.data.Dataset:
+    """Return full batches of arrays, shuffled anew in every epoch, as `Model.fit` makes them."""
+    arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+    # In the memory of the host, because that is where tf.data reads them.
+    with tf.device("CPU"):
+        arrays = keras.tree.lists_to_tuples(keras.tree.map_structure(as_tensor, arrays))
+    sizes = {int(each.shape[0]) for each in keras.tree.flatten(arrays) if each is not None}
+    if len(sizes) != 1:
+        raise ValueError(f"All arrays need the same number of examples, not {sorted(sizes)}.")
+    (size,) = sizes
+
+    def examples(numbers: tf.Tensor) -> Any:
+        return keras.tree.map_structure(
+            lambda each: None if each is None else tf.gather(each, numbers), arrays
+        )
+
+    # Numbers are shuffled and batched instead of examples, because that costs far less.
+    numbers = tf.data.Dataset.range(size).shuffle(max(size, 1))
+    batches = numbers.batch(batch_size, drop_remainder=True)
+    return batches.map(examples, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def as_tensor(values: Any) -> Any:
+    """Return an array, a column, a table or a tensor as a tensor, with floats as Keras has them."""
+    if values is None:
+        return None
+    if hasattr(values, "iloc"):  # of pandas
+        column = values.ndim == 1
+        values = np.expand_dims(values.to_numpy(), -1) if column else values.to_numpy()
+    tensor = values if tf.is_tensor(values) else tf.convert_to_tensor(np.asarray(values))
+    floating = tensor.dtype.is_floating and tensor.dtype != keras.config.floatx()
+    return tf.cast(tensor, keras.config.floatx()) if floating else tensor
+
+
+def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
+    """Return the batches of a size without those that hold less, such as the last of an epoch."""
+
+    def is_full(*batch: Any) -> tf.Tensor:
+        return tf.equal(tf.shape(tf.nest.flatten(batch)[0])[0], batch_size)
+
+    def sized(*batch: Any) -> Any:
+        # From here on the size is known before a batch is there.
+        found = tf.nest.map_structure(with_size, batch)
+        return found if isinstance(dataset.element_spec, tuple) else found[0]
+
+    def with_size(part: Any) -> Any:
+        dense = isinstance(part, tf.Tensor)
+        return tf.ensure_shape(part, [batch_size, *part.shape[1:]]) if dense else part
+
+    return dataset.filter(is_full).map(sized, num_parallel_calls=tf.data.AUTOTUNE)
