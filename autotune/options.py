@@ -157,6 +157,10 @@ class SearchOptions(Value):
     )
     allow_asynchronous: Annotated[StrictBool, _BOUNDS] = False
     """Include asynchronous strategies, which change convergence."""
+    examples: Annotated[Count | None, _BOUNDS] = None
+    """Number of examples in an epoch, for a dataset that never ends; default: counted."""
+    unbatch: Annotated[StrictBool, _BOUNDS] = False
+    """Take the batches of a batched dataset apart, so that the batch size can be tuned."""
 
     if not TYPE_CHECKING:
 

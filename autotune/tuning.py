@@ -62,9 +62,9 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
             or its name as `package.module:function` or `path/to/file.py:function`.
-        dataset_fn: Returns a `tf.data.Dataset` of single examples `(features, labels)` or
-            `(features, labels, sample_weights)`, not batched or repeated. Its parameters
-            `input_context`, `batch_size` and `num_parallel_calls`, if declared, are passed in.
+        dataset_fn: Returns what `Model.fit` takes: a `tf.data.Dataset` of single examples, or
+            arrays `x`, `(x, y)` or `(x, y, sample_weight)`. Its parameters `input_context`,
+            `batch_size` and `num_parallel_calls`, if declared, are passed in.
         space: Search space: `"auto"`, the name of a built-in space, the path of a YAML file, a
             `Space`, or a mapping with the same keys.
         budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds; replaces the budget

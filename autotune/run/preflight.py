@@ -92,6 +92,7 @@ def inspect(
         "seconds": seconds,
         "offered": dict(offered),
         "unbatch": workload.unbatch,
+        "examples": workload.examples,
         "model": _order(workload.model),
         "dataset": _order(workload.dataset),
         "callbacks": _order(workload.callbacks) if workload.callbacks else None,

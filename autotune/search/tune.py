@@ -165,15 +165,17 @@ def _prepare(
     space = named or space_for(machine)
     observer(Preparing(what="Calling model_fn and dataset_fn"))
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
-    facts = engine.inspect(request.workload, offered=first.for_factories())
+    data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
+    workload = request.workload.model_copy(update=data)
+    facts = engine.inspect(workload, offered=first.for_factories())
     found = candidates(space, machine, facts, request.options)
     subject = Subject(
-        workload=request.workload,
+        workload=workload,
         facts=facts,
         machine=machine,
         objective=objective_named(request.options.objective),
     )
-    fingerprint = request.workload.fingerprint(facts)
+    fingerprint = workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
         space=space,

@@ -291,7 +291,7 @@ class Workload(Value):
     unbatch: bool = False
     """Whether the dataset's batches are taken apart."""
     examples: int | None = None
-    """Examples of an epoch where the user says it; None counts them."""
+    """Examples in an epoch where the user says so; None counts them."""
 
     @property
     def factories(self) -> dict[str, Factory]:

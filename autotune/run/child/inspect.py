@@ -65,10 +65,14 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     made = _call(dataset_fn, "dataset_fn", dataset_values)
     announce(Step.FIRST_EXAMPLE)
     batched = "batch_size" in dataset_values
-    data = InspectedDataset(taken_from(made, batched=batched, unbatch=request["unbatch"]))
+    taken = taken_from(made, batched=batched, unbatch=request["unbatch"])
+    if request["examples"]:
+        taken = taken._replace(examples=request["examples"])
+    data = InspectedDataset(taken)
     data.read_first()
     announce(Step.CALLING_MODEL)
     model = InspectedModel(_call(model_fn, "model_fn", model_values))
+    data.check_rank(model.ranks())
     announce(Step.TRYING)
     model.train_on(data.few())
     announce(Step.LOOKING)
@@ -149,6 +153,13 @@ class InspectedModel:
         self._dense: dict[tuple[int, int], int] = {}
         self._operations = 0
 
+    def ranks(self) -> list[int]:
+        """Return the rank of each input with its batch dimension; none where nobody knows."""
+        try:
+            return [len(each.shape) for each in self._model.inputs or ()]
+        except (AttributeError, ValueError):  # It learns its inputs from the first batch.
+            return []
+
     def train_on(self, batch: Any) -> None:
         """Take one step, which shows whether model, loss, metrics and data fit together.
 
@@ -166,8 +177,9 @@ class InspectedModel:
             raise FactoryFailed(
                 f"The model cannot be trained on the dataset's examples: {ERROR}.",
                 "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
-                "the examples. dataset_fn must return single examples, not batches (unless it "
-                "declares batch_size).",
+                "the examples. A dataset holds single examples, not batches (unless dataset_fn "
+                "declares batch_size), and with labels, unless the model has a train_step of its "
+                "own or no compiled loss.",
             ) from exc
         self._operations = self._traced(batch)
 

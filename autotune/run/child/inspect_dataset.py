@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -107,6 +108,25 @@ class InspectedDataset:
                 "Check its file paths and filters."
                 + (f" It was called with batch_size={BATCH}." if self._taken.batched else ""),
             )
+
+    def check_rank(self, wanted: Sequence[int]) -> None:
+        """Make sure that what should be single examples are no batches.
+
+        Args:
+            wanted: The ranks of the model's inputs, with their batch dimension.
+
+        Raises:
+            WorkloadError: They are.
+        """
+        features = keras.utils.unpack_x_y_sample_weight(self._first)[0]
+        found = tf.nest.flatten(features)
+        if self._taken.batched or [len(each.shape) for each in found] != list(wanted):
+            return
+        raise FactoryFailed(
+            f"dataset_fn's dataset yields batches of {found[0].shape[0]}, not single examples.",
+            "Declare the parameter `batch_size` and batch by it, or let autotune take the batches "
+            "apart (--unbatch; unbatch=True in Python).",
+        )
 
     def few(self) -> Any:
         """Return a batch of a few examples.

@@ -101,7 +101,8 @@ def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Take
         raise FactoryFailed(
             f"dataset_fn returned {class_of(data)}, which cannot become a dataset: {ERROR}.",
             "Return a tf.data.Dataset, or arrays as Model.fit takes them: x, (x, y) or "
-            "(x, y, sample_weight).",
+            "(x, y, sample_weight). Wrap Python code that yields examples in "
+            "tf.data.Dataset.from_generator.",
         ) from exc
     returned |= {"arrays": True, "arguments": arguments}
     return Taken(dataset, size, batched=True, returned=returned, examples=length)

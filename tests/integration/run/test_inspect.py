@@ -181,15 +181,15 @@ FAILED = [
     ({"model": MODEL.replace("model.compile", "dict")}, "not compiled.*compile"),
     ({"model": MODEL.replace("fn()", "fn(units)")}, "'units'.*--model-arg units=VALUE"),
     ({"model_arguments": {"unit": 1}}, "no parameter 'unit'.*declares no parameters"),
-    ({"dataset": dataset("[1]")}, "returned a list, not a tf.data.Dataset"),
-    ({"dataset": dataset("tf.data.Dataset.range(9)")}, "single tensors.*\\(features, labels"),
+    ({"dataset": dataset("[1]")}, "returned a list, which cannot become a dataset"),
+    ({"dataset": dataset("tf.data.Dataset.range(9)")}, "cannot be trained on.*with labels"),
     (
-        {"dataset": dataset(f"{ONES}.batch(batch_size)", "batch_size")},
-        "may vary in size.*drop_remainder=True",
+        {"dataset": dataset(f"{ONES}.batch(7)", "batch_size")},
+        "batch_size=32, but its batches hold 5 to 7 examples",
     ),
     (
         {"dataset": dataset(f"{ONES}.batch(4)")},
-        "cannot be trained on.*single examples, not batches",
+        "yields batches of 4, not single examples.*`batch_size`.*--unbatch",
     ),
     (
         {"dataset": dataset(GENERATOR.format("lambda: iter([[1]])"))},
