@@ -136,6 +136,8 @@ def _figures(result: Result) -> dict[str, str]:
     return {
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
+        "recommended": title(result.config),
+        "likely": times(result.speedup) if result.speedup else "",
         "rival": differences(decision.rival) if decision.rival else "",
         "rounds": plural(decision.rounds, "round"),
         "tried": str(result.grounds.tried),
@@ -191,6 +193,10 @@ _CONCLUSIONS = {
     Conclusion.NOT_SIGNIFICANT: (
         "Undecided after {rounds}: a gain is likely ({gain}), but not significant; increase the "
         "budget."
+    ),
+    Conclusion.LIKELY: (
+        "Undecided: {recommended} is probably faster than one device ({likely} as {adjective}), "
+        "and recommended meanwhile; increase the budget to be sure."
     ),
     Conclusion.AT_MOST: (
         "Undecided after {rounds}: distribution may gain at most {most}; stay on one device, or "

@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     ONE_DEVICE = "one device"
     """No distributed configuration is faster by more than the margin."""
     UNDECIDED = "undecided"
-    """The budget was too small to tell; one device is recommended meanwhile."""
+    """The budget was too small to tell; what is probably faster is recommended meanwhile."""
 
 
 class Decision(Value):
@@ -72,6 +72,8 @@ class Conclusion(StrEnum):
     """No gain was found, but others that were not tried may gain as much as the margin."""
     RIVALED = "rivaled"
     """A gain is likely, but other single-device settings may be as fast."""
+    LIKELY = "likely"
+    """A distributed configuration is probably faster, and recommended without a verdict."""
     NOT_SIGNIFICANT = "not significant"
     """A gain is likely, but not significant."""
     AT_MOST = "at most"

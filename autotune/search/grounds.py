@@ -41,9 +41,12 @@ def _in_short(value: Interval, objective: Objective) -> str:
 def conclusion(findings: Findings) -> Conclusion:
     """Return how a search came to its verdict."""
     decision = findings.decision
+    undecided = decision.verdict is Verdict.UNDECIDED
+    if undecided and findings.recommended.distributed:
+        return Conclusion.LIKELY
     if findings.interrupted and decision.gain is None:
         return Conclusion.NO_FINALS
-    if decision.verdict is Verdict.UNDECIDED:
+    if undecided:
         return _undecided(findings)
     if decision.gain is None:
         return _without_comparison(findings)
@@ -99,8 +102,10 @@ def speedup(findings: Findings) -> Interval | None:
 
     As the finals say, or exploration where none was compared there; None if none was measured.
     """
-    history = findings.history
+    history, recommended = findings.history, findings.recommended
     best = next(iter(history.ranked(distributed=True)), None)
+    if recommended.distributed and recommended != findings.decision.challenger:
+        return unpaired_ratio(history.estimate(recommended), history.estimate(findings.baseline))
     if findings.decision.gain or best is None:
         return findings.decision.gain
     return unpaired_ratio(history.estimate(best), history.estimate(findings.baseline))

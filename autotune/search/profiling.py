@@ -38,13 +38,13 @@ Round = dict[Configuration, dict[Experiment, float]]
 def reserved_seconds(options: SearchOptions, history: History) -> float:
     """Return the seconds of the budget that the search leaves for the profile.
 
-    Where a run takes longer than all of them, they are the search's.
+    Where two runs take longer than all of them, they are the search's.
     """
     if options.budget is None or not options.diagnose:
         return 0.0
     most = min(PROFILE_SHARE * options.budget, PROFILE_SECONDS)
     baseline = history.baseline
-    return most if baseline is None or history.costs.seconds(baseline) <= most else 0.0
+    return most if baseline is None or 2 * history.costs.seconds(baseline) <= most else 0.0
 
 
 class Profiler:

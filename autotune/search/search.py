@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,7 @@ from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
+from autotune.search.verdict import FEWEST
 from autotune.space import Candidates
 from autotune.workload import WorkloadFacts
 
@@ -43,6 +45,11 @@ CERTIFYING_SHARE = 0.2
 """Of the time that is left for the finals, what certifying somebody before them may take."""
 GUESSED_RESERVE = 45.0
 """Seconds set aside for the finals while nobody knows who will be in them."""
+LIKELY = 1.0
+"""Standard errors by which a distributed configuration that is recommended without a verdict has to
+exceed one device and the margin."""
+EXPLORED_FIRST = 6
+"""Trials that exploring should have room for before time is set aside for finals."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,16 +151,6 @@ class Search:
             open_strategies(explorer, baseline, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
-            self._explore_instead_of_finals(baseline)
-
-    def _explore_instead_of_finals(self, baseline: Configuration) -> None:
-        """Spend on trials what is kept for finals that are too long to decide anything."""
-        finalists = self._finalists()
-        smallest = replace(finalists, challengers=finalists.challengers[:1], default=None)
-        if finals_seconds(self._runner.history, smallest) > self._budget.left:
-            explorer = self._explorer(lambda: 0.0)
-            open_strategies(explorer, baseline, self._distributed)
-            explorer.propose_from([*self._one_device, *self._distributed])
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
@@ -198,6 +195,7 @@ class Search:
         while self._finals and self._finals.all_refused and self._affords_others():
             self._certify_leader()
             self._run_finals()
+        self._certify_likely()
 
     def _affords_others(self) -> bool:
         """Whether there are others to take the place of challengers that are all wrong."""
@@ -225,9 +223,34 @@ class Search:
         where that takes much of the time.
         """
         while leader := next((c for c in self._leader() if self._certification.is_open(c)), None):
-            if self._certification.seconds([leader]) > CERTIFYING_SHARE * self._budget.left:
+            share = CERTIFYING_SHARE if self._finals_fit() else 1.0
+            if self._certification.seconds([leader]) > share * self._budget.left:
                 return
             self._certification.certify(leader)
+
+    def _certify_likely(self) -> None:
+        """Certify who may be recommended though the finals did not decide, while time lasts."""
+        likely = self._likely()
+        if likely is None or self._decision().verdict is not Verdict.UNDECIDED:
+            return
+        affordable = self._certification.seconds([likely]) <= self._budget.left
+        if affordable and self._certification.is_open(likely):
+            self._certification.certify(likely)
+
+    def _likely(self) -> Configuration | None:
+        """Return who is probably faster than any single device by the margin, by all runs."""
+        alone, many = (
+            self._expectations.measured(distributed=each, finals=True) for each in (False, True)
+        )
+        right = [each for each in many if not self._certification.refused(each)]
+        if not alone or not right:
+            return None
+        best = max(right, key=lambda each: many[each].log_score)
+        if self._matched.get(best, best) not in self._runner.history.tried:
+            return None  # What it gains may come from its larger batch.
+        single = max(alone.values(), key=lambda seen: seen.log_score)
+        gap = many[best].log_score - single.log_score - math.log1p(self._options.margin)
+        return best if gap > LIKELY * math.hypot(many[best].sd, single.sd) else None
 
     def _leader(self) -> list[Configuration]:
         """The first challenger, if it was faster than the baseline while exploring."""
@@ -236,25 +259,43 @@ class Search:
         return [c for c in finalists.challengers[:1] if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
+        """Return the seconds to set aside for finals; none where they could not decide anything.
+
+        Rounds that are too few for a verdict tell less than trying other configurations does.
+        """
         history = self._runner.history
         if history.baseline is None:
             return GUESSED_RESERVE
+        certifying = self._certification.seconds(self._leader())
+        if not self._finals_fit():
+            return certifying
         finalists = self._finalists()
         if self._distributed and not history.ranked(distributed=True):
             # Nobody knows who, but somebody will challenge.
             finalists = replace(finalists, challengers=self._openers[:1])
             return finals_seconds(history, finalists)
-        certifying = self._certification.seconds(self._leader())
         return finals_seconds(history, finalists) + certifying
 
     def _reserve(self) -> float:
         return self._finals_reserve() + self._runner.history.costs.total(self._unknown_matches())
 
+    def _finals_fit(self) -> bool:
+        """Whether the shortest finals that can decide leave enough time for exploring."""
+        costs, baseline = self._runner.history.costs, self._runner.history.baseline
+        if baseline is None or not self._distributed:
+            return True
+        challenger = next(iter(self._finalists().challengers), self._openers[0])
+        finals = FEWEST * costs.total([baseline, challenger])
+        certifying = self._certification.seconds([challenger])
+        explored = EXPLORED_FIRST * costs.seconds(baseline)
+        return finals + certifying + explored <= self._budget.whole
+
     def _unknown_matches(self) -> list[Configuration]:
         """One device at the global batches of the challengers, where it has not been tried."""
         if self._runner.history.baseline is None:
             return []
-        found = [self._matched.get(each) for each in self._finalists().challengers]
+        rivals = self._finalists().challengers if self._finals_fit() else self._leader()
+        found = [self._matched.get(each) for each in rivals]
         return [each for each in found if each and each not in self._runner.history.tried]
 
     def _finalists(self) -> Finalists:
@@ -291,6 +332,17 @@ class Search:
         right = [c for c in self._distributed if not self._certification.refused(c)]
         return self._explorer(self._reserve).open_among(right)
 
+    def _recommended(self, decision: Decision) -> Configuration | None:
+        """Return the distributed configuration that is recommended, if one is.
+
+        Without a verdict it is who is probably faster: staying on one device may be wrong as well.
+        """
+        if decision.verdict is Verdict.DISTRIBUTE:
+            return decision.challenger
+        open_ = decision.verdict is Verdict.UNDECIDED and not decision.levels
+        likely = self._likely() if open_ else None
+        return likely if likely and self._certification.passed(likely) else None
+
     def _findings(self, *, interrupted: bool) -> Findings:
         history, finals = self._runner.history, self._finals
         best = history.baseline
@@ -298,9 +350,7 @@ class Search:
             raise Interrupted("Interrupted before anything was measured.")
         decision = self._decision()
         baseline = finals.baseline if finals else best
-        recommended = baseline
-        if decision.verdict is Verdict.DISTRIBUTE and decision.challenger:
-            recommended = decision.challenger
+        recommended = self._recommended(decision) or baseline
         matched = self._matched.get(decision.challenger) if decision.challenger else None
         return Findings(
             recommended=recommended,

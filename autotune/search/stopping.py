@@ -192,14 +192,15 @@ class Budget:
         return self._now() - self._began
 
     @property
-    def left(self) -> float:
-        """Seconds left; infinite without a bound."""
-        return self._whole - self.elapsed
+    def whole(self) -> float:
+        """Seconds in all, the preparation left out; infinite without a bound."""
+        whole = self._options.budget
+        return math.inf if whole is None else whole - self._held() - self._prepared
 
     @property
-    def _whole(self) -> float:
-        whole = self._options.budget
-        return math.inf if whole is None else whole - self._held()
+    def left(self) -> float:
+        """Seconds left; infinite without a bound."""
+        return self.whole + self._prepared - self.elapsed
 
     def most(self, trials: int, *, share: float, reserve: float) -> float:
         """Return the seconds that another exploring trial may take; below zero: none.
@@ -214,8 +215,5 @@ class Budget:
         count = self._options.max_trials
         if count is not None and trials >= max(1, round(count * share)):
             return -math.inf
-        if self._options.budget is None:
-            return math.inf
-        whole = self._whole - self._prepared
         spent = self.elapsed - self._prepared
-        return share * (whole - min(reserve, MAX_FINALS_SHARE * whole)) - spent
+        return share * (self.whole - min(reserve, MAX_FINALS_SHARE * self.whole)) - spent

@@ -10,7 +10,7 @@ from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
-from autotune.result import SavedConfiguration, Verdict
+from autotune.result import SavedConfiguration
 from autotune.search.request import Subject
 from autotune.space import Situation
 from autotune.value import Scalar, Value
@@ -79,7 +79,7 @@ class Question(Value):
 
 def question_of(case: Case) -> Question | None:
     """Return what to ask, or None where there is nothing to compare with."""
-    if case.saved.verdict is Verdict.DISTRIBUTE:
+    if case.saved.configuration.distributed:
         return _against_one_device(case)
     rival = case.saved.best_distributed
     if rival and case.why_illegal(rival) is None:
@@ -90,7 +90,7 @@ def question_of(case: Case) -> Question | None:
 def notes_on_rival(case: Case) -> tuple[str, ...]:
     """Return what the user should know of the rival, in sentences."""
     kind, rival = "distributed configuration", case.saved.best_distributed
-    if case.saved.verdict is Verdict.DISTRIBUTE:
+    if case.saved.configuration.distributed:
         kind, rival = "single device", case.saved.one_device
     rule = case.why_illegal(rival) if rival else None
     return (f"The best {kind} of the search cannot run here: {rule_text(rule)}",) if rule else ()

@@ -12,7 +12,7 @@ from autotune.measure import Interval
 from autotune.measure.intervals import around
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
-from autotune.result import SavedConfiguration, Verdict, load_configuration
+from autotune.result import SavedConfiguration, load_configuration
 from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
@@ -144,7 +144,7 @@ class _Check:
         ) as running:
             if question:
                 return Contest(running, question).run()
-            advised = self._saved.verdict is Verdict.DISTRIBUTE
+            advised = self._saved.configuration.distributed
             return alone(running, _NO_RIVAL[advised], enough=not advised)
 
     def _result(self, case: Case, found: Comparison) -> Verification:

@@ -12,6 +12,17 @@ ALONE = Configuration(per_replica_batch=128)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 
+def test_who_is_recommended_without_a_verdict_is_told(result: Result) -> None:
+    """A distributed recommendation that is only likely says so, and what would make it sure."""
+    grounds = Grounds(
+        conclusion=Conclusion.LIKELY, decision=Decision(verdict=Verdict.UNDECIDED), default=ALONE
+    )
+    told = summary(result.model_copy(update={"grounds": grounds, "configuration": TWO}))
+    assert told.startswith("Undecided: ")
+    assert "is probably faster than one device" in told
+    assert "increase the budget to be sure" in told
+
+
 def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
     """A challenger that another single device may equal is not sure, and the reason says so."""
     gain = Interval(low=1.05, value=1.12, high=1.2)

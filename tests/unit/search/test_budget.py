@@ -37,6 +37,13 @@ def test_a_search_needs_an_end(tuner: Tuner) -> None:
         tuner(speed(), options={"budget": None})
 
 
+def test_a_budget_too_small_for_finals_goes_to_exploring(tuner: Tuner) -> None:
+    """Where three rounds would not fit, no time is kept for one or two that decide nothing."""
+    trials = tuner(speed(), options={"budget": 30.0}).trials
+    explored = {t.configuration for t in trials if t.stage is not Stage.FINAL}
+    assert len(explored) >= 6
+
+
 def test_a_small_space_ends_before_its_budget(tuner: Tuner) -> None:
     """When everything was tried and decided, the rest of the time is not used."""
     assert tuner(speed(distributed=0.3), options={"budget": 3600.0}).seconds < 600

@@ -91,6 +91,15 @@ def test_no_time_for_finals_is_undecided(tuner: Tuner) -> None:
     assert not result.config.distributed
 
 
+def test_what_is_probably_faster_is_recommended_without_a_verdict(tuner: Tuner) -> None:
+    """A gain of a half is recommended although the budget has no room for finals."""
+    result = tuner(speed(distributed=1.5), options={"budget": 35.0})
+    assert result.verdict is Verdict.UNDECIDED
+    assert result.config.distributed
+    assert result.certificate is not None
+    assert "probably faster" in result.summary
+
+
 def test_the_program_handed_over_is_the_one_that_was_timed(tuner: Tuner) -> None:
     """The winner's script is, byte for byte, what its trials ran."""
     engine = FakeEngine(speed(distributed=1.5), between=0.03)
