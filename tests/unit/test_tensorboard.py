@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from autotune.errors import MissingPackage, OutputError
 from autotune.events import Event, Observer, Planned, nobody
+from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
@@ -40,8 +43,15 @@ def runs_of(folder: Path) -> list[Path]:
 def search(place: Path, board: Observer) -> Result:
     factory = Factory(name="model_fn", module="digits")
     workload = Workload(model=factory, dataset=factory)
-    request = TuningRequest(workload=workload, space="quick", out=place)
+    options = SearchOptions(max_trials=6, diagnose=False)
+    request = TuningRequest(workload=workload, space="quick", out=place, options=options)
     return tune(request, FakeEngine(lambda c: 1000.0 * c.replicas), board)
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let TensorBoard read without TensorFlow, whose import takes seconds and starts a process."""
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.notf", ModuleType("notf"))
 
 
 @pytest.fixture(scope="module")
