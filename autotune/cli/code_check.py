@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from autotune.cli.console import put, say, show
-from autotune.errors import CodeError
+from autotune.errors import CodeError, OutputError, in_words
 
 if TYPE_CHECKING:
     from autotune.lint.edits import Edit
@@ -99,7 +99,10 @@ def _edit(edits: dict[Path, list[Edit]]) -> None:
     from autotune.lint.edits import edit_file
 
     for path, of_file in edits.items():
-        edit_file(path, of_file)
+        try:
+            edit_file(path, of_file)
+        except OSError as exc:
+            raise OutputError(f"{path} cannot be written: {in_words(exc)}.") from exc
         say(f"{path}: {len(of_file)} edit{'' if len(of_file) == 1 else 's'} made.")
 
 

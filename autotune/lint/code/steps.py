@@ -78,7 +78,15 @@ class Steps:
     def _is_step(self, call: ast.Call) -> bool:
         run = self._runs.get(call)
         function = run.function if run else self._module.meant(call.func)
-        return function is not None and self.trains_once(function)
+        return function is not None and self._gives_tensors(function) and self.trains_once(function)
+
+    def _gives_tensors(self, function: Function) -> bool:
+        """Return whether no decorator of another package may have fetched what it returns."""
+        around = getattr(function, "decorator_list", ())
+        return all(
+            self._module.functions.compiles(each) or self._module.dotted(each).startswith("tf.")
+            for each in around
+        )
 
     def _losses(self, loop: PythonLoop) -> Iterator[ast.expr]:
         """Yield what a loop that is a training step by itself takes the gradient of."""

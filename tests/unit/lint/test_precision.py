@@ -509,3 +509,56 @@ def test_methods_that_only_strategies_have_need_no_strategy() -> None:
     """Wherever the strategy comes from."""
     code = "def f(distribution):\n    distribution.experimental_run_v2(step)"
     assert found(code) == ["removed-call"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "keras.optimizers.Adam(lr=0.1)",
+        "keras.optimizers.legacy.Adam(0.1)",
+        "keras.layers.experimental.preprocessing.Resizing(2, 2)",
+        "keras.callbacks.ModelCheckpoint('weights')",
+        "keras.metrics.Mean().reset_states()",
+        "optimizer = keras.optimizers.Adam()\nprint(optimizer.lr)",
+    ],
+)
+def test_what_keras_3_refuses_is_right_with_keras_2(code: str) -> None:
+    """By the version that is meant, or by what the file says itself."""
+    assert len(found(code)) == 1
+    text = Text(file="train.py", content=HEAD + code)
+    assert check_text(text, rules(), (2, 15)).findings == ()
+    assert found(f"import tf_keras\n{code}") == []
+    assert found(f"if keras.__version__ < '3':\n{textwrap.indent(code, '    ')}") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "stepper.reset_states()",
+        "lstm = keras.layers.LSTM(2, stateful=True)\nlstm.reset_states()",
+        "class Rate(keras.metrics.Mean):\n    def reset_states(self): ...\nRate().reset_states()",
+        "scheduler.lr",
+        "path = make_path()\nkeras.callbacks.ModelCheckpoint(path)",
+        "keras.callbacks.ModelCheckpoint('weights', save_weights_only=choice)",
+        "model = keras.Sequential()\nmodel.save(f'{folder}/{name}')",
+        "pool.fit(x, workers=2)",
+    ],
+)
+def test_what_may_be_of_keras_3_is_left_alone(code: str) -> None:
+    """Other objects, own methods, and paths whose end is not known."""
+    assert found(code) == []
+
+
+def test_what_another_decorator_returns_is_unknown() -> None:
+    """It may be fetched already."""
+    code = f"""
+    @library.function
+    def step(batch):
+        return replica_step(batch)
+
+    for batch in {BATCHES}:
+        print(step(batch))
+    """
+    assert found(STEP + textwrap.dedent(code)) == []
+    tensor = code.replace("library", "tf")
+    assert found(STEP + textwrap.dedent(tensor)) == ["sync-every-step"]
