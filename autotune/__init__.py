@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         MissingPackage as MissingPackage,
         NothingMeasured as NothingMeasured,
         OutputError as OutputError,
+        ScriptFailed as ScriptFailed,
         ServiceUnreachable as ServiceUnreachable,
         SpaceError as SpaceError,
         StudyMismatch as StudyMismatch,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         Workload as Workload,
         WorkloadFacts as WorkloadFacts,
     )
+    from autotune.workload.script import Script as Script
     from autotune.workload.source import Source as Source
 
 

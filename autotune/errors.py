@@ -7,6 +7,7 @@ AutotuneError
 │   ├── WorkloadError         the user's factories
 │   │   ├── FactoryNotFound   cannot be imported
 │   │   ├── FactoryFailed     raised, blocked, or returned the wrong thing
+│   │   ├── ScriptFailed      does not come to a fit that can be tuned
 │   │   └── DatasetTooSmall   holds fewer examples than one global batch
 │   ├── CodeError             a file of code that is to be checked
 │   ├── OutputError           the output folder or file
@@ -80,6 +81,10 @@ class FactoryNotFound(WorkloadError):
 
 class FactoryFailed(WorkloadError):
     """A factory raised an exception, hung, or returned the wrong type."""
+
+
+class ScriptFailed(WorkloadError):
+    """A training script does not come to a `fit` that can be tuned."""
 
 
 class DatasetTooSmall(WorkloadError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autotune.errors import UsageError
 from autotune.events import Event, Notice, Observer, nobody
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
@@ -21,7 +22,16 @@ from autotune.search.request import TuningRequest, check
 from autotune.space import Space, parse_space
 from autotune.tensorboard import board_for
 from autotune.value import Scalar
-from autotune.workload import Factory, Workload, factory_from_callable, factory_from_text
+from autotune.workload import (
+    Factory,
+    Script,
+    Workload,
+    factory_from_callable,
+    factory_from_text,
+    is_script,
+    script_from_text,
+    script_workload,
+)
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -34,8 +44,8 @@ SpaceLike = str | Space | Mapping[str, Any]
 
 
 def autotune(  # noqa: PLR0913 - the one call of the library; all but the factories are optional
-    model_fn: FactoryLike,
-    dataset_fn: FactoryLike,
+    model_fn: FactoryLike | Script,
+    dataset_fn: FactoryLike | None = None,
     *,
     space: SpaceLike = "auto",
     budget: str | float | None = None,
@@ -61,7 +71,8 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
 
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
-            or its name as `package.module:function` or `path/to/file.py:function`.
+            or its name as `package.module:function` or `path/to/file.py:function`. Or a whole
+            training script or notebook, by its path or as a `Script`, without a `dataset_fn`.
         dataset_fn: Returns what `Model.fit` takes: a `tf.data.Dataset` of single examples, or
             arrays `x`, `(x, y)` or `(x, y, sample_weight)`. Its parameters `input_context`,
             `batch_size` and `num_parallel_calls`, if declared, are passed in.
@@ -130,8 +141,8 @@ class Tuner:
 
     def tune(  # noqa: PLR0913 - as above
         self,
-        model_fn: FactoryLike,
-        dataset_fn: FactoryLike,
+        model_fn: FactoryLike | Script,
+        dataset_fn: FactoryLike | None = None,
         *,
         space: SpaceLike = "auto",
         budget: str | float | None = None,
@@ -190,8 +201,8 @@ class Tuner:
 
     def plan(  # noqa: PLR0913 - as above
         self,
-        model_fn: FactoryLike,
-        dataset_fn: FactoryLike,
+        model_fn: FactoryLike | Script,
+        dataset_fn: FactoryLike | None = None,
         *,
         space: SpaceLike = "auto",
         budget: str | float | None = None,
@@ -259,17 +270,35 @@ class Tuner:
 
 
 def _workload(
-    model_fn: FactoryLike,
-    dataset_fn: FactoryLike,
+    model_fn: FactoryLike | Script,
+    dataset_fn: FactoryLike | None,
     model_args: Mapping[str, Scalar] | None,
     dataset_args: Mapping[str, Scalar] | None,
     callbacks_fn: FactoryLike | None,
 ) -> Workload:
+    if isinstance(model_fn, Script) or (isinstance(model_fn, str) and is_script(model_fn)):
+        _check_alone(dataset_fn, model_args, dataset_args, callbacks_fn)
+        return script_workload(
+            script_from_text(model_fn) if isinstance(model_fn, str) else model_fn
+        )
+    if dataset_fn is None:
+        raise UsageError(
+            "There is a model and no dataset.",
+            "Pass a dataset_fn too, or the path of a training script alone.",
+        )
     return Workload(
         model=_factory(model_fn, model_args),
         dataset=_factory(dataset_fn, dataset_args),
         callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
     )
+
+
+def _check_alone(*given: object) -> None:
+    if any(given):
+        raise UsageError(
+            "A script brings its own data, arguments and callbacks.",
+            "Pass nothing beside it; what stands behind -- goes to the script.",
+        )
 
 
 def _request(

@@ -7,7 +7,15 @@ from functools import cache
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.script import cluster_files, render
-from autotune.workload import Factory, Returned, Workload, WorkloadFacts
+from autotune.workload import (
+    Factory,
+    FitFacts,
+    Returned,
+    Script,
+    Workload,
+    WorkloadFacts,
+    script_workload,
+)
 from autotune.workload.source import Source
 
 CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
@@ -59,7 +67,10 @@ BY_VALUE = Workload(
     ),
 )
 
+SCRIPT = script_workload(Script(path="programs/whole.py", arguments=("--units", "8")))
+NOTEBOOK = script_workload(Script(path="whole.ipynb", notebook=True, fit=7))
 FACTS = WorkloadFacts(examples=64)
+OF_SCRIPT = WorkloadFacts(examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12))
 IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
 IN_BATCHES = WorkloadFacts(
     examples=64,
@@ -139,6 +150,10 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         TOY,
         FACTS,
     ),
+    "script": (ONE, SCRIPT, OF_SCRIPT),
+    "script_loop": (MIRRORED.but(steps_per_execution=8), SCRIPT, OF_SCRIPT),
+    "script_workers": (TWO_WORKERS.but(shard_policy="data"), SCRIPT, OF_SCRIPT),
+    "notebook": (MIRRORED.but(reduction="one_device"), NOTEBOOK, OF_SCRIPT),
     "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
     "servers_source": (
         SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),

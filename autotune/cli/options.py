@@ -17,6 +17,7 @@ from autotune.errors import UsageError
 if TYPE_CHECKING:
     from autotune.options import Declared
     from autotune.value import Scalar
+    from autotune.workload import Script
 
 PACKAGE = Path(__file__).parents[1]
 FORMATS = (".yaml", ".yml")
@@ -63,13 +64,23 @@ Model = Annotated[
     str,
     _factory(
         help="Function that returns the compiled model: package.module:function or "
-        "path/to/file.py:function."
+        "path/to/file.py:function. Or a training script or notebook: train.py, train.ipynb."
     ),
 ]
 Dataset = Annotated[
-    str,
+    list[str] | None,
     _factory(
-        help="Function that returns a tf.data.Dataset of single examples, not batched or repeated."
+        metavar="DATASET | [-- ARGUMENTS]",
+        help="Function that returns a tf.data.Dataset of single examples, not batched or repeated. "
+        "Behind a script: its arguments, after --.",
+    ),
+]
+Fit = Annotated[
+    str | None,
+    _workload(
+        metavar="NUMBER|NAME",
+        help="Which fit of a script to tune: the second one, or that of a model's name; "
+        "default: the first that it calls.",
     ),
 ]
 Space = Annotated[
@@ -252,6 +263,29 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
             raise UsageError(f"{option} sets {name!r} twice.", "Remove one of them.")
         found[name] = scalar(value, option)
     return found
+
+
+def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Script, str | None]:
+    """Return the model function and the dataset function, or a script alone.
+
+    Args:
+        model: The first argument.
+        behind: All others.
+        fit: Which fit of the script.
+
+    Raises:
+        UsageError: There are too few or too many.
+    """
+    from autotune.workload import is_script, script_from_text
+
+    if is_script(model):
+        return script_from_text(model, behind, fit), None
+    if len(behind) != 1 or fit is not None:
+        raise UsageError(
+            "A model function needs one dataset function, and nothing else.",
+            "Use: autotune tune MODEL DATASET, or autotune tune train.py -- ARGUMENTS.",
+        )
+    return model, behind[0]
 
 
 def scalar(text: str, option: str) -> Scalar:

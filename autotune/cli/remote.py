@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOCAL_ONLY = (
     "dataset",
+    "fit",
     "resume",
     "dry_run",
     "engine",

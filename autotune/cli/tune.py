@@ -15,7 +15,7 @@ import typer
 from autotune.cli import options as take
 from autotune.cli.console import put, show
 from autotune.cli.remote import check_local_only, connected, show_result, tune_there
-from autotune.errors import Interrupted, OutputError, UsageError
+from autotune.errors import Interrupted, OutputError
 
 if TYPE_CHECKING:
     from autotune.plan import Plan
@@ -28,7 +28,8 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     context: typer.Context,
     model: take.Model,
-    dataset: take.Dataset = "",
+    dataset: take.Dataset = None,
+    fit: take.Fit = None,
     space: take.Space = "auto",
     url: take.RemoteUrl = None,
     key_file: take.KeyFile = None,
@@ -55,18 +56,17 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.options import options_from
     from autotune.tuning import Tuner
 
+    what, data = (model, None) if url else take.subject(model, dataset or [], fit)
     if url is not None:
         check_local_only(context)
-    elif not dataset:
-        raise UsageError("DATASET is missing.", "Name the function that returns the dataset.")
     tuner = Tuner(engine=engine, storage=storage, progress=True, tensorboard=tensorboard)
     options = options_from(context.obj)
     model_args = take.pairs(model_arg or (), "--model-arg")
     dataset_args = take.pairs(dataset_arg or (), "--dataset-arg")
     if dry_run:
         plan = tuner.plan(
-            model,
-            dataset,
+            what,
+            data,
             space=space,
             options=options,
             model_args=model_args,
@@ -82,8 +82,8 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
             result = tune_there(client, model, params, space=space, options=options, out=out)
         else:
             result = tuner.tune(
-                model,
-                dataset,
+                what,
+                data,
                 space=space,
                 out=out,
                 options=options,

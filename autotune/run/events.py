@@ -35,6 +35,7 @@ class Step(StrEnum):
 
     STARTING = "starting"
     IMPORTING = "importing the factories"
+    RUNNING = "running the script up to its fit"
     CALLING_DATASET = "calling dataset_fn"
     FIRST_EXAMPLE = "reading the first example"
     CALLING_MODEL = "calling model_fn"

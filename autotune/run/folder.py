@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+SCRATCH = "autotune-work-"
+"""How the names of the folders begin in which a script that is timed works."""
+
 
 class TrialFolder:
     """Names of the files through which the tuner and the processes of a trial talk.

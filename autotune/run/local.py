@@ -29,7 +29,7 @@ from autotune.run.engine import (
     Watch,
 )
 from autotune.run.exclusive import exclusive
-from autotune.run.folder import TrialFolder
+from autotune.run.folder import SCRATCH, TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import Gang
 from autotune.run.load import Load, Meter
@@ -187,8 +187,9 @@ class LocalEngine(Engine):
 
     def _remove_caches(self) -> None:
         """Remove the files of examples that a process has left behind that was ended."""
-        for each in self._temporary.glob(f"{CACHES}*"):
-            shutil.rmtree(each, ignore_errors=True)
+        for prefix in (CACHES, SCRATCH):
+            for each in self._temporary.glob(f"{prefix}*"):
+                shutil.rmtree(each, ignore_errors=True)
 
     def _look_folder(self) -> TrialFolder:
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))

@@ -71,12 +71,7 @@ def prepare_learning(request: LearningRequest) -> TrialFolder:
 
 def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     """Write the factories that are shipped by value; return their names in the program."""
-    factories = {
-        "model_fn": workload.model,
-        "dataset_fn": workload.dataset,
-        "callbacks_fn": workload.callbacks,
-    }
-    by_value = {name: each.pickled for name, each in factories.items() if each and each.pickled}
+    by_value = {name: each.pickled for name, each in workload.factories.items() if each.pickled}
     for name, pickled in by_value.items():
         folder.pickled(name).write_bytes(pickled)
     return list(by_value)

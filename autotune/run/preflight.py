@@ -17,6 +17,7 @@ from autotune.errors import (
     EngineError,
     FactoryFailed,
     FactoryNotFound,
+    ScriptFailed,
     WorkloadError,
 )
 from autotune.machine import Machine, this_host
@@ -28,6 +29,7 @@ from autotune.run.failure import ERROR
 from autotune.run.folder import TrialFolder
 from autotune.run.reasons import explain
 from autotune.run.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
+from autotune.script import script_reader
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -38,11 +40,12 @@ NewGroup = Callable[[TrialFolder, str], WorkerGroup]
 _START_SECONDS = 60.0
 _DEVICE_SECONDS = 120.0
 _KINDS: Mapping[str, type[WorkloadError]] = {
-    kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, DatasetTooSmall)
+    kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, ScriptFailed, DatasetTooSmall)
 }
 _TOO_LONG: Mapping[Step, str] = {
     Step.STARTING: "The process that inspects the factories did not start within",
     Step.IMPORTING: "Importing the factories took longer than",
+    Step.RUNNING: "The script did not come to its fit within",
     Step.CALLING_DATASET: "dataset_fn did not return within",
     Step.FIRST_EXAMPLE: "dataset_fn's dataset yielded no example within",
     Step.CALLING_MODEL: "model_fn did not return within",
@@ -90,6 +93,7 @@ def inspect(
     """
     request = {
         "seconds": seconds,
+        "script": script_reader(workload.script) if workload.script else None,
         "offered": dict(offered),
         "unbatch": workload.unbatch,
         "examples": workload.examples,

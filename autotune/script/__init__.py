@@ -3,6 +3,6 @@
 from autotune.script.cluster import cluster_files
 from autotune.script.frozen import Frozen, freeze
 from autotune.script.pipeline import CACHES
-from autotune.script.program import Program, render
+from autotune.script.program import Program, render, script_reader
 
-__all__ = ["CACHES", "Frozen", "Program", "cluster_files", "freeze", "render"]
+__all__ = ["CACHES", "Frozen", "Program", "cluster_files", "freeze", "render", "script_reader"]

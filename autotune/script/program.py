@@ -12,15 +12,17 @@ from autotune.learning import learning_rate_factor
 from autotune.machine import Machine
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
-from autotune.script.imports import Import
+from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, axis_lines, pipeline
 from autotune.script.returned import taken
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy
 from autotune.value import Scalar, Value
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Script, Workload, WorkloadFacts
 
+PLAIN = r"[\w.+:/ -]*"
+"""What may stand in a docstring, because it cannot end one."""
 UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
 
@@ -30,6 +32,12 @@ _IMPORTS = (
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
     *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
+    *(
+        Import("dataclasses", "dataclass"),
+        Import("json"),
+        Import("re"),
+        Import("types", "ModuleType"),
+    ),
 )
 """What the templates use; a program imports those that it looks up."""
 
@@ -113,6 +121,7 @@ def _written(
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training),
+        **_script(workload, facts),
     }
     train = _with_factories(f"{training}.py.j2", context, workload, setup)
     if configuration.workers == 1:
@@ -188,11 +197,39 @@ def _whole_calls(steps: int, steps_per_call: int) -> int:
 
 def _about(configuration: Configuration, workload: Workload) -> dict[str, object]:
     return {
-        "about": f"Train the model of {_name(workload.model)} on the examples of "
-        f"{_name(workload.dataset)}.",
+        "about": _purpose(workload),
         "words": in_words(configuration),
         "own_values": own_values(configuration),
     }
+
+
+def _purpose(workload: Workload) -> str:
+    if workload.script:
+        return f"Run {_plain(workload.script.file)} with its fit as it was tuned."
+    model, dataset = _name(workload.model), _name(workload.dataset)
+    return f"Train the model of {model} on the examples of {dataset}."
+
+
+def _plain(text: str) -> str:
+    return text if re.fullmatch(PLAIN, text) else "the script"
+
+
+def _script(workload: Workload, facts: WorkloadFacts) -> dict[str, object]:
+    """Return the script, and where the number of epochs and what is shown come from."""
+    if workload.script is None:
+        return {"script": None, "epochs": "args.epochs", "verbose": "args.verbose"}
+    script = workload.script.model_copy(
+        update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
+    )
+    return {"script": script, "epochs": "epochs", "verbose": "verbose"}
+
+
+def script_reader(script: Script) -> str:
+    """Return a program that offers to run a script up to its `fit`."""
+    context: dict[str, object] = {"script": script, "imports": ""}
+    taken = global_names(fill_in("script.py.j2", context))
+    found = {each for each in _IMPORTS if each.binds in taken}
+    return fill_in("script.py.j2", {**context, "imports": sections(found)})
 
 
 def _name(factory: Factory) -> str:
@@ -214,6 +251,8 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 def _callbacks(workload: Workload, training: Training) -> str:
     """Return the argument of `fit`, or of the list that the loop keeps."""
     before = "callbacks=" if training == "fit" else ""
+    if workload.script:
+        return f"{before}[*callbacks_of(call), *callbacks]"
     if workload.callbacks is None:
         return f"{before}list(callbacks)"
     pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
@@ -266,8 +305,7 @@ def _settings(configuration: Configuration) -> Iterator[str]:
 
 
 def _in_words(name: str, value: Scalar) -> str:
-    # It stands in a docstring, which no value may end.
-    plain = re.fullmatch(r"[\w.+:/ -]*", str(value))
+    plain = re.fullmatch(PLAIN, str(value))
     return axes()[name].in_words(name, value) if plain else f"{name} is set"
 
 

@@ -14,7 +14,7 @@ from autotune.config import Configuration, accepts, axes
 from autotune.errors import ConfigurationError
 from autotune.script.text import literal
 from autotune.value import Scalar
-from autotune.workload import Factory, Workload, is_dotted_name
+from autotune.workload import Factory, Script, Workload, is_dotted_name
 
 _Pairs = tuple[tuple[str, Scalar], ...]
 
@@ -39,8 +39,16 @@ class Placeholders:
     def of_workload(self, workload: Workload) -> Workload:
         """Return the workload without the values of fixed arguments and without folders."""
         factories = workload.factories.items()
-        update = {role.removesuffix("_fn"): self._of_factory(each) for role, each in factories}
+        update: dict[str, object] = {
+            role.removesuffix("_fn"): self._of_factory(each) for role, each in factories
+        }
+        if workload.script:
+            update["script"] = self._of_script(workload.script)
         return workload.model_copy(update=update)
+
+    def _of_script(self, script: Script) -> Script:
+        arguments = tuple(map(self._text, script.arguments))
+        return script.model_copy(update={"path": self._text(script.path), "arguments": arguments})
 
     def _of_factory(self, factory: Factory) -> Factory:
         source = factory.source

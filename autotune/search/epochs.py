@@ -40,6 +40,11 @@ def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
     return Fill(examples=few, whole=False, seconds=LONGEST_FILL)
 
 
+def _has_callbacks(subject: Subject) -> bool:
+    fit = subject.facts.fit
+    return subject.workload.callbacks is not None or (fit is not None and fit.callbacks)
+
+
 def _caches(configuration: Configuration, facts: WorkloadFacts) -> bool:
     return configuration.cache != "off" or facts.cached
 
@@ -58,5 +63,5 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
         steps=steps,
         ready=ready + steps if fills_meanwhile else ready,
         pause=pause,
-        eventful=pause > EVENT_SECONDS or subject.workload.callbacks is not None,
+        eventful=pause > EVENT_SECONDS or _has_callbacks(subject),
     )

@@ -163,7 +163,11 @@ def _prepare(
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
-    observer(Preparing(what="Calling model_fn and dataset_fn"))
+    script = request.workload.script
+    calling = (
+        f"Running {script.file} up to its fit" if script else "Calling model_fn and dataset_fn"
+    )
+    observer(Preparing(what=calling))
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)

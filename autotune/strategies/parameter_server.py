@@ -114,6 +114,8 @@ def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | No
         return "XLA cannot compile a step with variables in other processes."
     if configuration.cache == "file":
         return "The chief cannot say where each worker keeps a file."
+    if facts.fit:
+        return "The data of a script are in the chief, which cannot send them to the workers."
     if facts.python_input:
         return (
             "The input runs Python code (from_generator, py_function or numpy_function), which "

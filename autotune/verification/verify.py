@@ -29,7 +29,7 @@ def check_factories(workload: Workload) -> None:
     Raises:
         FactoryNotFound: One is not; a file holds only the text of a function without a module.
     """
-    for factory in _all(workload):
+    for factory in workload.factories.values():
         if not factory.module and not factory.pickled and not _written_down(factory):
             raise FactoryNotFound(
                 f"{factory.name} is not importable (a lambda, local function or notebook cell), "
@@ -40,12 +40,7 @@ def check_factories(workload: Workload) -> None:
 
 def callable_here(workload: Workload) -> bool:
     """Whether the factories themselves can be called, and not only the program that has them."""
-    return all(factory.module or factory.pickled for factory in _all(workload))
-
-
-def _all(workload: Workload) -> list[Factory]:
-    found = (workload.model, workload.dataset, workload.callbacks)
-    return [factory for factory in found if factory is not None]
+    return all(factory.module or factory.pickled for factory in workload.factories.values())
 
 
 def _written_down(factory: Factory) -> bool:

@@ -10,16 +10,32 @@ from autotune.workload.factory import (
     factory_from_callable,
     factory_from_text,
     is_dotted_name,
+    script_workload,
+)
+from autotune.workload.script import (
+    FitCall,
+    FitFacts,
+    Script,
+    fit_calls,
+    is_script,
+    script_from_text,
 )
 
 __all__ = [
     "Cacheable",
     "Factory",
+    "FitCall",
+    "FitFacts",
     "InputPass",
     "Returned",
+    "Script",
     "Workload",
     "WorkloadFacts",
     "factory_from_callable",
     "factory_from_text",
+    "fit_calls",
     "is_dotted_name",
+    "is_script",
+    "script_from_text",
+    "script_workload",
 ]

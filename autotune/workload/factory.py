@@ -23,6 +23,7 @@ from autotune.change import Change
 from autotune.errors import FactoryNotFound
 from autotune.learning import Learning
 from autotune.value import Scalar, Value
+from autotune.workload.script import FitFacts, Script
 from autotune.workload.source import Source, root_of, source_of
 
 
@@ -260,9 +261,12 @@ class WorkloadFacts(Value):
     optimizer: str = ""
     loss: str = ""
     usual_batch: int | None = None
-    """Default of the dataset factory's parameter `batch_size`; None where it has none."""
+    """Default of the dataset factory's parameter `batch_size`, or what a script gives to its `fit`;
+    None where there is none."""
     learning: Learning | None = None
     """What an example teaches at other batch sizes; None where the objective does not ask."""
+    fit: FitFacts | None = None
+    """Of the call that a script makes; None for factories."""
 
     @property
     def batched(self) -> bool:
@@ -292,10 +296,14 @@ class Workload(Value):
     """Whether the dataset's batches are taken apart."""
     examples: int | None = None
     """Examples in an epoch where the user says so; None counts them."""
+    script: Script | None = None
+    """Trains by itself; the factories are only names then."""
 
     @property
     def factories(self) -> dict[str, Factory]:
         """The factories by their names in the program."""
+        if self.script:
+            return {}
         roles = {"model_fn": self.model, "dataset_fn": self.dataset, "callbacks_fn": self.callbacks}
         return {role: factory for role, factory in roles.items() if factory is not None}
 
@@ -307,6 +315,8 @@ class Workload(Value):
     @property
     def identity(self) -> str:
         """Equal for the same factories, with the same code and arguments. Twelve hex digits."""
+        if self.script:
+            return _digest(self.script.identity)
         callbacks = self.callbacks.identity if self.callbacks else ""
         return _digest(self.model.identity, self.dataset.identity, callbacks)
 
@@ -318,6 +328,12 @@ class Workload(Value):
         }
         facts = facts.without_times()
         return _digest(self.identity, facts.model_dump_json(exclude=follows))
+
+
+def script_workload(script: Script) -> Workload:
+    """Return the workload that a script is."""
+    named = Factory(name=script.file)
+    return Workload(model=named, dataset=named, script=script)
 
 
 def _digest(*parts: str) -> str:

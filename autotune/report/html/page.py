@@ -28,6 +28,7 @@ from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.version import VERSION
 from autotune.wording import plural, rate_with_error, roughly, sentence, share, size
+from autotune.workload import Workload
 
 _LAST = (Outcome.PRUNED, Outcome.SKIPPED)
 """What belongs to a search that goes well stands below what went wrong."""
@@ -196,12 +197,18 @@ def _ended(found: Sequence[Outcome]) -> str:
     return f"{'; '.join(failed + said)}."
 
 
+def _subject(workload: Workload) -> str:
+    if workload.script:
+        return workload.script.path
+    return f"{workload.model.short_name} on {workload.dataset.short_name}"
+
+
 def _facts(result: Result, written: datetime) -> Iterator[tuple[str, str]]:
     machine, facts = result.machine, result.facts
     yield "Machine", f"{machine}; {machine.processor}"
     own = f"autotune {VERSION}, Python {machine.python}"
     yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
-    yield "Workload", f"{result.workload.model.short_name} on {result.workload.dataset.short_name}"
+    yield "Workload", _subject(result.workload)
     count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
     data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))

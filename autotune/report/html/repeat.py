@@ -26,7 +26,11 @@ def repeat(result: Result) -> Repeat:
 
 def _words(result: Result) -> Iterator[str]:
     workload = result.workload
-    yield from ("autotune", "tune", _name(workload.model), _name(workload.dataset))
+    script = workload.script
+    if script:
+        yield from ("autotune", "tune", script.path)
+    else:
+        yield from ("autotune", "tune", _name(workload.model), _name(workload.dataset))
     if result.space is not None:
         yield from ("--space", result.space)
     yield from result.options.words()
@@ -34,13 +38,16 @@ def _words(result: Result) -> Iterator[str]:
     yield from _arguments("--dataset-arg", workload.dataset)
     if workload.callbacks:
         yield from ("--callbacks", _name(workload.callbacks))
+    if script and script.fit:
+        yield from ("--fit", f"line {script.fit}")
+    if script and script.arguments:
+        yield from ("--", *script.arguments)
 
 
 def _notes(result: Result) -> Iterator[str]:
     if result.space is None:
         yield "The space was created in Python; pass the same one to autotune()."
-    factories = (result.workload.model, result.workload.dataset, result.workload.callbacks)
-    by_value = [each.name for each in factories if each and not each.module]
+    by_value = [each.name for each in result.workload.factories.values() if not each.module]
     if by_value:
         yield (
             f"{' and '.join(by_value)} came from a notebook or a nested function: move them to a "

@@ -18,8 +18,9 @@ import tensorflow as tf
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
-from autotune.run.child.program import Call, fill, load, parameters, usual_batch
-from autotune.run.child.returned import class_of, taken_from
+from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
+from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
+from autotune.run.child.script import reach_fit
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -52,6 +53,8 @@ def _as_json(complaint: WorkloadError) -> dict[str, Any]:
 
 
 def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) -> dict[str, Any]:
+    if request["script"]:
+        return _script_facts(request, folder, announce)
     announce(Step.IMPORTING)
     dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
@@ -84,6 +87,30 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),
+    }
+
+
+def _script_facts(
+    request: Mapping[str, Any], folder: TrialFolder, announce: Announce
+) -> dict[str, Any]:
+    announce(Step.IMPORTING)
+    program = load_reader(folder, request["script"])
+    announce(Step.RUNNING)
+    of_fit = reach_fit(program)
+    announce(Step.CALLING_DATASET)
+    made = _call(program.dataset_fn, "The data of fit", {"batch_size": BATCH})
+    data = InspectedDataset(Taken(made, BATCH, batched=True, returned={}))
+    announce(Step.FIRST_EXAMPLE)
+    data.read_first()
+    model = InspectedModel(program.calls[-1].model)
+    announce(Step.TRYING)
+    model.train_on(data.few())
+    announce(Step.LOOKING)
+    return {
+        "dataset_takes": ("batch_size",),
+        **model.facts(),
+        **data.facts(request["seconds"] / 4),
+        **of_fit,
     }
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from autotune.errors import FactoryFailed, FactoryNotFound
 from autotune.hints import closest
+from autotune.run.child.script import end_with_fit
 from autotune.run.failure import describe
 from autotune.run.folder import TrialFolder
 
@@ -39,12 +40,19 @@ def load_program(
     program = _execute(folder.script, text or folder.script.read_text(encoding="utf-8"))
     for name in by_value:
         setattr(program, name, _unpickle(folder.pickled(name)))
+    if hasattr(program, "run_script"):
+        end_with_fit(program)
     return program
 
 
 def input_of(program: ModuleType) -> str:
     """Return the name of the function that gives a program the dataset it starts from."""
     return "data_fn" if hasattr(program, "data_fn") else "dataset_fn"
+
+
+def load_reader(folder: TrialFolder, text: str) -> ModuleType:
+    """Run the top level of a program that only runs a script up to its `fit`."""
+    return _execute(folder.script, text)
 
 
 def _execute(script: Path, text: str) -> ModuleType:

@@ -45,6 +45,9 @@ def screen(folder: TrialFolder, writer: EventWriter, _: int) -> None:
         for each in request["settings"]
     ]
     first = settings[0].program
+    for each in settings:
+        # Only one of them runs the script.
+        each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
     _replace_training(first, Walk(settings, writer))
     first.main(["--seed", str(request["seed"]), "--verbose", "0"])
     writer.write(events.ANSWERED)

@@ -1,0 +1,202 @@
+"""Runs a user's script for the sake of its `fit` alone.
+
+The program's text stays as it is. Its function `run_script` is handed other trainings: one that
+ends with the `fit` that is tuned, and for every other `fit` one that takes a single step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial, wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import keras
+import tensorflow as tf
+
+from autotune.errors import ScriptFailed
+from autotune.run.child.scratch import working_copy
+from autotune.run.failure import ERROR
+
+Train = Callable[[Any], None]
+NEVER = 2**62
+"""Epochs between validations that a trial leaves out."""
+LEFT_OUT = (
+    # They end a training, which in a trial the tuner does,
+    keras.callbacks.EarlyStopping,
+    keras.callbacks.TerminateOnNaN,
+    # or leave something behind, which would be that of a trial.
+    keras.callbacks.BackupAndRestore,
+    keras.callbacks.CSVLogger,
+    keras.callbacks.ModelCheckpoint,
+    keras.callbacks.RemoteMonitor,
+    keras.callbacks.TensorBoard,
+)
+_KERAS_FIT = keras.Model.fit
+
+
+class FitReached(BaseException):
+    """The script has done what it was run for; no `except Exception` of its own stops this."""
+
+
+def end_with_fit(program: ModuleType) -> None:
+    """Have a program end its script with the `fit` that is tuned, and every other `fit` soon."""
+    program.run_script = wraps(program.run_script)(partial(_train_only, program))  # type: ignore[attr-defined] # its own name
+
+
+def _train_only(program: ModuleType, train: Train) -> None:
+    failures: list[Exception] = []
+
+    def train_and_leave(call: Any) -> NoReturn:
+        call.validation_freq = NEVER
+        call.callbacks = _kept(call.callbacks)
+        try:
+            train(call)
+        except Exception as exc:  # noqa: BLE001 - the script might take it for its own
+            failures.append(exc)
+        raise FitReached
+
+    _run(program, train_and_leave)
+    if failures:
+        raise failures[0]
+
+
+def reach_fit(program: ModuleType) -> dict[str, Any]:
+    """Run a script up to its `fit`, and return what is known of the call beside model and data.
+
+    Raises:
+        ScriptFailed: It does not come to it, or in a way that cannot be tuned.
+    """
+    found: dict[str, Any] = {}
+
+    def leave(call: Any) -> NoReturn:
+        lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
+        found.update(_facts(call, lines[0] if lines else None))
+        raise FitReached
+
+    with _told_as_mistakes(), _strategies_noted(program) as built:
+        _run(program, leave)
+    if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
+        raise ScriptFailed(
+            f"The script builds a strategy of its own{_at(built)}.",
+            "Remove it: autotune enters the scope of each strategy that it tries.",
+        )
+    return found
+
+
+def _run(program: ModuleType, train: Train) -> None:
+    folder = Path(program.__file__ or "").parent
+    with working_copy(folder), suppress(FitReached):
+        inspect.unwrap(program.run_script)(train, partial(_one_step, program))
+        raise _without_fit()
+
+
+def _without_fit() -> ScriptFailed:
+    return ScriptFailed(
+        "The script ended without the call of fit that is to be tuned.",
+        "If it trains by a loop of its own, put model and data into a model_fn and a dataset_fn, "
+        "and pass these; if only with arguments, pass them behind --.",
+    )
+
+
+def _one_step(program: ModuleType, *arguments: Any, **options: Any) -> Any:
+    """Train for one step, so that what comes later finds a model that was trained."""
+    given = dict(vars(program.Call(*arguments, **options)))
+    given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
+    if given["validation_data"] is not None or given["validation_split"]:
+        given["validation_steps"] = 1
+    return _KERAS_FIT(**_as_fit_takes_it(given | {"callbacks": _kept(given["callbacks"])}))
+
+
+def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"self" if name == "model" else name: value for name, value in given.items()}
+
+
+def _facts(call: Any, line: int | None) -> dict[str, Any]:
+    batch = call.batch_size or _batch_of(call.x)
+    if batch is None and not isinstance(call.x, keras.utils.PyDataset):
+        batch = 32  # of Keras
+    epoch = {"examples": call.steps_per_epoch * batch} if call.steps_per_epoch and batch else {}
+    fit = {"line": line, "callbacks": bool(_listed(call.callbacks))}
+    return {"fit": fit, "usual_batch": batch, **epoch}
+
+
+def _batch_of(data: Any) -> int | None:
+    """Return the size of a dataset's batches."""
+    if not isinstance(data, tf.data.Dataset):
+        return None
+    shape = tf.nest.flatten(data.element_spec)[0].shape
+    if shape.rank and shape[0]:
+        return int(shape[0])
+    first = next(iter(data.take(1)), None)
+    return None if first is None else int(tf.shape(tf.nest.flatten(first)[0])[0])
+
+
+def _kept(callbacks: Any) -> list[Any]:
+    return [each for each in _listed(callbacks) if not isinstance(each, LEFT_OUT)]
+
+
+def _listed(callbacks: Any) -> list[Any]:
+    if callbacks is None:
+        return []
+    return list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
+
+
+@contextmanager
+def _told_as_mistakes() -> Iterator[None]:
+    """Turn whatever keeps a script from its `fit` into an error that says what to do."""
+    refuse = argparse.ArgumentParser.error
+    argparse.ArgumentParser.error = _refuse  # type: ignore[method-assign,assignment] # put back below
+    try:
+        yield
+    except ScriptFailed:
+        raise
+    except SystemExit as exc:
+        raise ScriptFailed(
+            f"The script ends before its fit: {ERROR}.",
+            "Have it come to its fit, or choose another fit by --fit.",
+        ) from exc
+    except EOFError as exc:
+        raise ScriptFailed(
+            f"The script reads standard input before its fit: {ERROR}.",
+            "Let it take the value from its command line, and pass it behind --.",
+        ) from exc
+    except Exception as exc:
+        raise ScriptFailed(
+            f"The script raised {ERROR} before its fit.", "Check that it runs by itself."
+        ) from exc
+    finally:
+        argparse.ArgumentParser.error = refuse  # type: ignore[method-assign] # as it was
+
+
+def _refuse(_: argparse.ArgumentParser, message: str) -> NoReturn:
+    raise ScriptFailed(
+        f"The script does not accept its command line: {message}.",
+        "Pass what it needs behind --: autotune tune train.py -- ARGUMENTS.",
+    )
+
+
+@contextmanager
+def _strategies_noted(program: ModuleType) -> Iterator[list[int]]:
+    """Give the lines of the script that make strategies."""
+    lines: list[int] = []
+    begin = tf.distribute.Strategy.__init__
+
+    def noted(self: Any, *arguments: Any, **options: Any) -> None:
+        lines.extend(program.lines_of(sys._getframe(1))[:1])  # noqa: SLF001 - as above
+        begin(self, *arguments, **options)
+
+    tf.distribute.Strategy.__init__ = noted
+    try:
+        yield lines
+    finally:
+        tf.distribute.Strategy.__init__ = begin
+
+
+def _at(lines: list[int]) -> str:
+    return f" in line {lines[-1]}" if lines else ""

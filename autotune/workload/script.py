@@ -1,0 +1,147 @@
+"""A training script or notebook of the user's, whose call of `fit` is tuned."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from autotune.errors import FactoryNotFound
+from autotune.value import Value
+
+NOTEBOOK = ".ipynb"
+SUFFIXES = (".py", NOTEBOOK)
+MAGIC = re.compile(r"^([ \t]*)([%!?].*)$", re.MULTILINE)
+"""A line that is no Python, but an order to the notebook or the shell."""
+
+
+class FitCall(Value):
+    """A place in a script that calls something's `fit`."""
+
+    line: int
+    of: str
+    """What it is called on, as the script writes it: `model`."""
+
+
+class FitFacts(Value):
+    """What a script's call of `fit` has shown beside model and data."""
+
+    line: int | None = None
+    """Of the script; None where nothing of it is under way, such as a handler at exit."""
+    callbacks: bool = False
+    """Whether it has any."""
+
+
+class Script(Value):
+    """A script, what stands behind it on its command line, and which `fit` is meant."""
+
+    path: str
+    """The file, relative to the working folder."""
+    notebook: bool = False
+    """Whether its code stands in cells."""
+    arguments: tuple[str, ...] = ()
+    fit: int | None = None
+    """The line that calls `fit`; None stands for the first call that the script makes."""
+
+    @property
+    def file(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @property
+    def identity(self) -> str:
+        """Equal for the same text with the same arguments."""
+        try:
+            text = hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
+        except OSError:
+            text = ""
+        return f"{self.path} {self.arguments!r} {self.fit} {text}"
+
+
+def is_script(text: str) -> bool:
+    """Whether a text names a script rather than a factory."""
+    return text.endswith(SUFFIXES)
+
+
+def script_from_text(
+    text: str, arguments: Sequence[str] = (), fit: str | int | None = None
+) -> Script:
+    """Return the script that a path names. Nothing of it is run here.
+
+    Args:
+        text: Its path.
+        arguments: Of its command line.
+        fit: Which of its calls of `fit` is meant: a number from 1 on, what it is called on, or
+            `line 40`.
+
+    Raises:
+        FactoryNotFound: There is no such file, or no such call in it.
+    """
+    path = Path(text)
+    if not path.is_file():
+        raise FactoryNotFound(f"File {text} not found.", "Check the path.")
+    return Script(
+        path=os.path.relpath(path.resolve()),
+        notebook=path.suffix == NOTEBOOK,
+        arguments=tuple(arguments),
+        fit=None if fit is None else _chosen(path, str(fit)).line,
+    )
+
+
+def fit_calls(path: Path) -> tuple[FitCall, ...]:
+    """Return every call of a method `fit` in a script, in the order of their lines.
+
+    Raises:
+        FactoryNotFound: The file is no Python.
+    """
+    try:
+        tree = ast.parse(_code(path))
+    except (OSError, ValueError, SyntaxError) as exc:
+        raise FactoryNotFound(
+            f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
+        ) from exc
+    return tuple(sorted(_calls(tree), key=lambda each: each.line))
+
+
+def _calls(tree: ast.Module) -> Iterator[FitCall]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            line = node.func.end_lineno or node.lineno  # where Python says that the call stands
+            if node.func.attr == "fit":
+                yield FitCall(line=line, of=ast.unparse(node.func.value))
+
+
+def _chosen(path: Path, fit: str) -> FitCall:
+    calls = fit_calls(path)
+    named = [each for each in calls if each.of == fit]
+    if fit.isdecimal():
+        named = [*calls[int(fit) - 1 : int(fit)]] if int(fit) else []
+    if fit.startswith("line "):
+        named = [each for each in calls if fit == f"line {each.line}"]
+    if len(named) == 1:
+        return named[0]
+    listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in enumerate(calls, 1))
+    raise FactoryNotFound(
+        f"{path.name} has {'no' if not named else 'more than one'} call of fit {fit!r}.",
+        f"Choose by number from: {listed or 'none'}.",
+    )
+
+
+def _code(path: Path) -> str:
+    """Return the text of a script, or of the cells of a notebook without what is no Python."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != NOTEBOOK:
+        return text
+    cells = [each for each in json.loads(text)["cells"] if each["cell_type"] == "code"]
+    return "\n".join(without_magics("".join(each["source"])) for each in cells)
+
+
+def without_magics(cell: str) -> str:
+    """Return a cell with what is for the notebook alone made a comment."""
+    if cell.lstrip().startswith("%%"):
+        return "".join(f"# {line}" for line in cell.splitlines(keepends=True))
+    return MAGIC.sub(r"\1pass  # \2", cell)

@@ -1,0 +1,103 @@
+"""Scripts as people have them: what a look finds, and what it says where one cannot be tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.errors import ScriptFailed
+from autotune.run.local import LocalEngine
+from autotune.workload import FitFacts, WorkloadFacts, script_from_text, script_workload
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+HEAD = """
+import keras, numpy as np, tensorflow as tf
+x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+"""
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at the text of a script."""
+
+    def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
+        path = tmp_path / "my train.py"
+        path.write_text(HEAD + text)
+        return engine.inspect(script_workload(script_from_text(str(path), arguments, fit)))
+
+    return inspect
+
+
+def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
+    """Arrays are counted without those that validate, and the batch is that of the call."""
+    facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
+    assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
+    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6), 16)
+
+
+def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
+    """Whatever size they have; steps tell how long an epoch of endless ones is."""
+    dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
+    facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
+    assert (facts.examples, facts.fit) == (35, FitFacts(line=6))
+    assert facts.usual_batch == 7
+
+
+def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
+    """Those before it take a step only, so that the script goes on as if they had trained."""
+    text = """
+def train(of):
+    of.fit(x, y, epochs=10**9)
+    return of
+teacher = keras.models.clone_model(model)
+teacher.compile("adam", "mse")
+train(teacher).evaluate(x, y)
+model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
+"""
+    facts = inspect(text, fit="model")
+    assert (facts.optimizer, facts.fit) == ("SGD", FitFacts(line=13, callbacks=True))
+    assert inspect(text).optimizer == "Adam"
+
+
+def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
+    """As on its own command line."""
+    facts = inspect("import sys; model.fit(x, y, int(sys.argv[2]))", "--batch", "5")
+    assert facts.usual_batch == 5
+
+
+NEEDS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", required=True)
+parser.parse_args()
+"""
+LOOP = "for _ in range(3): model.train_on_batch(x, y)"
+STRATEGY = """
+with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LOOP, "ended without the call of fit.*model_fn and a dataset_fn"),
+        (NEEDS, "does not accept its command line: .*--data.*behind --"),
+        ("import sys; sys.exit('done')", "ends before its fit: SystemExit.*line 6"),
+        ("name = input('Which? ')", "reads standard input.*line 6"),
+        ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
+        (STRATEGY, "a strategy of its own in line 7"),
+    ],
+)
+def test_a_script_that_cannot_be_tuned_is_told(inspect: Inspect, text: str, words: str) -> None:
+    """With the line, and with what to do."""
+    with pytest.raises(ScriptFailed, match=words):
+        inspect(text)

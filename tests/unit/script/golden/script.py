@@ -1,0 +1,325 @@
+"""Run whole.py with its fit as it was tuned.
+
+- one device, 8 examples per step
+
+How to run it:
+
+    python train.py --epochs 5
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+def place_of(path: str) -> Path:
+    """Return the script, by its path from the folder where autotune ran.
+
+    That is taken to be the folder of this file, the one above it, the working folder, or any above.
+    """
+    me = Path(__file__).resolve()
+    for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
+        found = (start / path).resolve()
+        if found != me and found.is_file():
+            return found
+    raise SystemExit(
+        f"Found no {path!r} from {me.parent}, the folders above it, or the working folder. "
+        "Run this program in the folder where autotune ran, or move it there."
+    )
+
+
+SCRIPT = place_of("programs/whole.py")
+ARGUMENTS: list[str] = ["--units", "8"]
+# The line of the script that calls the `fit` that was tuned.
+FIT: int | None = 12
+
+PER_REPLICA_BATCH = 8
+STEPS_PER_EXECUTION = 1
+EXAMPLES = 64
+
+
+def make_strategy() -> tf.distribute.Strategy:
+    """Return the strategy.
+
+    TensorFlow's default strategy trains on the first GPU, or on the CPU where there is none.
+    """
+    return tf.distribute.get_strategy()
+
+
+@dataclass
+class Call:
+    """What the script gives to `fit`, with the names and defaults that these have in Keras."""
+
+    model: keras.Model
+    x: Any = None
+    y: Any = None
+    batch_size: int | None = None
+    epochs: int = 1
+    verbose: Any = "auto"
+    callbacks: Any = None
+    validation_split: float = 0.0
+    validation_data: Any = None
+    shuffle: bool = True
+    class_weight: dict[int, float] | None = None
+    sample_weight: Any = None
+    initial_epoch: int = 0
+    steps_per_epoch: int | None = None
+    validation_steps: int | None = None
+    validation_batch_size: int | None = None
+    validation_freq: int = 1
+
+    def arrays(self) -> Any:
+        """Return the arrays to train on, as `fit` takes them."""
+        given = (self.x, self.y, self.sample_weight)
+        return keras.utils.pack_x_y_sample_weight(*map(tensors, given))
+
+    def training_rows(self, arrays: Any) -> int:
+        """Return how many examples there are, without those at the end that validate."""
+        rows = int(tf.nest.flatten(arrays)[0].shape[0])
+        return int(rows * (1 - self.validation_split))
+
+
+# The calls of `fit` that have been reached, the last one is under way.
+calls: list[Call] = []
+
+
+def run_script(
+    train: Callable[[Call], None], other_fit: Callable[..., Any] = keras.Model.fit
+) -> None:
+    """Run the script as `python` does, with `train` in place of the `fit` that was tuned."""
+    original = keras.Model.fit
+
+    def fit(model: keras.Model, *arguments: Any, **options: Any) -> keras.callbacks.History:
+        if FIT is not None and FIT not in lines_of(sys._getframe(1)):
+            return other_fit(model, *arguments, **options)
+        calls.append(Call(model, *arguments, **options))
+        before = model.jit_compile, model.steps_per_execution
+        keras.Model.fit = original
+        try:
+            train(calls[-1])
+        finally:
+            keras.Model.fit = fit
+            model.jit_compile, model.steps_per_execution = before
+        return model.history
+
+    keras.Model.fit = fit
+    sys.argv = [str(SCRIPT), *ARGUMENTS]
+    sys.path.insert(0, str(SCRIPT.parent))
+    module = ModuleType("__main__")
+    module.__file__ = str(SCRIPT)
+    sys.modules["__main__"] = module
+    try:
+        exec(compile(text_of_script(), str(SCRIPT), "exec"), vars(module))
+    finally:
+        keras.Model.fit = original
+
+
+def text_of_script() -> str:
+    """Return the script's text."""
+    return SCRIPT.read_text(encoding="utf-8")
+
+
+def lines_of(frame: Any) -> list[int]:
+    """Return the lines of the script that are under way, the innermost first."""
+    found = []
+    while frame is not None:
+        if frame.f_code.co_filename == str(SCRIPT):
+            found.append(frame.f_lineno)
+        frame = frame.f_back
+    return found
+
+
+def dataset_fn(batch_size: int) -> tf.data.Dataset:
+    """Return full batches of the examples that the script gives to `fit`."""
+    call = calls[-1]
+    if isinstance(call.x, tf.data.Dataset):
+        dataset = call.x.rebatch(batch_size, drop_remainder=True)
+    elif isinstance(call.x, keras.utils.PyDataset) or hasattr(call.x, "__next__"):
+        dataset = read_by_python(call.x).rebatch(batch_size, drop_remainder=True)
+    else:
+        dataset = batches_of_arrays(call, batch_size)
+    if call.class_weight is None:
+        return dataset
+    return dataset.map(partial(with_class_weights, call.class_weight))
+
+
+def batches_of_arrays(call: Call, batch_size: int) -> tf.data.Dataset:
+    """Return batches of arrays, whose order is new in each epoch unless the script forbids it."""
+    arrays = call.arrays()
+    rows = call.training_rows(arrays)
+    chosen = tf.data.Dataset.range(rows)
+    if call.shuffle:
+        chosen = chosen.shuffle(rows)
+    return chosen.batch(batch_size, drop_remainder=True).map(
+        lambda rows: tf.nest.map_structure(lambda each: tf.gather(each, rows), arrays),
+        num_parallel_calls=tf.data.AUTOTUNE,
+    )
+
+
+def tensors(given: Any) -> Any:
+    """Return arrays as tensors, floats as Keras computes with them."""
+
+    def tensor(array: Any) -> tf.Tensor:
+        found = tf.convert_to_tensor(array)
+        return tf.cast(found, keras.config.floatx()) if found.dtype.is_floating else found
+
+    if hasattr(given, "to_numpy"):  # of pandas
+        given = given.to_numpy()
+    return None if given is None else tf.nest.map_structure(tensor, given)
+
+
+def read_by_python(source: Any) -> tf.data.Dataset:
+    """Return the batches of a `PyDataset` or of a generator."""
+    lasting = isinstance(source, keras.utils.PyDataset)
+    first = source[0] if lasting else next(source)
+
+    def batches() -> Iterator[Any]:
+        if not lasting:
+            yield first
+            yield from source
+            return
+        for index in range(len(source)):
+            yield source[index]
+        source.on_epoch_end()
+
+    def spec(array: Any) -> tf.TensorSpec:
+        found = tf.convert_to_tensor(array)
+        return tf.TensorSpec([None, *found.shape[1:]], found.dtype)
+
+    return tf.data.Dataset.from_generator(
+        batches, output_signature=tf.nest.map_structure(spec, first)
+    )
+
+
+def with_class_weights(weights: dict[int, float], *batch: Any) -> Any:
+    """Return a batch whose examples count as much as their classes do."""
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+    table = tf.constant([weights.get(each, 1.0) for each in range(max(weights) + 1)])
+    classes = tf.argmax(y, axis=-1) if len(y.shape) > 1 and y.shape[-1] > 1 else y
+    found = tf.gather(table, tf.cast(tf.reshape(classes, [-1]), tf.int64))
+    return x, y, found if sample_weight is None else found * sample_weight
+
+
+class Validation(keras.callbacks.Callback):
+    """Evaluates the model after each epoch on what the script validates with, as `fit` does."""
+
+    def __init__(self, call: Call) -> None:
+        """Take the data from a call."""
+        super().__init__()
+        self.call = call
+        if call.validation_data is None:
+            arrays = call.arrays()
+            rest = tf.nest.map_structure(lambda each: each[call.training_rows(arrays) :], arrays)
+            self.data = keras.utils.unpack_x_y_sample_weight(rest)
+        elif isinstance(call.validation_data, (tuple, list)):
+            self.data = keras.utils.unpack_x_y_sample_weight(tuple(call.validation_data))
+        else:
+            self.data = (call.validation_data, None, None)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Add the results to the epoch's."""
+        every = self.call.validation_freq
+        if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
+            return
+        x, y, sample_weight = self.data
+        # What several steps in one call need for training is no use here.
+        steps, self.model.steps_per_execution = self.model.steps_per_execution, 1
+        found = self.model.evaluate(
+            x,
+            y,
+            sample_weight=sample_weight,
+            batch_size=self.call.validation_batch_size or self.call.batch_size,
+            steps=self.call.validation_steps,
+            verbose=0,
+            return_dict=True,
+        )
+        self.model.steps_per_execution = steps
+        if logs is not None:
+            logs.update({f"val_{name}": value for name, value in found.items()})
+
+
+def callbacks_of(call: Call) -> list[keras.callbacks.Callback]:
+    """Return the callbacks of a call, behind one that validates if it asks for that."""
+    given = call.callbacks or []
+    own = list(given) if isinstance(given, (list, tuple)) else [given]
+    validates = call.validation_data is not None or call.validation_split
+    return [Validation(call), *own] if validates else own
+
+
+def make_dataset() -> tf.data.Dataset:
+    """Return an infinite dataset of batches."""
+    dataset = dataset_fn(batch_size=PER_REPLICA_BATCH)
+    dataset = dataset.repeat()
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def steps_of_an_epoch() -> int:
+    """Return how many steps take every example about once, as whole calls."""
+    calls = EXAMPLES // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
+    return max(calls, 1) * STEPS_PER_EXECUTION
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--epochs", type=int, help="default: those of the script")
+    parser.add_argument("--steps-per-epoch", type=int, help="default: all examples once")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--verbose", type=int, choices=(0, 1, 2), help="default: as the script")
+    parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def main(
+    argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> None:
+    """Train the model.
+
+    Args:
+        argv: Arguments of the command line; None takes those of the process.
+        callbacks: Keras callbacks to be called during the training.
+    """
+    args = parse_arguments(argv)
+    keras.utils.set_random_seed(args.seed)
+    strategy = make_strategy()
+
+    def train_by(call: Call) -> None:
+        model = call.model
+        epochs = call.epochs if args.epochs is None else args.epochs
+        asked = 1 if call.verbose == "auto" else int(call.verbose)
+        verbose = asked if args.verbose is None else args.verbose
+        # Both are set outright, because what Keras does by itself depends on strategy and device.
+        model.jit_compile = False
+        model.steps_per_execution = STEPS_PER_EXECUTION
+        keras.Model.fit(
+            model,
+            make_dataset(),
+            epochs=epochs,
+            initial_epoch=call.initial_epoch,
+            steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+            callbacks=[*callbacks_of(call), *callbacks],
+            verbose=verbose,
+            shuffle=False,
+        )
+        if args.save is not None:
+            model.save(args.save)
+
+    with strategy.scope():
+        run_script(train_by)
+
+
+if __name__ == "__main__":
+    main()
