@@ -32,13 +32,17 @@ def _leaves_before(module: Module, node: ast.AST) -> bool:
     """Return whether a function returns or raises, by a version, before it reaches a node."""
     function = module.tree.function_of(node)
     body = getattr(function, "body", None)
-    return isinstance(body, list) and any(
-        isinstance(each, ast.If)
-        and _asks(each.test)
-        and isinstance(each.body[-1], ast.Return | ast.Raise)
-        and each.lineno < getattr(node, "lineno", 0)
-        for each in body
-    )
+    line = getattr(node, "lineno", 0)
+    before = [each for each in body if each.lineno < line] if isinstance(body, list) else []
+    return any(map(_may_leave, before))
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        last = statement.body[-1]
+        return isinstance(last, ast.Return | ast.Raise) and _asks(statement.test)
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Call) and _asks(value.func)
 
 
 def _asks(test: ast.expr) -> bool:

@@ -13,6 +13,8 @@ from autotune.lint.rule import Hit
 from autotune.lint.rules._guards import is_guarded
 from autotune.lint.target import Version
 
+_CLUSTER = {"cluster_resolver", "tpu_cluster_resolver"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Old:
@@ -55,7 +57,7 @@ class Old:
         name = max(fits, key=len, default="")
         if name and module.target >= self.since.get(name, module.target):
             sentence = f"{dotted} {self.verb}; use {self.names[name]}."
-            edit = _promotion(node, dotted, self.names[name])
+            edit = _promotion(module, node, self.names[name])
             yield (node, sentence, edit) if edit else (node, sentence)
 
     def _method_calls(self, module: Module) -> Iterator[Hit]:
@@ -84,9 +86,17 @@ def _holds(family: str, dotted: str) -> bool:
     return family.endswith(".") and dotted.startswith(family)
 
 
-def _promotion(node: ast.AST, old: str, new: str) -> Edit | None:
-    """Return the edit of a name that has only left its `experimental`."""
-    owner = node.value if isinstance(node, ast.Attribute) else None
-    if not isinstance(owner, ast.Attribute) or owner.attr != "experimental":
+def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:
+    """Return the edit of a call whose name has only left its `experimental`.
+
+    Other arguments than the cluster have other names or places today.
+    """
+    call = module.tree.parent(node)
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute):
         return None
-    return without_attribute(owner) if new == old.replace(".experimental", "") else None
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return None
+    named = {each.arg for each in call.keywords} <= _CLUSTER
+    placed = not call.args or (new == "tf.distribute.TPUStrategy" and len(call.args) == 1)
+    left = f"{module.dotted(node.value.value)}.{node.attr}" == new
+    return without_attribute(node.value) if left and named and placed else None

@@ -22,9 +22,16 @@ def _check(module: Module) -> Iterator[Hit]:
     if not module.strategies & MULTI_WORKER or _knows_workers(module):
         return
     for call, owner in module.methods(Kind.MODEL, *_SAVES):
-        if call.args and isinstance(call.args[0], ast.Constant | ast.Name | ast.JoinedStr):
+        if call.args and _is_shared(module, call.args[0]):
             path = ast.unparse(call.args[0])
             yield call, f"Every worker writes `{ast.unparse(owner)}` to {path}."
+
+
+def _is_shared(module: Module, path: ast.expr) -> bool:
+    """Return whether a path is written out, and is not that of a temporary folder."""
+    value = module.scopes.value(path) or path
+    named = isinstance(path, ast.Constant | ast.Name | ast.JoinedStr)
+    return named and not any(each in ast.unparse(value).lower() for each in ("tmp", "temp"))
 
 
 def _knows_workers(module: Module) -> bool:

@@ -42,6 +42,9 @@ def fixed(code: str) -> str:
         ),
         ("o = tf.distribute. \\\n  experimental.TPUStrategy()", None),
         ("model.fit(x, workers=2)\n", None),
+        ("tf.distribute.experimental.MultiWorkerMirroredStrategy(RING)", None),
+        ("tf.distribute.experimental.TPUStrategy(r, device_assignment=d)", None),
+        ("isinstance(s, tf.distribute.experimental.TPUStrategy)", None),
         ("m = mean_loss(x)\n", None),
     ],
 )

@@ -488,6 +488,7 @@ OLD = "tf.distribute.experimental.TPUStrategy()"
         f"s = new() if current_version >= threshold else {OLD}",
         f"if cur_tf_ver == '2.0.0':\n    s = {OLD}",
         f"if not tf2.enabled():\n    s = {OLD}",
+        f"def f():\n    err_if_tf2()\n    return {OLD}",
         f"def f():\n    if IS_TF2:\n        return new()\n    return {OLD}",
     ],
 )
@@ -562,3 +563,15 @@ def test_what_another_decorator_returns_is_unknown() -> None:
     assert found(STEP + textwrap.dedent(code)) == []
     tensor = code.replace("library", "tf")
     assert found(STEP + textwrap.dedent(tensor)) == ["sync-every-step"]
+
+
+def test_a_temporary_folder_is_each_workers_own() -> None:
+    """Nobody else writes there."""
+    code = """
+    with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
+        model = keras.Sequential()
+    path = {}
+    model.save(path)
+    """
+    assert found(code.format("tempfile.mkdtemp() + '/model.keras'"), head=HEAD[:-37]) == []
+    assert found(code.format("'model.keras'"), head=HEAD[:-37]) == ["saved-by-every-worker"]
