@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
 from starlette.responses import Response
 
 from autotune.api.errors import NotFound
@@ -13,7 +14,7 @@ from autotune.api.http.access import Reader
 from autotune.api.http.examples import text_answer
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
-from autotune.api.http.tunings import FOR_ONE, JobId
+from autotune.api.http.tunings import DIGITS, FOR_ONE, JobId
 from autotune.report.html.page import page, policy
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
@@ -90,6 +91,9 @@ class ReportQuery(Value):
     format: ReportFormat = ReportFormat.MD
 
 
+TrialNumber = Annotated[
+    int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
+]
 _PROBLEMS = documented(*FOR_ONE, "no-recommendation")
 _CONFIG = text_answer({"application/yaml": "config"})
 _CONFIG["content"]["application/yaml"]["schema"] = {}
@@ -155,6 +159,18 @@ def report(
     if query.format is ReportFormat.MD:
         return _file("report.md", result_markdown(result), "text/markdown")
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/trials/{number}/output",
+    summary="Get the output of a trial",
+    response_class=Response,
+    responses={200: text_answer({"text/plain": "output"}), **documented(*FOR_ONE)},
+)
+def output(job_id: JobId, number: TrialNumber, key: Reader, jobs: TheJobs) -> Response:
+    """Get what a failed trial printed last, its traceback among it; empty if nothing is kept."""
+    found = jobs.trial(job_id, key.owner, number)
+    return Response(found.detail, media_type="text/plain")
 
 
 def _program(result: Result, part: Part) -> str:

@@ -16,11 +16,12 @@ from sqlalchemy import (
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
+    NotFound,
     OtherSchema,
     QuotaExceeded,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
-from autotune.api.records import written
+from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import UNFINISHED, State
@@ -50,6 +51,7 @@ from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
+from autotune.trial import Trial
 from autotune.wording import plural
 
 MOST_JOBS = 100
@@ -180,6 +182,18 @@ class Jobs:
             if not found:
                 read_job(connection, job_id, owner)
         return tuple(found)
+
+    def trial(self, job_id: str, owner: str | None, number: int) -> Trial:
+        """Return a trial of a job.
+
+        Raises:
+            NotFound: There is no such job, or no such trial.
+        """
+        for record in self.trial_records(job_id, owner, after=number - 1, limit=1):
+            found = read(Trial, record)
+            if found.number == number:
+                return found
+        raise NotFound("Trial not found.", "See the job's trials.")
 
     def events(
         self, job_id: str, owner: str | None, *, after: int = 0, limit: int = MOST_EVENTS

@@ -20,6 +20,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.result import Result, load_configuration
 from autotune.testing import FAKE_MACHINE
+from autotune.trial import Trial
 
 
 @pytest.mark.parametrize("kind", ["yaml", "json", "toml"])
@@ -42,6 +43,19 @@ def test_the_program_comes_byte_for_byte(
     answer = client.get(f"/v1/tunings/{done.id}/script")
     assert answer.content == recommendation.script.encode()
     assert 'filename="train.py"' in answer.headers["content-disposition"]
+
+
+def test_the_output_of_a_trial_is_told_to_its_owner(
+    client: TestClient, client_with: Any, done: Job, trial: Trial
+) -> None:
+    """As text, also before the job has a result; a number that no trial has is not found."""
+    path = f"/v1/tunings/{done.id}/trials"
+    answer = client.get(f"{path}/{trial.number}/output")
+    assert (answer.status_code, answer.text) == (200, trial.detail)
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert client.get(f"{path}/1/output").json()["code"] == "not-found"
+    other = client_with(Scope.READ, project="others")
+    assert other.get(f"{path}/{trial.number}/output").status_code == 404
 
 
 @pytest.mark.parametrize("part", ["launch", "slurm", "jobset"])
