@@ -16,7 +16,7 @@ from autotune.lint.text import Text
 
 NOTEBOOK = ".ipynb"
 _MAGIC = re.compile(
-    r"^(\s*)(?:[%!?]|[\w., ]+=\s*[%!]|[\w.]+\?{1,2}\s*$"
+    r"^(\s*)(?:[!?]|%(?!\s*\()|[\w., ]+=\s*[%!]|[\w.]+\?{1,2}\s*$"
     r"|(?:pip3?|conda|cd|ls|cat|mkdir|rm|cp|mv)\s+[^\s=(])"
 )
 _CELL_MAGIC = re.compile(r"^\s*%%(?!time|timeit|capture|prun)")
@@ -82,7 +82,7 @@ def _without_magics(lines: list[str]) -> list[str]:
     if _mistake(lines) is None:
         return lines
     lines = textwrap.dedent("\n".join(lines)).split("\n")  # As Jupyter does.
-    first = next((each for each in lines if each.strip()), "")
+    first = next((each for each in lines if each.strip() and not each.startswith("#")), "")
     if _CELL_MAGIC.match(first):
         return ["" for _ in lines]
     python: list[str] = []

@@ -110,6 +110,8 @@ def test_an_error_in_a_notebook_names_the_cell(folder: Path, bad: str) -> None:
     [
         "!pip install a \\\n  b \\\n  c",
         "\n%%bash\necho (",
+        "# in a shell\n%%bash\necho (",
+        "!ls\ntext = ('%d'\n% (1))",
         "  x = 1\n  y = 2",
         "pip install tensorflow",
         "files = !ls \\\n  *.py",
