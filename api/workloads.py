@@ -25,6 +25,7 @@ from autotune.errors import first_mistake
 from autotune.plugins import load_plugins
 from autotune.space import Space
 from autotune.value import Scalar, Value
+from autotune.workload import is_script
 
 GROUP = "autotune.workloads"
 """Entry points of this group name a `Registered` each."""
@@ -49,8 +50,9 @@ class Registered:
     """A workload as the operator registered it."""
 
     model: str
-    """Its model factory, as `package.module:function` or `path/to/file.py:function`."""
-    dataset: str
+    """Its model factory, as `package.module:function` or `path/to/file.py:function`; or the path of
+    a training script, which has no dataset factory and no parameters."""
+    dataset: str = ""
     description: str = ""
     parameters: type[BaseModel] = NoParameters
     """Each field is one scalar; the model forbids others, whatever its own settings say."""
@@ -132,7 +134,7 @@ class Declared(Value):
     """A workload as the settings file declares it."""
 
     model: str
-    dataset: str
+    dataset: str = ""
     description: str = ""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
 
@@ -143,6 +145,13 @@ def registered(declared: Declared) -> Registered:
     Raises:
         SettingsError: A parameter is declared wrongly.
     """
+    if is_script(declared.model) != (not declared.dataset):
+        raise SettingsError(
+            f"Workload {declared.model!r} is no pair of factories.",
+            "Name a model and a dataset factory, or a training script alone.",
+        )
+    if is_script(declared.model) and declared.parameters:
+        raise SettingsError(f"The script {declared.model} takes no parameters.", "Remove them.")
     fields: dict[str, Any] = {n: _field(n, each) for n, each in declared.parameters.items()}
     return Registered(
         model=declared.model,

@@ -43,7 +43,14 @@ from autotune.run.observation import Observation
 from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
 from autotune.value import Scalar
-from autotune.workload import Workload, WorkloadFacts, factory_from_text
+from autotune.workload import (
+    Workload,
+    WorkloadFacts,
+    factory_from_text,
+    is_script,
+    script_from_text,
+    script_workload,
+)
 
 BUSY = "Another search uses the machine; this one begins after it."
 """What the engine says of it is for whoever sits at the machine."""
@@ -114,16 +121,22 @@ def _save(result: Result, order: Order) -> None:
 
 def _request(order: Order) -> TuningRequest:
     return TuningRequest(
-        workload=Workload(
-            model=factory_from_text(order.model, dict(order.model_arguments)),
-            dataset=factory_from_text(order.dataset, dict(order.dataset_arguments)),
-        ),
+        workload=_workload(order),
         space=order.space,
         options=order.options,
         out=order.out,
         study=STUDY,
         resume=order.study is not None,
         files=False,
+    )
+
+
+def _workload(order: Order) -> Workload:
+    if is_script(order.model):
+        return script_workload(script_from_text(order.model))
+    return Workload(
+        model=factory_from_text(order.model, dict(order.model_arguments)),
+        dataset=factory_from_text(order.dataset, dict(order.dataset_arguments)),
     )
 
 

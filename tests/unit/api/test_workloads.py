@@ -185,3 +185,14 @@ def test_a_package_may_not_take_any_text_either(kind: object) -> None:
 def test_a_text_that_is_bounded_may_be_given() -> None:
     """By choices, a pattern, or the form of a date."""
     check_bounded("team", Registered(model="m:f", dataset="m:g", parameters=Bounded))
+
+
+def test_a_script_is_registered_alone() -> None:
+    """It brings its data, and takes no parameters."""
+    assert registered(Declared(model="train.py")).model == "train.py"
+    with pytest.raises(SettingsError, match="no pair of factories"):
+        registered(Declared(model="train.py", dataset="a.py:data"))
+    with pytest.raises(SettingsError, match="no pair of factories"):
+        registered(Declared(model="a.py:model"))
+    with pytest.raises(SettingsError, match="takes no parameters"):
+        registered(Declared(model="train.py", parameters={"units": Parameter(type="int")}))
