@@ -125,7 +125,8 @@ class Client:
                     if not response.is_success:
                         response.read()
                     stream.begin(response)
-                    for each in () if stream.over else httpx.EventSource(response):
+                    source = httpx.EventSource(response, max_event_size=None)
+                    for each in () if stream.over else source:
                         yield stream.event(each)
             except httpx.TransportError as exc:
                 lost = exc
@@ -236,7 +237,7 @@ class AsyncClient:
                         await response.aread()
                     stream.begin(response)
                     if not stream.over:
-                        async for each in httpx.EventSource(response):
+                        async for each in httpx.EventSource(response, max_event_size=None):
                             yield stream.event(each)
             except httpx.TransportError as exc:
                 lost = exc

@@ -198,6 +198,16 @@ def test_a_job_whose_events_were_seen_has_no_more() -> None:
     assert [*Service(httpx.Response(204)).client.follow("x", after=9)] == []
 
 
+def test_a_large_event_is_no_lost_connection() -> None:
+    """It would be lost again and again."""
+    told = {"number": 1, "at": 0, "body": {"kind": "notice", "text": "x" * 2_000_000}}
+    parts = [f"event: notice\ndata: {json.dumps(told)}\nid: 1\n\n"]
+    headers = {"Content-Type": "text/event-stream"}
+    large = httpx.Response(200, stream=Body(parts, ends=True), headers=headers)
+    events = [*Service(large, stream("ended", first=2)).client.follow("x")]
+    assert [each.number for each in events] == [1, 2]
+
+
 def test_an_event_of_a_later_service_is_told_as_that() -> None:
     """And the stream goes on."""
     service = Service(stream("queued", "unheard-of", "ended"))
