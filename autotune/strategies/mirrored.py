@@ -68,10 +68,12 @@ class Mirrored(Strategy):
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
         """Return the loop where Keras's `fit` fails."""
         # Its own loop over several steps cannot hold the collectives of the default reduction,
-        # and to learn the shapes it averages a batch of all replicas, which texts do not allow.
+        # and to learn the shapes it averages a batch of all replicas, which texts and rows of any
+        # length do not allow. A model with nothing but a train_step it cannot build at all.
         collectives = configuration.reduction == "default"
         looped = configuration.steps_per_execution > 1 and collectives
-        return "loop" if looped or "tf.string" in facts.element else "fit"
+        odd = "tf.string" in facts.element or "RaggedTensorSpec" in facts.element
+        return "loop" if looped or odd or facts.only_steps else "fit"
 
 
 def _strategy(kind: str, reduction: Reduction) -> tuple[str, ...]:

@@ -258,6 +258,8 @@ class WorkloadFacts(Value):
     """Over the input alone; None where not even its beginning was seen in the time."""
     second_pass: InputPass | None = None
     """The same again, with what caches hold by then; None where the first was not whole."""
+    only_steps: bool = False
+    """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
     optimizer: str = ""
     loss: str = ""
     usual_batch: int | None = None

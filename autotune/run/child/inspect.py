@@ -227,6 +227,7 @@ class InspectedModel:
             "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
             "dense_gradient_bytes": self._exchanged(),
             "operations": self._operations,
+            "only_steps": type(self._model).call is keras.Model.call,
             "optimizer": type(self._model.optimizer).__name__,
             "loss": _loss_name(self._model.loss),
         }

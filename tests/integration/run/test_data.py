@@ -28,6 +28,9 @@ ROWS = {
     "in_a_list": "two_inputs",
     "in_a_dict": "named_inputs",
     "table": "dense",
+    "ragged": "reader",
+    "features": "adversaries",
+    "single_tensors": "adversaries",
     "with_validation": "dense",
     "dataset_with_validation": "dense",
     "with_remainder": "dense",
@@ -35,7 +38,6 @@ ROWS = {
     "padded": "reader",
 }
 """The model for each kind of data."""
-ON_ONE_DEVICE = {"ragged": "reader", "features": "adversaries", "single_tensors": "adversaries"}
 
 
 def workload(data: str, model: str, **fields: object) -> Workload:
@@ -75,17 +77,6 @@ def test_what_fit_takes_trains_on_two_replicas(
     assert facts.examples
     assert facts.examples <= 8 * 100
     train(engine, given, facts, tmp_path / "t", strategy="mirrored", replicas_per_worker=2)
-
-
-@pytest.mark.parametrize("data", ON_ONE_DEVICE)
-def test_what_fit_takes_trains_on_one_device(
-    engine: LocalEngine, tmp_path: Path, data: str
-) -> None:
-    """So do sequences of any length, and examples without labels for a step of the user's own."""
-    given = workload(data, ON_ONE_DEVICE[data])
-    facts = engine.inspect(given)
-    assert facts.examples == 100
-    train(engine, given, facts, tmp_path / "t")
 
 
 def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:

@@ -136,7 +136,8 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) ->
     cannot exchange gradients between several devices of one process.
     """
     if type(model).call is keras.Model.call:
-        return  # Only its train_step knows what to do with a batch.
+        build_by_step(strategy, model, batches)
+        return
 
     @tf.function(autograph=False)
     def create(batch: Any) -> None:
@@ -150,6 +151,28 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) ->
     if model.optimizer is not None:
         with strategy.scope():
             model.optimizer.build(model.trainable_variables)
+
+
+def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
+    """Create every variable by a step that changes no weight.
+
+    Only the train_step of such a model knows what to do with a batch.
+    """
+    used: list[tuple[keras.Optimizer, Any]] = []
+
+    def noted(optimizer: keras.Optimizer) -> Callable[..., Any]:
+        return lambda _, variables: used.append((optimizer, list(variables)))
+
+    optimizers = [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+    for each in optimizers:
+        each.apply = noted(each)
+    strategy.run(model.train_step, args=(next(iter(batches)),))
+    for each in optimizers:
+        del each.apply
+    with strategy.scope():
+        for optimizer, variables in used:
+            if not optimizer.built:
+                optimizer.build(variables)
 
 
 def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
