@@ -21,7 +21,7 @@ NAMES = Old(
         "keras.layers.experimental.": _LAYERS,
         "keras.layers.experimental.preprocessing.": _LAYERS,
         "keras.optimizers.experimental.": "keras.optimizers",
-        "keras.wrappers.": "keras.wrappers of the package scikeras",
+        "keras.wrappers.scikit_learn.": "keras.wrappers.SKLearnClassifier or the package scikeras",
         "keras.layers.CuDNNLSTM": "keras.layers.LSTM",
         "keras.layers.CuDNNGRU": "keras.layers.GRU",
         "keras.layers.DenseFeatures": "keras.utils.FeatureSpace",
