@@ -109,7 +109,16 @@ def counts(result: Result) -> str:
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = plural(len(result.trials), "trial")
     key = "Speedup is over one device; ± and ranges are 95% intervals."
-    return f"{trials} in {roughly(result.seconds)}: {parts}. {key}"
+    return f"{trials} in {roughly(result.seconds)}{_shares(result)}: {parts}. {key}"
+
+
+def _shares(result: Result) -> str:
+    """Return what part of the time went into the first calls, and what part was timed."""
+    if not result.measuring_seconds:
+        return ""
+    tracing = result.tracing_seconds / result.seconds
+    measuring = result.measuring_seconds / result.seconds
+    return f" ({tracing:.0%} tracing and compiling, {measuring:.0%} timed steps)"
 
 
 def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:

@@ -87,6 +87,10 @@ class Result(SavedConfiguration):
     """Settings that were looked at beside the trials, to see which were worth one."""
     screening_seconds: float = 0.0
     """Part of `seconds` that this took."""
+    tracing_seconds: float = 0.0
+    """Part of `seconds` that the first calls of its trials took, which trace and compile."""
+    measuring_seconds: float = 0.0
+    """Part of `seconds` in which the steps of its trials were timed."""
     interrupted: bool = False
     """Whether the search was stopped early."""
     space: str | None = None

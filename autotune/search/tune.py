@@ -130,7 +130,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             result = _recommendation(
                 request, prepared.subject, findings, study, budget.elapsed, ready
             )
-            result = _with_load(result, engine.load())
+            result = _with_load(_with_shares(result, len(kept)), engine.load())
             if request.files:
                 result.save(request.out)
         finally:
@@ -150,6 +150,17 @@ def _warn(load: Load | None, observer: Observer) -> None:
     text = warning(load)
     if text:
         observer(Notice(text=text))
+
+
+def _with_shares(result: Result, kept: int) -> Result:
+    """Return a result that says what took its time; the first trials are of earlier sessions."""
+    ran = result.trials[kept:]
+    return result.model_copy(
+        update={
+            "tracing_seconds": sum(each.first_step_seconds or 0.0 for each in ran),
+            "measuring_seconds": sum(window.seconds for each in ran for window in each.windows),
+        }
+    )
 
 
 def _with_load(result: Result, load: Load | None) -> Result:

@@ -9,6 +9,7 @@ import pytest
 from autotune.events import Event, Notice, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
+from autotune.report.result import counts
 from autotune.result import Verdict
 from autotune.search.costs import Costs, expected_first_call
 from autotune.search.tune import TuningRequest, dry_run
@@ -112,3 +113,13 @@ def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget
     result = tuner(None, engine=playing, options={"budget": budget})
     assert result.verdict is Verdict.UNDECIDED
     assert budget - playing.now() < min(trial.wall_seconds for trial in result.trials)
+
+
+def test_the_result_tells_what_tracing_took(tuner: Tuner) -> None:
+    """The first calls of all trials of the session, as a share of its time."""
+    playing = engine(LARGE)
+    result = tuner(None, engine=playing, options={"budget": 400.0, "diagnose": False})
+    assert result.tracing_seconds == pytest.approx(len(result.trials) * (TRACING + 0.5), rel=0.01)
+    assert 0 < result.measuring_seconds < result.seconds - result.tracing_seconds
+    share = result.tracing_seconds / playing.now()
+    assert f"({share:.0%} tracing and compiling, " in counts(result)
