@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -48,6 +49,8 @@ from autotune.script import CACHES
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+"""Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""
 _STARTS = 3
 """How often the process that imports TensorFlow is started when it is killed meanwhile."""
 
@@ -158,7 +161,7 @@ class LocalEngine(Engine):
     def _attempt(
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
     ) -> RunResult:
-        environments, memory = _environments(request.roles), request.limits.memory
+        environments, memory = environments_of(request.roles), request.limits.memory
         gang = Gang(self._ready_server(), folder, task, environments, memory)
         return TrialRun(request, gang, watch).run()
 
@@ -195,17 +198,22 @@ class LocalEngine(Engine):
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))
 
 
-def _environments(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:
+def environments_of(roles: tuple[Role, ...]) -> list[dict[str, str | None]]:
     """Return the variables of each process. A TF_CONFIG of the tuner's never counts."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(roles))]
     environments: list[dict[str, str | None]] = []
     for role in roles:
         config = tf_config(roles, addresses, role) if len(roles) > 1 else None
-        visible = (
-            {} if role.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(map(str, role.gpus))}
-        )
+        visible = {} if role.gpus is None else {VISIBLE: _names(role.gpus)}
         environments.append({"TF_CONFIG": config, **visible})
     return environments
+
+
+def _names(gpus: tuple[int, ...]) -> str:
+    """Return what CUDA calls some GPUs: TensorFlow counts only those that the tuner may see."""
+    seen = os.environ.get(VISIBLE)
+    names = seen.split(",") if seen else None
+    return ",".join(names[gpu].strip() if names else str(gpu) for gpu in gpus)
 
 
 def _task(request: TrialRequest) -> str:

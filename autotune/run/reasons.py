@@ -37,7 +37,9 @@ _CONSEQUENCES = re.compile(
 )
 _MEMORY = re.compile(
     r"^MemoryError|^ResourceExhaustedError|OOM when allocating|_ArrayMemoryError"
-    r"|[Cc]annot allocate memory|CUDA_ERROR_OUT_OF_MEMORY|std::bad_alloc"
+    r"|[Cc]annot allocate memory|[Ff]ailed to allocate memory|CUDA_ERROR_OUT_OF_MEMORY"
+    r"|CU(DNN|BLAS)_STATUS_ALLOC_FAILED|Out of memory while trying to allocate"
+    r"|Dst tensor is not initialized|Cuda failure.*out of memory|std::bad_alloc"
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

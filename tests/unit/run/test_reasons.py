@@ -74,6 +74,9 @@ def test_other_errors_are_quoted(message: str, gist: str) -> None:
         ("MemoryError", ""),
         ("ResourceExhaustedError", "OOM when allocating tensor with shape[9]"),
         ("_ArrayMemoryError", "Unable to allocate 9. GiB"),
+        ("InternalError", "Dst tensor is not initialized. [Op:_EagerConst]"),
+        ("InternalError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes."),
+        ("InternalError", "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED"),
     ],
 )
 def test_want_of_memory_is_seen(kind: str, message: str) -> None:
