@@ -65,7 +65,7 @@ class FakeEngine(Engine):
         between: Standard deviation of log(rate) between runs.
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
-        tracing: What the first step takes beside that, on any number of workers.
+        tracing: What the first step takes beside that, for each replica of a worker.
         screening: log(rate) in a screening minus that of the truth; None: it offers none.
         machine: What it claims to be.
         facts: What it claims to know of any workload.
@@ -198,8 +198,11 @@ class FakeEngine(Engine):
         """Note that it was closed."""
         self.closed = True
 
+    def _traced(self, request: TrialRequest) -> float:
+        return self._tracing * request.configuration.replicas_per_worker
+
     def _start_of(self, request: TrialRequest) -> float:
-        return self._start * len(request.roles) + self._tracing
+        return self._start * len(request.roles) + self._traced(request)
 
     def _truth(self, request: TrialRequest) -> Speed:
         if not request.exchanges:
@@ -220,7 +223,7 @@ class FakeEngine(Engine):
         result = self._result(stop, windows, began)
         return replace(
             result,
-            first_step_seconds=self._start / 2 + self._tracing,
+            first_step_seconds=self._start / 2 + self._traced(request),
             filled=request.fill.examples if request.fill else None,
             automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )

@@ -119,7 +119,8 @@ def test_the_result_tells_what_tracing_took(tuner: Tuner) -> None:
     """The first calls of all trials of the session, as a share of its time."""
     playing = engine(LARGE)
     result = tuner(None, engine=playing, options={"budget": 400.0, "diagnose": False})
-    assert result.tracing_seconds == pytest.approx(len(result.trials) * (TRACING + 0.5), rel=0.01)
+    calls = [0.5 + TRACING * each.configuration.replicas_per_worker for each in result.trials]
+    assert result.tracing_seconds == pytest.approx(sum(calls), rel=0.01)
     assert 0 < result.measuring_seconds < result.seconds - result.tracing_seconds
     share = result.tracing_seconds / playing.now()
     assert f"({share:.0%} tracing and compiling, " in counts(result)
