@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos check docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
+.PHONY: demo test test-chaos check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
         bench-service bench-judged replay-tables clean
 
 demo: $(READY)
@@ -38,6 +38,13 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
+
+# What must hold on a machine with GPUs, within ten minutes, as a table for an issue; error 77 where
+# there is no GPU and so nothing was checked.
+check-gpu: $(READY)
+	@if command -v nvidia-smi >/dev/null; then \
+	  $(BIN)/python -m pip install --quiet --constraint constraints.txt 'tensorflow[and-cuda]'; fi
+	$(BIN)/python -m tests.gpu
 
 # Makes the pages that follow from the code, and builds them all into site/; a warning is an error.
 docs: $(READY)

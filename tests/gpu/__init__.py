@@ -1,0 +1,1 @@
+"""What must hold on a machine with GPUs, checked there: `make check-gpu`."""
