@@ -70,15 +70,15 @@ def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
 
     A decision between two is worth more than two looks at five: the second challenger goes first,
     then the other single devices one by one, then the default. Without a challenger there is
-    nothing to decide, and the single devices are told apart for as long as the time lasts.
+    nothing to decide, and the single devices are told apart for as long as the time lasts, if that
+    is a round of them all.
     """
-    if not finalists.challengers:
-        return finalists
     one = replace(finalists, challengers=finalists.challengers[:1])
     fewer = [replace(one, one_device=one.one_device[:n]) for n in range(len(one.one_device), 0, -1)]
     smaller = [finalists, *fewer, replace(fewer[-1], default=None)]
+    rounds = ENOUGH_ROUNDS if finalists.challengers else 1
     for each in smaller:
-        if _seconds(history, each, ENOUGH_ROUNDS) <= left:
+        if _seconds(history, each, rounds) <= left:
             return each
     return smaller[-1]
 
