@@ -26,7 +26,7 @@ def speed(configuration: Configuration) -> float:
 
 def new_engine(*_: Any) -> FakeEngine:
     # Trials that take long make a search short: its time is virtual.
-    return FakeEngine(speed, start=7.0)
+    return FakeEngine(speed, start=5.0)
 
 
 @pytest.fixture
