@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged replay-tables clean
+        bench-service bench-judged bench-goodput replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -103,6 +103,10 @@ bench-delivered: $(READY)
 # What is said of three programs whose truth is known, about nine minutes; fails where it is wrong.
 bench-judged: $(READY)
 	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
+
+# The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
+bench-goodput: $(READY)
+	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
 
 # autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.

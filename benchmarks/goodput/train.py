@@ -1,0 +1,158 @@
+"""Trains to a loss at some batches, in one process, and prints what that took as JSON.
+
+    python -m benchmarks.goodput.train TRAINING BATCH:FACTOR ... [--seeds 2] [--patience 24]
+
+FACTOR multiplies the learning rate. A batch that has not reached the loss after PATIENCE times the
+examples of the first is given up.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from argparse import ArgumentParser
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_fn
+
+LOOK = 1024
+"""Examples between two looks at the loss, at least."""
+MOST = 1 << 21
+"""Examples after which the first batch is given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """One training to a loss."""
+
+    batch: int
+    factor: float
+    seed: int
+    examples: float | None
+    """Until the loss was reached; None if it was not."""
+    examples_per_second: float
+    """While it trained, without the looks at the loss."""
+
+
+def train(name: str, batch: int, factor: float, seed: int, most: float) -> Trained:
+    """Train until the loss is reached, or until so many examples.
+
+    Args:
+        name: Of the training.
+        batch: Examples of a step.
+        factor: On the learning rate.
+        seed: Of weights and order.
+        most: Examples.
+    """
+    keras.utils.set_random_seed(seed)
+    model = model_fn(name)
+    model.optimizer.learning_rate = factor * float(model.optimizer.learning_rate)
+    steps = max(LOOK // batch, 1)
+    curve = Curve(TRAININGS[name].target, batch * steps)
+    batches = dataset_fn(name).repeat().batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    model.fit(
+        batches,
+        epochs=max(math.ceil(most / (batch * steps)), 1),
+        steps_per_epoch=steps,
+        callbacks=[Evaluated(held_out(name)), curve],
+        verbose=0,
+    )
+    return Trained(
+        batch=batch,
+        factor=factor,
+        seed=seed,
+        examples=curve.reached,
+        examples_per_second=curve.rate,
+    )
+
+
+class Evaluated(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Logs the loss on held-out examples at the end of an epoch.
+
+    Args:
+        arrays: Those examples.
+    """
+
+    def __init__(self, arrays: tuple[Any, Any]) -> None:
+        super().__init__()
+        self._arrays = arrays
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
+        """Compute it in one batch."""
+        x, y = self._arrays
+        logs["held_out"] = float(self.model.loss(y, self.model(x, training=False)))
+
+
+class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Notes when the loss was reached, and how fast the training was.
+
+    Args:
+        target: The loss.
+        examples: Of an epoch.
+    """
+
+    def __init__(self, target: float, examples: int) -> None:
+        super().__init__()
+        self._target = target
+        self._examples = examples
+        self._before = math.inf
+        self._seconds: list[float] = []
+        self._began = self._last = 0.0
+        self.reached: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Examples per second of the median epoch, the first one left out, which compiles."""
+        return self._examples / median(self._seconds[1:] or self._seconds)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
+        """Begin to count."""
+        self._began = time.perf_counter()
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
+        """Note the time: that of the epoch's last step counts."""
+        self._last = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Stop if the loss was reached, at two looks so that chance does not end it."""
+        self._seconds.append(self._last - self._began)
+        loss = logs["held_out"]
+        if loss > self._target or not math.isfinite(loss):
+            self.reached = None
+        elif self.reached is not None:
+            self.model.stop_training = True
+        else:
+            # The last look was above it, and this one is below.
+            beyond = (self._target - loss) / (self._before - loss) if self._before < math.inf else 0
+            self.reached = (epoch + 1 - beyond) * self._examples
+        self.model.stop_training |= not math.isfinite(loss)
+        self._before = loss
+
+
+def main() -> int:
+    """Train and print."""
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("training", choices=TRAININGS)
+    parser.add_argument("batches", nargs="+", metavar="BATCH:FACTOR")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=24.0)
+    asked = parser.parse_args()
+    found: list[Trained] = []
+    for seed in range(asked.seeds):
+        for text in asked.batches:
+            batch, _, factor = text.partition(":")
+            most = asked.patience * (found[0].examples or MOST) if found else MOST
+            found.append(train(asked.training, int(batch), float(factor), seed, most))
+            print(json.dumps(asdict(found[-1])), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
