@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
+    from autotune.learning import Learning as Learning
     from autotune.machine import Machine as Machine
     from autotune.measure import Interval as Interval
     from autotune.objective import Objective as Objective
