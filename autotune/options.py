@@ -139,8 +139,7 @@ class SearchOptions(Value):
     objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
         "throughput"
     )
-    """Name of what to optimize: throughput, time_to_loss (which also asks what an example teaches
-    at each batch size), or an objective that another package registers."""
+    """Name of what to optimize: throughput, time_to_loss, or an objective that is registered."""
     global_batch: Annotated[Count | None, _BOUNDS] = None
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
