@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput replay-tables clean
+        bench-service bench-judged bench-goodput bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -107,6 +107,11 @@ bench-judged: $(READY)
 # The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
 bench-goodput: $(READY)
 	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
+
+# A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
+# program run; some three to five minutes for each. Fails where a program does not train.
+bench-scripts: $(READY)
+	$(BIN)/python -m benchmarks.scripts.bench $(SCRIPTS) $(PAGE)
 
 # autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.

@@ -375,6 +375,8 @@ class RuleKind(StrEnum):
     FLOAT16_WITHOUT_GPU = "float16 without gpu"
     ONE_REPLICA = "one replica"
     """It is the same as one device."""
+    ALONE = "alone"
+    """The script does what Keras cannot do with several workers, in the line of the figure."""
     STRATEGY = "strategy"
     """A rule of the strategy's own."""
 

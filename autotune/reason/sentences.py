@@ -230,6 +230,10 @@ _RULES = {
     RuleKind.CACHE_BEYOND_DISK: "the examples take {size}, too much to cache on the free disk",
     RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
+    RuleKind.ALONE: (
+        "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
+        "as the script does in line {figure}"
+    ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }
 _CHECKS = {

@@ -12,7 +12,7 @@ from autotune.reason.sentences import rule_text
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.space import space_for
 from autotune.wording import plural, sentence, size
-from autotune.workload import WorkloadFacts
+from autotune.workload import FitFacts, WorkloadFacts
 
 
 def card(plan: Plan) -> RenderableType:
@@ -28,7 +28,10 @@ def _head(plan: Plan) -> Text:
     head = Text.assemble(
         ("autotune ", "dim"), (plan.workload, "bold"), f" on {plan.machine}, space {plan.space}\n"
     )
-    return head.append(_facts(plan.facts), style="dim")
+    head.append(_facts(plan.facts), style="dim")
+    if plan.facts.fit:
+        head.append(f"\n{fit_in_words(plan.facts.fit)}", style="dim")
+    return head
 
 
 def _facts(facts: WorkloadFacts) -> str:
@@ -39,6 +42,17 @@ def _facts(facts: WorkloadFacts) -> str:
     )
     parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
     return "; ".join(filter(None, parts))
+
+
+def fit_in_words(fit: FitFacts) -> str:
+    """Return which call of a script is tuned, and what trials do not do."""
+    texts = [f"The fit in line {fit.line} is tuned"] if fit.line else []
+    if fit.others:
+        listed = ", ".join(f"line {each.line} ({each.of})" for each in fit.others)
+        texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
+    if fit.left_out:
+        texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
+    return f"{'; '.join(texts)}." if texts else ""
 
 
 def _strategy(plan: StrategyPlan) -> list[RenderableType]:

@@ -15,9 +15,10 @@ CROWD = 3
 """Trials of a batch under a strategy, while the next larger or smaller one has none."""
 
 
-def default_in(pool: Sequence[Configuration]) -> Configuration:
-    """Return the configuration closest to what Keras does by itself."""
-    return nearest(Configuration(), pool)
+def default_in(pool: Sequence[Configuration], batch: int | None = None) -> Configuration:
+    """Return the configuration closest to what Keras does by itself, with the user's batch."""
+    usual = Configuration() if batch is None else Configuration(per_replica_batch=batch)
+    return nearest(usual, pool)
 
 
 def one_factor_at_a_time(

@@ -32,7 +32,7 @@ def with_times(
         prepared: Seconds that pass before the first one.
         options: Say whether the recommendation will be profiled.
     """
-    default = default_in(candidates.one_device)
+    default = default_in(candidates.one_device, plan.facts.own_batch)
     rivals = openers(default, candidates.distributed)
     verdict = _seconds_to_verdict(default, rivals, costs) if rivals else None
     return plan.model_copy(

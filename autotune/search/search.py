@@ -110,7 +110,7 @@ class Search:
         self._distributed = candidates.distributed
         self._matched = candidates.matched
         self._options = options
-        self._default = default_in(self._one_device)
+        self._default = default_in(self._one_device, runner.subject.facts.own_batch)
         self._openers = tuple(openers(self._default, self._distributed))
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.

@@ -159,6 +159,8 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
         found["reduction"] = known or owner.reductions[:1]
     if "workers" in found and where.options.workers:
         found["workers"] = where.options.workers
+    if own := where.facts.own_batch:
+        found["per_replica_batch"] = tuple(dict.fromkeys([own, *found["per_replica_batch"]]))
     if "cache" in found:
         workers = max(each for each in found.get("workers", (1,)) if isinstance(each, int))
         found["cache"] = where.caches(found["cache"], workers)

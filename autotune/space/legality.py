@@ -49,6 +49,7 @@ class Situation:
             or self._epoch(configuration)
             or self._cache(configuration)
             or self._hardware(configuration)
+            or self._workers(configuration)
             or self._strategy(configuration)
         )
 
@@ -62,6 +63,7 @@ class Situation:
         return (
             self._permission(configuration)
             or self._division(configuration)
+            or self._workers(configuration)
             or self._strategy(configuration)
         )
 
@@ -130,6 +132,12 @@ class Situation:
         if configuration.precision == "mixed_float16" and not self.machine.gpus:
             return Rule(kind=RuleKind.FLOAT16_WITHOUT_GPU)
         return None
+
+    def _workers(self, configuration: Configuration) -> Rule | None:
+        fit = self.facts.fit
+        if configuration.workers < 2 or fit is None or fit.alone is None:
+            return None
+        return Rule(kind=RuleKind.ALONE, figure=fit.alone)
 
     def _strategy(self, configuration: Configuration) -> Rule | None:
         if configuration.strategy != "one_device" and not configuration.distributed:

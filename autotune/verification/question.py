@@ -49,7 +49,7 @@ def default_for(facts: WorkloadFacts, own: Mapping[str, Scalar] = NONE) -> Confi
         facts: Of the workload; a dataset smaller than Keras's batch is a batch by itself.
         own: Values of the user's own axes, which have no default.
     """
-    usual = Configuration().per_replica_batch
+    usual = facts.own_batch or Configuration().per_replica_batch
     batch = min(usual, facts.examples or usual)
     return Configuration(per_replica_batch=batch, arguments=tuple(own.items()))
 

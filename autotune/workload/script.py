@@ -34,6 +34,12 @@ class FitFacts(Value):
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
     callbacks: bool = False
     """Whether it has any."""
+    left_out: tuple[str, ...] = ()
+    """Classes of callbacks that trials leave out."""
+    others: tuple[FitCall, ...] = ()
+    """Every other call of a `fit` in the script."""
+    alone: int | None = None
+    """The first line with what Keras does in one process only; None where there is none."""
 
 
 class Script(Value):
@@ -98,20 +104,33 @@ def fit_calls(path: Path) -> tuple[FitCall, ...]:
     Raises:
         FactoryNotFound: The file is no Python.
     """
+    return _calls_of(path, "fit")
+
+
+def evaluating_lines(path: Path) -> tuple[int, ...]:
+    """Return the lines of a script that call a method `evaluate` or `predict`.
+
+    Raises:
+        FactoryNotFound: The file is no Python.
+    """
+    return tuple(each.line for each in _calls_of(path, "evaluate", "predict"))
+
+
+def _calls_of(path: Path, *methods: str) -> tuple[FitCall, ...]:
     try:
         tree = ast.parse(_code(path))
     except (OSError, ValueError, SyntaxError) as exc:
         raise FactoryNotFound(
             f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
         ) from exc
-    return tuple(sorted(_calls(tree), key=lambda each: each.line))
+    return tuple(sorted(_calls(tree, methods), key=lambda each: each.line))
 
 
-def _calls(tree: ast.Module) -> Iterator[FitCall]:
+def _calls(tree: ast.Module, methods: Sequence[str]) -> Iterator[FitCall]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             line = node.func.end_lineno or node.lineno  # where Python says that the call stands
-            if node.func.attr == "fit":
+            if node.func.attr in methods:
                 yield FitCall(line=line, of=ast.unparse(node.func.value))
 
 

@@ -22,6 +22,7 @@ import tensorflow as tf
 from autotune.errors import ScriptFailed
 from autotune.run.child.scratch import working_copy
 from autotune.run.failure import ERROR
+from autotune.workload.script import evaluating_lines, fit_calls
 
 Train = Callable[[Any], None]
 NEVER = 2**62
@@ -76,7 +77,8 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
 
     def leave(call: Any) -> NoReturn:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
-        found.update(_facts(call, lines[0] if lines else None))
+        found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
+        found.update(_facts(call))
         raise FitReached
 
     with _told_as_mistakes(), _strategies_noted(program) as built:
@@ -117,13 +119,27 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"self" if name == "model" else name: value for name, value in given.items()}
 
 
-def _facts(call: Any, line: int | None) -> dict[str, Any]:
+def _facts(call: Any) -> dict[str, Any]:
     batch = call.batch_size or _batch_of(call.x)
     if batch is None and not isinstance(call.x, keras.utils.PyDataset):
         batch = 32  # of Keras
     epoch = {"examples": call.steps_per_epoch * batch} if call.steps_per_epoch and batch else {}
-    fit = {"line": line, "callbacks": bool(_listed(call.callbacks))}
-    return {"fit": fit, "usual_batch": batch, **epoch}
+    return {"usual_batch": batch, **epoch}
+
+
+def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
+    callbacks = _listed(call.callbacks)
+    left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
+    others = [each for each in fit_calls(program.SCRIPT) if each.line != line]
+    validates = [line] if call.validation_data is not None or call.validation_split else []
+    elsewhere = [*evaluating_lines(program.SCRIPT), *(each.line for each in others)]
+    return {
+        "line": line,
+        "callbacks": bool(callbacks),
+        "left_out": left_out,
+        "others": [each.model_dump() for each in others],
+        "alone": min(filter(None, [*validates, *elsewhere]), default=None),
+    }
 
 
 def _batch_of(data: Any) -> int | None:

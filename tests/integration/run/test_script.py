@@ -9,7 +9,7 @@ import pytest
 
 from autotune.errors import ScriptFailed
 from autotune.run.local import LocalEngine
-from autotune.workload import FitFacts, WorkloadFacts, script_from_text, script_workload
+from autotune.workload import FitCall, FitFacts, WorkloadFacts, script_from_text, script_workload
 
 pytestmark = pytest.mark.real
 
@@ -38,7 +38,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6), 16)
+    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6, alone=6), 16)
 
 
 def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
@@ -61,8 +61,16 @@ train(teacher).evaluate(x, y)
 model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 """
     facts = inspect(text, fit="model")
-    assert (facts.optimizer, facts.fit) == ("SGD", FitFacts(line=13, callbacks=True))
+    others = (FitCall(line=8, of="of"),)
+    found = FitFacts(line=13, callbacks=True, left_out=("TerminateOnNaN",), others=others, alone=8)
+    assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
+
+
+def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
+    """The first line that evaluates or predicts, wherever it stands."""
+    fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
+    assert fit == FitFacts(line=6, alone=7)
 
 
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:

@@ -9,6 +9,7 @@ import pytest
 from autotune.config import describe
 from autotune.plan import Plan
 from autotune.report import card
+from autotune.workload import FitCall, FitFacts
 
 Draw = Callable[..., str]
 
@@ -53,3 +54,20 @@ def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
     assert "unknown number of examples of 400 B" in draw(
         card(card_plan.model_copy(update={"facts": facts}))
     )
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (FitFacts(line=6), "The fit in line 6 is tuned."),
+        (
+            FitFacts(line=6, others=(FitCall(line=9, of="gan"),)),
+            "The fit in line 6 is tuned, not line 9 (gan): --fit chooses another.",
+        ),
+        (FitFacts(line=6, left_out=("CSVLogger",)), "is tuned; trials leave out CSVLogger."),
+    ],
+)
+def test_it_says_which_fit_is_tuned(card_plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:
+    """With the others, and with what of the script trials leave out."""
+    facts = card_plan.facts.model_copy(update={"fit": fit})
+    assert words in draw(card(card_plan.model_copy(update={"facts": facts})), 200)

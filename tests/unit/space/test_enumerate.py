@@ -12,9 +12,10 @@ from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
+from autotune.search.design import default_in
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
-from autotune.workload import Cacheable
+from autotune.workload import Cacheable, FitFacts
 
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
@@ -50,6 +51,17 @@ def test_one_device_is_always_there() -> None:
     """The baseline is measured even when the user names other strategies only."""
     space = found({"replicas_per_worker": [2]}, strategies=["mirrored"])
     assert [c.strategy for c in space.configurations] == ["one_device", "mirrored"]
+
+
+def test_the_batch_of_a_script_is_tried_too() -> None:
+    """It is a value of the axis, and what a recommendation is compared with."""
+    facts = {"usual_batch": 48, "fit": FitFacts(line=6)}
+    space = found({"per_replica_batch": [32, 64]}, facts=facts)
+    assert {c.per_replica_batch for c in space.one_device} == {32, 48, 64}
+    assert default_in(space.one_device, 48).per_replica_batch == 48
+    assert found({"per_replica_batch": [32]}, facts={"usual_batch": 48}).one_device == (
+        Configuration(),
+    )
 
 
 def test_a_fixed_global_batch_is_divided_between_replicas() -> None:
@@ -99,6 +111,7 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"workers": [2], "shard_policy": ["file", "data"]}, {}, "file"),
         ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
         ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
+        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "as the script does in line 9"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:

@@ -1,0 +1,81 @@
+"""Training scripts as people wrote them: whether each comes to a verdict, and what it delivers.
+
+    python -m benchmarks.scripts.bench FOLDER|SCRIPT ... [--budget 120s] [--seconds 300]
+        [--out PAGE --since TEXT]
+
+Each script is tuned by the installed command in a folder of its own, then the program that is
+handed over trains for a few steps and goes on to the script's end. Data of `keras.datasets` are
+stood in for by random ones of the same shapes. Run it where nothing else runs: some three to
+five minutes for each.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from autotune.run.local import LocalEngine
+from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.scripts.command import Command, deliver, tune
+from benchmarks.scripts.rows import Row, figures
+
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+STAND = Path(__file__).with_name("stand")
+
+
+def main() -> int:
+    """Bring each script to its end, print its row, and write the page that was asked for."""
+    asked = _asked()
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    with LocalEngine() as engine:
+        machine = in_words(engine.machine())
+    rows = []
+    for script in _scripts(asked.scripts):
+        rows.append(_row(script, asked))
+        print(rows[-1], flush=True)
+    found = [*figures(rows, f"{machine}. Budget of each search: {asked.budget}.")]
+    print("\n".join(found))
+    if page:
+        page.write(found, commit)
+    return 0 if all(row.trains for row in rows) else 1
+
+
+def _row(script: Path, asked: Namespace) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(script, folder)
+        command = Command(folder=Path(folder), seconds=asked.seconds, environment=_environment())
+        searched = tune(command, script.name, ("--space", asked.space, "--budget", asked.budget))
+        row = Row(script=script.name, **searched)
+        return row.model_copy(update=deliver(command)) if row.verdict else row
+
+
+def _environment() -> dict[str, str]:
+    # What an earlier search remembers is no part of this, and there is nobody to look at plots.
+    own = {"AUTOTUNE_CACHE": "off", "MPLBACKEND": "Agg", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    paths = os.pathsep.join(filter(None, [str(STAND), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, **own, "PYTHONPATH": paths}
+
+
+def _scripts(given: Sequence[Path]) -> Iterator[Path]:
+    for each in given:
+        yield from sorted([*each.glob("*.py"), *each.glob("*.ipynb")]) if each.is_dir() else [each]
+
+
+def _asked() -> Namespace:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scripts", nargs="+", type=Path, metavar="FOLDER|SCRIPT")
+    parser.add_argument("--space", default="quick")
+    parser.add_argument("--budget", default="120s", help="of each search")
+    parser.add_argument("--seconds", type=float, default=300.0, help="for a program, at most")
+    add_options(parser)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

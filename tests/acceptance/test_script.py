@@ -1,0 +1,68 @@
+"""A script and a notebook from the command to the program that is handed over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+WHOLE = Path(__file__).parents[2] / "examples" / "whole_script.py"
+CELLS = (
+    "%matplotlib inline\n!ls\nimport keras, numpy as np",
+    "%%bash\nexit 1",
+    "x, y = np.ones((400, 8), 'float32'), np.ones((400, 1))\nopen('rows.txt', 'a').write('x')",
+    "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])",
+    "model.compile('sgd', 'mse')\nhistory = model.fit(x, y, batch_size=40, verbose=0)",
+    "print('Best loss:', min(history.history['loss']))",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a script and a notebook."""
+    folder = tmp_path_factory.mktemp("my scripts")
+    shutil.copy(WHOLE, folder / "train.py")
+    cells = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in CELLS]
+    (folder / "train.ipynb").write_text(json.dumps({"cells": cells}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "batch", "printed"),
+    [
+        ("train.py", ["--", "--units", "16"], 64, "Best accuracy:"),
+        ("train.ipynb", [], 40, "Best loss:"),
+    ],
+)
+def test_a_script_is_tuned_and_its_program_runs_to_the_end(
+    run: Run, folder: Path, script: str, arguments: list[str], batch: int, printed: str
+) -> None:
+    """The script's own batch is tried first, trials write nothing, and the program goes on."""
+    limits = ("--space", "quick", "--max-trials", "2", "--budget", "90s")
+    out = folder / f"out-{script}"
+    copy = folder / "copy.json"
+    asked = ("--json", "--out", out, "--config", copy, *arguments)
+    done = run("tune", folder / script, *limits, "--strategies", "one_device", *asked, timeout=300)
+    assert done.returncode == 0, done.stderr
+    read = json.loads(done.stdout)
+    assert read["trials"][0]["configuration"]["per_replica_batch"] == batch
+    assert not (folder / "rows.txt").exists()
+    steps = json.loads(copy.read_text())["configuration"]["steps_per_execution"]
+    trained = subprocess.run(
+        [sys.executable, out / "train.py", "--epochs", "1", "--steps-per-epoch", str(steps)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert printed in trained.stdout
