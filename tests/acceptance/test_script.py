@@ -46,7 +46,7 @@ def test_a_script_is_tuned_and_its_program_runs_to_the_end(
     run: Run, folder: Path, script: str, arguments: list[str], batch: int, printed: str
 ) -> None:
     """The script's own batch is tried first, trials write nothing, and the program goes on."""
-    limits = ("--space", "quick", "--max-trials", "2", "--budget", "90s")
+    limits = ("--space", "quick", "--max-trials", "1", "--budget", "60s", "--no-diagnose")
     out = folder / f"out-{script}"
     copy = folder / "copy.json"
     asked = ("--json", "--out", out, "--config", copy, *arguments)

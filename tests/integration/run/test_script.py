@@ -41,6 +41,18 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     assert (facts.fit, facts.usual_batch) == (FitFacts(line=6, alone=6), 16)
 
 
+def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
+    """As `fit` takes them for a model with several inputs."""
+    text = """
+left, right = keras.Input((8,)), keras.Input((8,))
+model = keras.Model([left, right], keras.layers.Dense(1)(left + right))
+model.compile("sgd", "mse")
+model.fit([x, x], y)
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.example_bytes, facts.weights) == (64, 2 * 8 * 4 + 4, 9)
+
+
 def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     """Whatever size they have; steps tell how long an epoch of endless ones is."""
     dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"

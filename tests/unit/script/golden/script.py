@@ -173,6 +173,8 @@ def tensors(given: Any) -> Any:
 
     if hasattr(given, "to_numpy"):  # of pandas
         given = given.to_numpy()
+    if isinstance(given, list):  # of inputs or outputs; tf.data would stack them
+        given = tuple(given)
     return None if given is None else tf.nest.map_structure(tensor, given)
 
 
