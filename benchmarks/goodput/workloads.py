@@ -178,7 +178,7 @@ TRAININGS = {
     "embedding": Training(
         examples=131072, draw=_words, network=_embedding, optimizer=_adam, target=0.50
     ),
-    "table": Training(examples=65536, draw=_table, network=_dense, optimizer=_adam, target=0.90),
+    "table": Training(examples=65536, draw=_table, network=_dense, optimizer=_adam, target=0.58),
     "transformer": Training(
         examples=65536, draw=_chain, network=_transformer, optimizer=_adam, target=1.30
     ),
