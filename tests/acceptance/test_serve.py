@@ -281,8 +281,11 @@ def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
         assert numbers == [*range(1, client.job(job).events + 1)]
 
 
-def test_a_search_elsewhere_looks_like_one_here(serving: Serving, run: Run, tmp_path: Path) -> None:
+def test_a_search_elsewhere_looks_like_one_here(
+    serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`tune --url` shows the trials, and writes the files of a search."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
     limits = ("--space", "quick", "--max-trials", "3", "--budget", "60s")
     out = tmp_path / "there"
     here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path / "here")
@@ -292,8 +295,9 @@ def test_a_search_elsewhere_looks_like_one_here(serving: Serving, run: Run, tmp_
     )
     assert (done.returncode, here.returncode) == (0, 0), done.stderr + here.stderr
     assert "Finals: measuring the best again" in done.stderr
-    names = {each.name for each in (tmp_path / "here").iterdir() if each.suffix != ".db"}
-    assert {each.name for each in out.iterdir()} == names - {"trials"}
+    # The trials' folders, the study and its lock stay where they ran.
+    names = {each.name for each in (tmp_path / "here").iterdir() if each.name[0] != "."}
+    assert {each.name for each in out.iterdir()} == names - {"trials", "study.db"}
     assert load_configuration(out / "config.yaml").workload.model.arguments == (("filters", 16),)
 
 
