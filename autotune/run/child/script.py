@@ -22,7 +22,6 @@ import tensorflow as tf
 from autotune.errors import ScriptFailed
 from autotune.run.child.scratch import working_copy
 from autotune.run.failure import ERROR
-from autotune.workload.script import evaluating_lines, fit_calls
 
 Train = Callable[[Any], None]
 NEVER = 2**62
@@ -128,6 +127,9 @@ def _facts(call: Any) -> dict[str, Any]:
 
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
+    # It needs pydantic, which no process that trains should have.
+    from autotune.workload.script import evaluating_lines, fit_calls  # noqa: PLC0415 - see above
+
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
     others = [each for each in fit_calls(program.SCRIPT) if each.line != line]
