@@ -9,8 +9,7 @@ from pathlib import Path
 from autotune.config import Configuration, axes, default_of
 from autotune.machine import Machine
 from autotune.run.engine import Limits, ObservationRequest, TrialRequest
-from autotune.script import render
-from autotune.strategies import strategy
+from autotune.run.requests import trial_request
 from autotune.workload import Workload, WorkloadFacts
 
 
@@ -93,14 +92,12 @@ def reference_run(
 
 
 def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> TrialRequest:
-    workload, machine = candidate.workload, candidate.machine
-    program = render(configuration, workload, candidate.facts, machine)
-    return TrialRequest(
-        configuration=configuration,
-        script=program.train,
-        workload=workload,
-        roles=strategy(configuration.strategy).roles(configuration, machine),
-        folder=folder,
+    return trial_request(
+        configuration,
+        candidate.workload,
+        candidate.facts,
+        candidate.machine,
+        folder,
         seed=candidate.seed,
         limits=candidate.limits,
     )

@@ -13,6 +13,7 @@ from autotune.learning.efficiency import (
 )
 from autotune.learning.gradients import (
     BATCHES,
+    RULES,
     GradientProbe,
     GradientSums,
     Learning,
@@ -23,6 +24,7 @@ from autotune.learning.gradients import (
 
 __all__ = [
     "BATCHES",
+    "RULES",
     "Efficiency",
     "Examples",
     "GradientProbe",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class Efficiency(Value):
         return Examples(_exp(self.log - half), _exp(self.log), _exp(self.log + half))
 
 
+@lru_cache(maxsize=256)
 def examples_needed(learning: Learning, batch: int) -> Efficiency | None:
     """Return what a batch costs in examples; None where nothing is known of it.
 

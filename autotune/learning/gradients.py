@@ -34,6 +34,13 @@ class UpdateRule(StrEnum):
     """Each element is divided by the root of its mean square: Adam and its relatives."""
 
 
+RULES = {
+    "SGD": UpdateRule.PLAIN,
+    **dict.fromkeys(("Adam", "AdamW", "Nadam", "RMSprop"), UpdateRule.NORMALIZED),
+}
+"""By the class of the optimizer."""
+
+
 class Moments(Value):
     """Estimates of one example's gradient at one point of a training."""
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.learning import RULES, UpdateRule
 from autotune.objective import THROUGHPUT
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
@@ -30,8 +31,6 @@ from autotune.strategies import strategy, title
 from autotune.trial import Trial
 from autotune.wording import plural, times
 
-LINEAR = frozenset({"SGD"})
-"""Optimizers whose learning rate grows with the batch itself."""
 FAILURES = (
     Outcome.OUT_OF_MEMORY,
     Outcome.CRASHED,
@@ -121,7 +120,7 @@ def learning_rate(optimizer: str, factor: float) -> str:
         optimizer: Name of the optimizer's class.
         factor: The new global batch as a multiple of the old one.
     """
-    change = factor if optimizer in LINEAR else math.sqrt(factor)
+    change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
     name = optimizer or "the optimizer"
     if change >= 1:
         return (

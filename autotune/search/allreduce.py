@@ -15,10 +15,9 @@ from autotune.config import Configuration, axes
 from autotune.measure import read, steady_from
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
-from autotune.script import render
+from autotune.run.requests import trial_request
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
-from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
@@ -102,15 +101,8 @@ def allreduce_request(
     facts = WorkloadFacts(
         model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
     )
-    return TrialRequest(
-        configuration=bare,
-        script=render(bare, workload, facts, subject.machine).train,
-        workload=workload,
-        roles=strategy(bare.strategy).roles(bare, subject.machine),
-        folder=folder,
-        seed=SCRIPT_SEED,
-        limits=limits,
-    )
+    machine = subject.machine
+    return trial_request(bare, workload, facts, machine, folder, seed=SCRIPT_SEED, limits=limits)
 
 
 def step_seconds(engine: Engine, request: TrialRequest) -> float | None:

@@ -8,10 +8,9 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.learning import Learning
 from autotune.options import SearchOptions
-from autotune.run.engine import Engine, LearningRequest, TrialRequest
-from autotune.script import render
+from autotune.run.engine import Engine, LearningRequest
+from autotune.run.requests import trial_request
 from autotune.search.request import Subject
-from autotune.strategies import strategy
 
 SECONDS = 10.0
 """For training and looking, at most."""
@@ -32,14 +31,13 @@ def learned(subject: Subject, engine: Engine, options: SearchOptions, trials: Pa
     if options.global_batch is not None:
         return Learning(batch=batch)  # All configurations have that batch.
     configuration = Configuration(per_replica_batch=batch)
-    program = render(configuration, subject.workload, subject.facts, subject.machine)
     trials.mkdir(parents=True, exist_ok=True)
-    request = TrialRequest(
-        configuration=configuration,
-        script=program.train,
-        workload=subject.workload,
-        roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-        folder=Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
+    request = trial_request(
+        configuration,
+        subject.workload,
+        subject.facts,
+        subject.machine,
+        Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
         seed=options.seed,
     )
     seconds = min(SECONDS, SHARE * options.budget) if options.budget else SECONDS

@@ -43,8 +43,8 @@ from autotune.run.engine import (
     TrialRequest,
     Window,
 )
+from autotune.run.requests import trial_request
 from autotune.script import render
-from autotune.strategies import strategy
 from autotune.testing.fake import Ending, FakeEngine
 from autotune.workload import Factory, Workload
 
@@ -143,15 +143,8 @@ class EngineContract(ABC):
 
     def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
         """Return a request to look at a training of the small workload on one device."""
-        configuration, machine = Configuration(), engine.machine()
-        program = render(configuration, PROBE, engine.inspect(PROBE), machine)
-        trial = TrialRequest(
-            configuration=configuration,
-            script=program.train,
-            workload=PROBE,
-            roles=strategy(configuration.strategy).roles(configuration, machine),
-            folder=folder,
-        )
+        facts, machine = engine.inspect(PROBE), engine.machine()
+        trial = trial_request(Configuration(), PROBE, facts, machine, folder)
         return ObservationRequest(trial=trial, calls=CALLS, **fields)
 
     def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
@@ -160,13 +153,7 @@ class EngineContract(ABC):
         settings = tuple(
             Setting(each, render(each, PROBE, facts, machine).train) for each in SETTINGS
         )
-        trial = TrialRequest(
-            configuration=SETTINGS[0],
-            script=settings[0].script,
-            workload=PROBE,
-            roles=strategy(SETTINGS[0].strategy).roles(SETTINGS[0], machine),
-            folder=folder,
-        )
+        trial = trial_request(SETTINGS[0], PROBE, facts, machine, folder)
         return ScreeningRequest(trial=trial, settings=settings)
 
     def run(

@@ -292,6 +292,10 @@ class WorkloadFacts(Value):
         return sum(n * b for n, b in parts if n) if all(n for n, _ in parts) else None
 
 
+_OF_THE_CODE = {"operations", "python_input", "automatic", "cached", "prefetched", "random_stage"}
+"""Facts that follow from the code, which is part of a workload's identity already."""
+
+
 class Workload(Value):
     """What the user wants to train."""
 
@@ -329,12 +333,8 @@ class Workload(Value):
 
     def fingerprint(self, facts: WorkloadFacts) -> str:
         """Equal for the same factories, model size and examples. Twelve hex digits."""
-        # What follows from the code is in the identity already.
-        follows = {
-            *("operations", "python_input", "automatic", "cached", "prefetched", "random_stage"),
-        }
         facts = facts.without_times()
-        return _digest(self.identity, facts.model_dump_json(exclude=follows))
+        return _digest(self.identity, facts.model_dump_json(exclude=_OF_THE_CODE))
 
 
 def script_workload(script: Script) -> Workload:

@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.learning import GradientProbe, GradientSums, Learning, Unpredictable, UpdateRule
+from autotune.learning import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 from autotune.run import events
-from autotune.run.child.program import load_program
+from autotune.run.child.observe import finish
+from autotune.run.child.program import endless, load_program
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
 
@@ -32,11 +33,6 @@ MOST_BATCHES = 256
 """Small batches in a look."""
 MOST_ELEMENTS = 1 << 20
 """Of a gradient that are looked at: of larger ones every so many."""
-RULES = {
-    "SGD": UpdateRule.PLAIN,
-    **dict.fromkeys(("Adam", "AdamW", "Nadam", "RMSprop"), UpdateRule.NORMALIZED),
-}
-"""By the class of the optimizer."""
 
 
 def learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
@@ -44,17 +40,8 @@ def learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     request = json.loads(folder.request.read_text(encoding="utf-8"))
     program = load_program(folder, request["by_value"])
     look = GradientCallback(writer, program, request["order"]["batch"], request["order"]["seconds"])
-    endless = ["--epochs", "1000000000", "--seed", str(request["seed"]), "--verbose", "0"]
-    program.main(endless, callbacks=[look])
-    folder.answers(index).write_text(look.answer().model_dump_json(), encoding="utf-8")
-    _stay(writer)
-
-
-def _stay(writer: EventWriter) -> NoReturn:
-    """Wait to be ended by the tuner, who reads the answer."""
-    writer.write(events.ANSWERED)
-    while True:
-        time.sleep(1)
+    program.main([*endless(request), "--verbose", "0"], callbacks=[look])
+    finish(folder, writer, index, look.answer().model_dump(mode="json"))
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

@@ -39,7 +39,7 @@ def observe(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     program.main(_arguments(request, order["calls"]), callbacks=[callback])
     _write(folder.kept(index), given.kept_pickle())
     answer = {**(callback.seen or {}), "readers": given.as_json(), "replayed": given.replayed}
-    _finish(folder, writer, index, {"witnesses": [answer]})
+    finish(folder, writer, index, {"witnesses": [answer]})
 
 
 def refer(folder: TrialFolder, writer: EventWriter, index: int) -> None:
@@ -51,7 +51,7 @@ def refer(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     whole = _whole(program, order)
     batches = GlobalBatches([source.kept(i) for i in range(order["processes"])])
     witnesses = _references(program, request, writer, batches) if batches else []
-    _finish(folder, writer, index, {"witnesses": witnesses, "whole": whole})
+    finish(folder, writer, index, {"witnesses": witnesses, "whole": whole})
 
 
 def _references(
@@ -102,7 +102,7 @@ def _whole(program: ModuleType, order: Mapping[str, Any]) -> dict[str, Any] | No
     return count_all(made[0], order["counting_seconds"], batched=order["batched"])
 
 
-def _finish(
+def finish(
     folder: TrialFolder, writer: EventWriter, index: int, answer: Mapping[str, Any]
 ) -> NoReturn:
     """Leave the answer, and stay until the tuner, who waits for all answers, ends every process.

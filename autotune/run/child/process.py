@@ -29,13 +29,11 @@ from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
 from autotune.run.child.clock import Clock, ClockCallback
 from autotune.run.child.exchange import remove_exchange
 from autotune.run.child.fill import fill_caches
-from autotune.run.child.program import load_program
+from autotune.run.child.program import endless, load_program
 from autotune.run.events import EventWriter
 from autotune.run.failure import STACK_SIGNAL, describe, trace
 from autotune.run.folder import TrialFolder
 
-ENDLESS = 1_000_000_000
-"""Epochs. The tuner ends a trial, not the program."""
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"
 _libc = ctypes.CDLL(None)
@@ -126,7 +124,7 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     program = load_program(folder, request["by_value"])
     if request["fill"]:
         fill_caches(program, request["fill"], writer)
-    program.main(_endless(request), callbacks=[ClockCallback(Clock(writer))])
+    program.main(endless(request), callbacks=[ClockCallback(Clock(writer))])
 
 
 def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:
@@ -142,7 +140,7 @@ def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     feeds = Feeds()
     feeds.insert()
     reader = ReadOutCallback(writer, Pipeline(program), feeds)
-    program.main(_endless(request), callbacks=[ClockCallback(Clock(writer)), reader])
+    program.main(endless(request), callbacks=[ClockCallback(Clock(writer)), reader])
 
 
 def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
@@ -150,10 +148,6 @@ def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     from autotune.run.child.learn import learn  # noqa: PLC0415 - what it needs, no trial should have
 
     learn(folder, writer, index)
-
-
-def _endless(request: Mapping[str, Any]) -> list[str]:
-    return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
 
 
 def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
