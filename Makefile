@@ -6,8 +6,8 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput bench-scripts replay-tables clean
+.PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
+        bench-service bench-judged bench-goodput bench-scaling bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -54,6 +54,11 @@ docs: $(READY)
 # The service's processes killed fifty times at random, some two minutes.
 test-chaos: $(READY)
 	$(BIN)/python -m pytest -m "chaos and not long" tests/integration/api
+
+# Several hosts, which are network namespaces of this machine: needs root, and says what it lacks.
+test-cluster: $(READY)
+	@$(BIN)/python tests/system.py cluster
+	$(BIN)/python -m pytest -m cluster tests/cluster
 
 # They are killed at every step, then a thousand times at random on SQLite and on PostgreSQL each.
 KILLS ?= 1000
@@ -107,6 +112,12 @@ bench-judged: $(READY)
 # The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
 bench-goodput: $(READY)
 	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
+
+# Steps of more hosts, predicted from fewer and measured on network namespaces; needs root. Some five
+# minutes for each of ROUNDS rounds.
+ROUNDS ?= 3
+bench-scaling: $(READY)
+	$(BIN)/python -m benchmarks.scaling.bench --rounds $(ROUNDS) $(PAGE)
 
 # A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
 # program run; some three to five minutes for each. Fails where a program does not train.

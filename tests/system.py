@@ -1,5 +1,8 @@
 """Installs the programs that some tests drive, where root or sudo need not ask anybody.
 
+    python tests/system.py            for `make test`
+    python tests/system.py cluster    for `make test-cluster`: servers, so only as root
+
 Where they cannot be had the tests that need them are skipped, with the reason, and `make test` says
 so at its end.
 """
@@ -17,11 +20,17 @@ PACKAGES = {
     "PostgreSQL": ("postgresql",),
 }
 """Debian's packages of each program."""
+CLUSTER = {
+    "Slurm": ("slurm-wlm", "munge"),
+    "the server of OpenSSH": ("openssh-server",),
+}
 
 
 def missing() -> list[str]:
     """Return the programs that are not here."""
     found = {
+        "Slurm": shutil.which("slurmctld"),
+        "the server of OpenSSH": shutil.which("sshd", path="/usr/sbin"),
         "Chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
         "PostgreSQL": shutil.which("initdb")
         or next(Path("/usr/lib/postgresql").glob("*/bin/initdb"), None),
@@ -42,7 +51,7 @@ def apt() -> list[str] | None:
 
 def install(names: list[str], command: list[str]) -> None:
     """Install the packages of some programs, after a fresh look at what there is if that fails."""
-    packages = [package for name in names for package in PACKAGES[name]]
+    packages = [package for name in names for package in {**PACKAGES, **CLUSTER}[name]]
     wanted = [*command, "install", "--yes", "--quiet", "--no-install-recommends", *packages]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for before in ([], [*command, "update", "--quiet"]):
@@ -55,8 +64,10 @@ def install(names: list[str], command: list[str]) -> None:
 
 def main() -> None:
     """Install what is missing and can be had."""
-    names, command = missing(), apt()
-    if names and command:
+    wanted = CLUSTER if "cluster" in sys.argv else PACKAGES
+    names, command = [name for name in missing() if name in wanted], apt()
+    # On a machine that is somebody's own a server would stay, and listen.
+    if names and command and (wanted is PACKAGES or os.getuid() == 0):
         sys.stderr.write(f"Installing {' and '.join(names)}, which some tests drive.\n")
         install(names, command)
 

@@ -33,7 +33,7 @@ COLUMNS = (
 MEANINGS: Mapping[str, str] = {
     "config.yaml": "the configuration, for `autotune script` and `autotune verify`",
     "train.py": "the training program, exactly as timed",
-    "launch.py": "starts all workers on this machine",
+    "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
     "launch.slurm": "starts them on several machines with Slurm",
     "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
     "report.html": "the report, a self-contained page",

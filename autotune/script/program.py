@@ -48,7 +48,8 @@ class Program(Value):
     train: str
     """`train.py`: trains in one process, or as one worker of several."""
     launch: str | None = None
-    """`launch.py`: starts all workers on this machine; None where one process is enough."""
+    """`launch.py`: starts all workers, on one machine or several; None where one process is
+    enough."""
 
 
 def render(
@@ -145,6 +146,7 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
+        "total": len(kinds),
         "processes": count(len(kinds), "process", "processes"),
         "chief": "chief" in kinds,
         "gpus": bool(machine.gpus),

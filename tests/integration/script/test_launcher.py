@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,15 @@ open(f"{os.path.dirname(__file__)}/pid {kind} {index}", "w").write(str(os.getpid
 print("ready", flush=True)
 """
 
+SSH = """\
+#!/bin/sh
+[ "$1 $2 $3" = "-o BatchMode=yes --" ] || exit 2
+echo "to $4"
+exec sh -c "$5"
+"""
+"""Stands in for ssh; tests/cluster has a real one."""
+ELSEWHERE = ("--hosts", "one.invalid,two.invalid:30000")
+
 Launch = Callable[..., subprocess.Popen[str]]
 
 
@@ -35,9 +47,14 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     def start(lines: str, *arguments: str, launcher: str = "launch") -> subprocess.Popen[str]:
         (folder / "launch.py").write_text(golden_texts()[f"{launcher}.py"], encoding="utf-8")
         (folder / "train.py").write_text(HEAD + lines, encoding="utf-8")
+        (folder / "ssh").write_text(SSH, encoding="utf-8")
+        (folder / "ssh").chmod(0o755)
         command = [sys.executable, folder / "launch.py", *arguments]
         pipe = subprocess.PIPE
-        started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+        found_first = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+        started.append(
+            subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=found_first)
+        )
         return started[0]
 
     yield start
@@ -47,6 +64,15 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     for path in folder.glob("pid *"):
         with pytest.raises(ProcessLookupError):
             os.kill(int(path.read_text()), 0)
+
+
+def wait_for_end(worker: int) -> None:
+    """Wait until a worker is gone."""
+    deadline = time.monotonic() + 60
+    with suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.kill(worker, 0)
+            time.sleep(0.01)
 
 
 def wait_for_workers(gang: subprocess.Popen[str]) -> None:
@@ -110,3 +136,66 @@ def test_whoever_fails_ends_the_cluster(launch: Launch, kind: str) -> None:
     gang = launch(lines, launcher="launch_servers")
     _, errors = gang.communicate(timeout=60)
     assert (gang.returncode, errors) == (1, f"{kind.capitalize()} 0 exited with status 3.\n")
+
+
+def test_workers_on_other_hosts_are_started_by_ssh(launch: Launch) -> None:
+    """A command of their shell is all that it takes, whatever stands in the folder's name."""
+    gang = launch("print(index, addresses, *sys.argv[1:])", *ELSEWHERE, "--epochs", "a 'b'")
+    output, errors = gang.communicate(timeout=60)
+    assert (gang.returncode, errors) == (0, "")
+    cluster = ["one.invalid:20000", "two.invalid:30000"]
+    assert sorted(output.splitlines()) == [
+        f"[worker 0] 0 {cluster} --epochs a 'b'",
+        "[worker 0] ready",
+        "[worker 0] to one.invalid",
+        f"[worker 1] 1 {cluster} --epochs a 'b'",
+        "[worker 1] ready",
+        "[worker 1] to two.invalid",
+    ]
+
+
+def test_this_host_needs_no_ssh(launch: Launch) -> None:
+    """Whatever name it is called by; a host that is named again has another port for each."""
+    gang = launch("print(addresses)", "--hosts", f"localhost,{socket.gethostname()}")
+    output, errors = gang.communicate(timeout=60)
+    assert (gang.returncode, errors) == (0, "")
+    assert "to " not in output
+    assert f"['localhost:20000', '{socket.gethostname()}:20001']" in output
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_is_left_on_another_host(launch: Launch, number: signal.Signals) -> None:
+    """It ends with its input, so even a launcher that is killed leaves nothing behind."""
+    gang = launch("time.sleep(600)", *ELSEWHERE)
+    for _ in range(4):
+        assert gang.stdout
+        gang.stdout.readline()
+    gang.send_signal(number)
+    gang.communicate(timeout=60)
+    for path in Path(str(gang.args[1])).parent.glob("pid *"):  # type: ignore[index]
+        wait_for_end(int(path.read_text()))
+
+
+def test_other_numbers_of_hosts_are_refused(launch: Launch) -> None:
+    """There is one for each process."""
+    _, errors = launch("", "--hosts", "one").communicate(timeout=60)
+    assert errors == (
+        "--hosts names 1, but there are 2 processes (2 worker): name one host for each, if need be "
+        "the same again.\n"
+    )
+
+
+def test_commands_are_shown_for_those_who_have_no_ssh(launch: Launch) -> None:
+    """Each does on its host what ssh would have it do, and nothing is started here."""
+    gang = launch("print(index, *sys.argv[1:])", *ELSEWHERE, "--print", "--epochs", "a 'b'")
+    # The folder of this test has a line break in its name.
+    shown = gang.communicate(timeout=60)[0].split("# Worker ")
+    assert [each.partition(":")[0] for each in shown] == [
+        "",
+        "0, on one.invalid",
+        "1, on two.invalid",
+    ]
+    for index, each in enumerate(shown[1:]):
+        command = ["sh", "-c", each.partition("\n")[2]]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout == f"ready\n{index} --epochs a 'b'\n"

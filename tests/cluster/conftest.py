@@ -1,0 +1,54 @@
+"""What tests on several hosts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.hosts import Hosts, why_not
+from tests.cluster.slurm import Slurm, why_not as slurm_why_not
+
+HOSTS = ("host0", "host1", "host2")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all tests of this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("cluster")
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """Skip what needs hosts where there can be none."""
+    if reason := why_not():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def hosts(namespaces: None, tmp_path: Path) -> Iterator[Hosts]:
+    """Three hosts on one switch."""
+    del namespaces
+    found = Hosts(HOSTS, tmp_path)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that all hosts see, with a name that needs quoting."""
+    found = tmp_path / "a 'folder' of mine"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture
+def slurm(hosts: Hosts, tmp_path: Path) -> Slurm:
+    """Slurm with two nodes."""
+    if reason := slurm_why_not():
+        pytest.skip(reason)
+    return Slurm(hosts, tmp_path)

@@ -1,0 +1,21 @@
+"""What a search delivers, put into a folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.golden import golden_texts
+
+FACTORIES = Path(__file__).parents[1] / "integration" / "script" / "programs"
+STEPS = ("--epochs", "2", "--steps-per-epoch", "8", "--verbose", "2")
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def deliver(folder: Path, *launchers: str, program: str = "workers_data") -> None:
+    """Write a golden program, what starts it, and the modules that it imports."""
+    texts = golden_texts()
+    (folder / "train.py").write_text(texts[f"{program}.py"], encoding="utf-8")
+    for name in launchers:
+        (folder / name).write_text(texts[name], encoding="utf-8")
+    shutil.copytree(FACTORIES, folder / "programs")

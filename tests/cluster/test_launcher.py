@@ -1,0 +1,144 @@
+"""The delivered launcher starts the delivered program on several hosts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.delivered import QUIET, STEPS, deliver
+from tests.cluster.hosts import Host, Hosts
+from tests.cluster.remote_shell import serve, why_not
+
+HEAD = "import json, os, socket, sys, time\n"
+TELL = (
+    "print(socket.gethostname(), json.loads(os.environ['TF_CONFIG']), sys.argv[1:], flush=True)\n"
+)
+HOSTS = ("--hosts", "host1,host2")
+
+
+@pytest.fixture
+def reachable(hosts: Hosts, tmp_path: Path) -> Hosts:
+    """Hosts with a server of ssh each."""
+    if reason := why_not():
+        pytest.skip(reason)
+    serve(hosts, tmp_path)
+    return hosts
+
+
+def launched(folder: Path, lines: str) -> list[str]:
+    """Write a launcher for a program of some lines, and return what starts it on two hosts."""
+    deliver(folder, "launch.py")
+    (folder / "train.py").write_text(HEAD + TELL + lines, encoding="utf-8")
+    return [sys.executable, str(folder / "launch.py"), *HOSTS]
+
+
+def until(process: subprocess.Popen[str], text: str, times: int) -> None:
+    """Read what a process prints until a text has come so many times."""
+    assert process.stdout
+    seen: list[str] = []
+    while sum(text in line for line in seen) < times:
+        seen.append(process.stdout.readline())
+        assert seen[-1], seen
+
+
+def trains(host: Host) -> bool:
+    """Return whether the program or its launcher runs on a host."""
+    return any("python" in each.name() for each in host.processes())
+
+
+def ends_everywhere(hosts: Hosts, seconds: float = 60) -> bool:
+    """Return whether no host trains any more after a while."""
+    deadline = time.monotonic() + seconds
+    while any(trains(host) for host in hosts):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.real
+def test_a_gang_trains_on_two_hosts(reachable: Hosts, folder: Path) -> None:
+    """One worker where the launcher is started, the other one by ssh."""
+    deliver(folder, "launch.py")
+    command = [sys.executable, "launch.py", "--hosts", "host0,host1", *STEPS]
+    done = reachable[0].run(*command, cwd=folder, env={**os.environ, **QUIET})
+    assert done.returncode == 0, done.stdout
+    assert "[worker 0] Epoch 2/2" in done.stdout
+    assert "loss:" in done.stdout
+    assert ends_everywhere(reachable, 0)
+
+
+def test_every_host_is_told_who_it_is(reachable: Hosts, folder: Path) -> None:
+    """Each has its own number, all addresses, and the arguments as they were written."""
+    command = launched(folder, "")
+    done = reachable[0].run(*command, "--epochs", "a 'b'", cwd=folder)
+    cluster = {"worker": ["host1:20000", "host2:20001"]}
+    assert sorted(done.stdout.splitlines()) == [
+        f"[worker {index}] host{index + 1} "
+        f"{ {'cluster': cluster, 'task': {'type': 'worker', 'index': index}} } "
+        """['--epochs', "a 'b'"]"""
+        for index in (0, 1)
+    ]
+    assert done.returncode == 0
+
+
+def test_commands_that_are_shown_do_the_same(reachable: Hosts, folder: Path) -> None:
+    """Without ssh each is typed on its host."""
+    command = launched(folder, "")
+    shown = reachable[0].run(*command, "--print", "--epochs", "5", cwd=folder).stdout.splitlines()
+    assert shown[::2] == ["# Worker 0, on host1:", "# Worker 1, on host2:"]
+    for host, line in zip(reachable[1:], shown[1::2], strict=True):
+        assert host.run("sh", "-c", line).stdout.startswith(f"{host.name} {{'cluster'")
+
+
+def test_a_failure_on_one_host_ends_the_others(reachable: Hosts, folder: Path) -> None:
+    """Its last words and status are told, and nothing is left anywhere."""
+    fails = "if socket.gethostname() == 'host2': sys.exit('no more room')\ntime.sleep(600)"
+    done = reachable[0].run(*launched(folder, fails), cwd=folder)
+    assert done.returncode == 1
+    assert "[worker 1] no more room\n" in done.stdout
+    assert "Worker 1 exited with status 1." in done.stdout
+    assert ends_everywhere(reachable, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_host_trains_without_its_launcher(
+    reachable: Hosts, folder: Path, number: signal.Signals
+) -> None:
+    """However that ends: what ssh started ends with its input."""
+    with reachable[0].start(*launched(folder, "time.sleep(600)"), cwd=folder) as launcher:
+        until(launcher, "host", 2)
+        [process] = (each for each in reachable[0].processes() if "python" in each.name())
+        process.send_signal(number)
+        launcher.wait(timeout=60)
+        assert ends_everywhere(reachable)
+
+
+def test_a_host_that_cannot_be_reached_ends_the_others(reachable: Hosts, folder: Path) -> None:
+    """With the words of ssh."""
+    reachable[2].run("pkill", "sshd")
+    done = reachable[0].run(*launched(folder, "time.sleep(600)"), cwd=folder)
+    assert "[worker 1] ssh: connect to host host2 port 22: Connection refused" in done.stdout
+    assert done.returncode == 1
+    assert ends_everywhere(reachable, 0)
+
+
+@pytest.mark.real
+def test_a_cut_link_ends_the_training(reachable: Hosts, folder: Path) -> None:
+    """The worker that is left sees it, and so does the one that was cut off."""
+    deliver(folder, "launch.py")
+    command = [sys.executable, "launch.py", "--hosts", "host0,host1", "--epochs", "100000"]
+    quiet = {**os.environ, **QUIET}
+    with reachable[0].start(*command, "--verbose", "2", cwd=folder, env=quiet) as launcher:
+        until(launcher, "[worker 0] Epoch 3/", 1)
+        reachable.cut(1)
+        output, _ = launcher.communicate(timeout=120)
+    assert launcher.returncode == 1
+    assert "Worker 0 exited with status" in output
+    assert ends_everywhere(reachable)

@@ -1,0 +1,73 @@
+"""The delivered JobSet: what its pods run, under the names that Kubernetes would give them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.delivered import QUIET, deliver
+from tests.cluster.hosts import Host, Hosts
+
+
+class Pod:
+    """A pod of a job: its name in the JobSet's network, and what its container runs."""
+
+    def __init__(self, jobset: Mapping[str, Any], job: Mapping[str, Any], index: int) -> None:
+        """Take it from the manifest."""
+        name = jobset["metadata"]["name"]
+        self.name = f"{name}-{job['name']}-0-{index}.{name}"
+        [self._container] = job["template"]["spec"]["template"]["spec"]["containers"]
+        self._index = index
+
+    @property
+    def command(self) -> list[str]:
+        """What the container starts."""
+        return [*self._container["command"], *self._container["args"]]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its variables, with references to earlier ones filled in."""
+        found: dict[str, str] = {}
+        for each in self._container["env"]:
+            value = each.get("value", str(self._index))
+            for name, earlier in found.items():
+                value = value.replace(f"$({name})", earlier)
+            found[each["name"]] = value
+        return found
+
+    def start(self, host: Host, folder: Path) -> subprocess.Popen[str]:
+        """Run the container on a host."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environment = {**os.environ, **QUIET, "PATH": path, **self.environment}
+        return host.start(*self.command, cwd=folder, env=environment)
+
+
+def pods(manifest: Path) -> Iterator[Pod]:
+    """Yield all pods of a JobSet."""
+    jobset = yaml.safe_load(manifest.read_text("utf-8"))
+    for job in jobset["spec"]["replicatedJobs"]:
+        for index in range(job["template"]["spec"]["completions"]):
+            yield Pod(jobset, job, index)
+
+
+@pytest.mark.real
+def test_pods_train(namespaces: None, folder: Path, tmp_path: Path) -> None:
+    """The command and the variables are those of the file."""
+    del namespaces
+    deliver(folder, "jobset.yaml")
+    found = [*pods(folder / "jobset.yaml")]
+    hosts = Hosts([pod.name for pod in found], tmp_path)
+    try:
+        running = [pod.start(host, folder) for pod, host in zip(found, hosts, strict=True)]
+        outputs = [each.communicate(timeout=120)[0] for each in running]
+    finally:
+        hosts.close()
+    assert [each.returncode for each in running] == [0, 0], outputs
+    assert "Epoch 5/5" in outputs[0]
