@@ -1,4 +1,4 @@
-"""From which batch, or with which network, distribution would pay.
+"""From which batch, with which network, or up to how many gradients distribution would pay.
 
 A step of b examples takes one device a + c b seconds. P replicas take a + g c b + x for b examples
 each: x for what the exchange of the gradients adds, g >= 1 for what they take from each other on
@@ -56,6 +56,7 @@ def break_even(
         batch=batch if batch and batch.value <= farthest else None,
         farthest=farthest,
         bandwidth=_bandwidth(configuration, draws, gradient_bytes),
+        gradient_bytes=_gradients(configuration, draws, gradient_bytes),
     )
 
 
@@ -77,13 +78,24 @@ def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
 
 
 def _batch(configuration: Configuration, draws: Draws) -> np.ndarray:
+    least = _ratio(_added(draws), _saved(configuration, draws))
+    return np.where(least > 1.0, least, 1.0)
+
+
+def _added(draws: Draws) -> np.ndarray:
+    """Return x, what the exchange adds to a step."""
+    added: np.ndarray = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
+    return added
+
+
+def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
+    """Return c (P - g), what the replicas save for each example of theirs."""
     batch, each = configuration.per_replica_batch, _per_example(configuration, draws)
-    added = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
     # What the replicas' own examples take beside each other, g c b.
     beside = draws[Experiment.APART] - (draws[Experiment.ALONE] - each * batch)
     crowding = np.maximum(beside / (each * batch), 1.0)
-    least = _ratio(added, each * (configuration.replicas - crowding))
-    return np.where(least > 1.0, least, 1.0)
+    saved: np.ndarray = each * (configuration.replicas - crowding)
+    return saved
 
 
 def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
@@ -94,6 +106,15 @@ def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interva
     spare = each * configuration.per_replica_batch * (replicas - 1) - latency
     moved = 2 * (replicas - 1) / replicas * size
     return _interval(_ratio(np.full(DRAWS, moved), spare))
+
+
+def _gradients(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
+    """Return up to how many bytes of gradients it pays: what the exchange adds falls with them."""
+    latency = draws.get(Experiment.LATENCY)
+    if latency is None or not size:
+        return None
+    spare = _saved(configuration, draws) * configuration.per_replica_batch - latency
+    return _interval(_ratio(size * np.maximum(spare, 0.0), _added(draws) - latency))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

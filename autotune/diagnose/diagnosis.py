@@ -23,6 +23,18 @@ class BreakEven(Value):
     bandwidth: Interval | None = None
     """Bytes a second from which it pays between machines like this one, each with one worker; None
     where it was not measured, or no network would do."""
+    gradient_bytes: Interval | None = None
+    """Bytes of gradients up to which it pays on this machine, 0 where even none are too many; None
+    where it was not measured, or any would do."""
+
+
+class Predicted(Value):
+    """A step on more hosts than were measured."""
+
+    hosts: int
+    seconds: Interval
+    speedup: Interval
+    """Examples a second, as a multiple of what one host processes."""
 
 
 class Diagnosis(Value):
@@ -33,5 +45,7 @@ class Diagnosis(Value):
     """Of the best distributed configuration that ran, whether it can win or not."""
     break_even: BreakEven | None = None
     """None where the time did not suffice to find out."""
+    predicted: tuple[Predicted, ...] = ()
+    """Of the best distributed configuration on more hosts than there are, a worker on each."""
     advice: tuple[Advice, ...] = ()
     """What helps where a step waits for its input, the most promising first."""

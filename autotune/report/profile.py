@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autotune.config import Configuration, axis_of
 from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Part, Straggler
-from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
+from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
 from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.diagnose.remedies import Advice, Obstacle, Remedy, Tried, takes
 from autotune.measure import Interval
@@ -35,6 +35,8 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
             yield " ".join([text, *limits(step, facts, found.advice)])
     if found.break_even:
         yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
+    if found.predicted:
+        yield on_more_hosts(found.predicted)
 
 
 def where_it_goes(found: Breakdown) -> str | None:
@@ -112,6 +114,21 @@ def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
             f"network of at least about {value:.3g} Mbit/s ({low:.3g} to "
             f"{_megabits(found.bandwidth)})."
         )
+    if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
+        low, value = found.gradient_bytes.low / 1e6, found.gradient_bytes.value / 1e6
+        yield (
+            f"With this batch {name} would pay for a model with gradients of at most about "
+            f"{value:.3g} MB ({low:.3g} to {_megabytes(found.gradient_bytes)})."
+        )
+
+
+def on_more_hosts(predicted: Sequence[Predicted]) -> str:
+    """Return what more hosts would bring, which nobody has measured."""
+    each = ", ".join(f"{_times(found.speedup)} on {found.hosts} hosts" for found in predicted)
+    return (
+        "Predicted, not measured, with a worker on each host and the same per-replica batch, "
+        f"against one device's examples per second: {each}."
+    )
 
 
 def waits_for_input(found: Breakdown | None) -> bool:
@@ -203,6 +220,10 @@ def _half(fixed: Interval) -> Interval:
     return Interval(**{name: (1 + getattr(fixed, name)) / 2 for name in ("low", "value", "high")})
 
 
+def _times(factor: Interval) -> str:
+    return f"{factor.value:.2g} times ({factor.low:.2g} to {factor.high:.2g})"
+
+
 def _ms(milliseconds: float) -> str:
     return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:,.0f} ms"
 
@@ -217,6 +238,10 @@ def _up_to(batch: Interval) -> str:
 
 def _megabits(bandwidth: Interval) -> str:
     return f"{bandwidth.high / MEGABIT:.3g}" if bandwidth.high < BEYOND else "far more"
+
+
+def _megabytes(size: Interval) -> str:
+    return f"{size.high / 1e6:.3g}" if size.high < BEYOND else "far more"
 
 
 def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:

@@ -14,10 +14,12 @@ from autotune.autotuned_values import AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import breakdown, straggler
 from autotune.diagnose.crossover import break_even
-from autotune.diagnose.diagnosis import Diagnosis
+from autotune.diagnose.diagnosis import Diagnosis, Predicted
 from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
 from autotune.diagnose.remedies import Rated, advise
+from autotune.diagnose.scaling import MORE_HOSTS, of_runs, predict
 from autotune.events import Observer, Preparing
+from autotune.measure import Noise
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.history import History
 from autotune.search.runner import Runner
@@ -136,8 +138,24 @@ class Profiler:
             break_even=break_even(*rival[0], gradient_bytes=gradients, noise=noise)
             if rival
             else None,
+            predicted=self._predicted(*rival[0], noise) if rival else (),
             advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
         )
+
+    def _predicted(
+        self, rival: Configuration, rounds: Rounds, noise: Noise
+    ) -> tuple[Predicted, ...]:
+        """Return the rival on more hosts, where each of its workers has one to itself."""
+        subject = self._runner.subject
+        hosts = len(subject.machine.hosts)
+        shared = not 1 < rival.workers <= hosts or rival.replicas_per_worker > 1
+        if shared or strategy(rival.strategy).asynchronous:
+            return ()
+        runs = {n: self._steps(rival.but(workers=n)) for n in range(2, hosts + 1)}
+        runs[1] = [each[Experiment.ALONE] for each in rounds if Experiment.ALONE in each]
+        steps = {n: of_runs(seconds, noise) for n, seconds in runs.items() if seconds}
+        more = [n for n in MORE_HOSTS if n > max(steps)]
+        return predict(steps, more, gradient_bytes=subject.facts.dense_gradient_bytes)
 
     def _rates(self) -> dict[Configuration, Rated]:
         """Return what each configuration reached in its first run that was measured."""
@@ -150,8 +168,12 @@ class Profiler:
 
     def _step(self, configuration: Configuration) -> float:
         """Return the seconds of a step in training, from all trials that showed it."""
+        steps = self._steps(configuration)
+        return sum(steps) / len(steps)
+
+    def _steps(self, configuration: Configuration) -> list[float]:
         rates = [rate for t in self._trials(configuration) if (rate := t.examples_per_second)]
-        return sum(configuration.global_batch / rate for rate in rates) / len(rates)
+        return [configuration.global_batch / rate for rate in rates]
 
     def _work(self, configuration: Configuration) -> tuple[float, ...]:
         """Return what each worker worked for a step in the last run that tells."""

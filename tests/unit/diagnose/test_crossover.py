@@ -86,6 +86,39 @@ def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> No
     assert unknown.bandwidth is None
 
 
+def gradients(*, exchange: float, latency: float) -> Interval | None:
+    """Return up to how many bytes it pays, of a million that take so long."""
+    alone, half = FIXED + EACH * BATCH, FIXED + EACH * BATCH / 2
+    seconds = {
+        Experiment.HELD: alone + exchange,
+        Experiment.APART: alone,
+        Experiment.ALONE: alone,
+        Experiment.HALF: half,
+        Experiment.LATENCY: latency,
+    }
+    known = Noise(sd=QUIET, degrees=50)
+    result = break_even(WORKERS, [seconds], gradient_bytes=10**6, noise=known)
+    assert result is not None
+    return result.gradient_bytes
+
+
+def test_fewer_gradients_are_exchanged_in_the_time_that_is_saved() -> None:
+    """Half of them where their exchange, past its latency, takes twice what it may."""
+    latency, saved = 0.0024, EACH * BATCH
+    found = gradients(exchange=latency + 2 * (saved - latency), latency=latency)
+    assert found is not None
+    assert found.value == pytest.approx(5e5, rel=0.03)
+    assert found.low < found.value < found.high
+
+
+def test_no_gradients_are_few_enough_where_the_latency_takes_all() -> None:
+    """Then a smaller model does not help, and none is told where the exchange adds nothing."""
+    nothing = gradients(exchange=0.030, latency=0.020)
+    assert nothing is not None
+    assert nothing.value == 0
+    assert gradients(exchange=0.0, latency=0.001) is None
+
+
 def test_a_missing_experiment_is_no_answer() -> None:
     """Nothing is guessed."""
     held = {Experiment.HELD: 1.0}

@@ -6,11 +6,11 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
-from autotune.diagnose.diagnosis import BreakEven
+from autotune.diagnose.diagnosis import BreakEven, Predicted
 from autotune.diagnose.input_limit import read_by_one
 from autotune.diagnose.remedies import Rated, advise
 from autotune.measure import Interval
-from autotune.report.profile import limits, where_it_goes, where_it_pays
+from autotune.report.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
 from autotune.workload import WorkloadFacts
 
@@ -219,6 +219,23 @@ def test_a_break_even_without_input_says_so(batch: Interval | None) -> None:
     found = BreakEven(configuration=GANG, batch=batch, farthest=256)
     assert "2 workers with faster input" in " ".join(where_it_pays(found, waits=True))
     assert "faster input" not in " ".join(where_it_pays(found))
+
+
+def test_more_hosts_are_only_predicted() -> None:
+    """The word stands before the figures, which have their intervals."""
+    factor = Interval(low=1.5, value=2.5, high=3.5)
+    text = on_more_hosts([Predicted(hosts=4, seconds=around(0.1), speedup=factor)])
+    assert text.startswith("Predicted, not measured")
+    assert "2.5 times (1.5 to 3.5) on 4 hosts" in text
+
+
+@pytest.mark.parametrize(("value", "shown"), [(3e6, "at most about 3 MB"), (0.0, None)])
+def test_the_gradients_with_which_it_would_pay_are_told(value: float, shown: str | None) -> None:
+    """Not where even none are too many."""
+    size = Interval(low=value / 2, value=value, high=value * 2)
+    found = BreakEven(configuration=GANG, farthest=256, gradient_bytes=size)
+    text = " ".join(where_it_pays(found))
+    assert shown in text if shown else "MB" not in text
 
 
 def test_the_overhead_of_a_call_is_no_sequential_model() -> None:

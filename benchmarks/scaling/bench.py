@@ -1,0 +1,199 @@
+"""Compares the steps of more hosts with those that were predicted from fewer.
+
+    python -m benchmarks.scaling.bench [--rounds N] [--out PAGE --since TEXT]
+
+Needs root: hosts are network namespaces. Some five minutes for a round on two cores.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from statistics import median
+
+from autotune.cluster import Role, tf_config
+from autotune.diagnose.scaling import of_runs, predict
+from autotune.measure import Interval, Noise, squared_residuals
+from benchmarks.page import ROOT, add_options, page_of, this_commit
+from benchmarks.share import Share
+from tests.cluster.hosts import Hosts, why_not
+
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+RATES: Mapping[str, float | None] = {"100mbit": 12.5e6, "1gbit": 125e6, "unshaped": None}
+"""Names of links, and the bytes a second that a host can send."""
+UNITS = {2_000_000: 500, 8_000_000: 2000}
+"""Bytes of gradients, and the layer that has so many."""
+GANGS = (1, 2, 3, 4)
+SETTLING, STEPS = 4, 12
+"""Steps that are left out after a link has changed, and those that are timed."""
+PORT = 20_000
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "PYTHONPATH": str(ROOT)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A link and a size of gradients."""
+
+    rate: str
+    size: int
+
+
+Steps = Mapping[Case, Mapping[int, Sequence[float]]]
+"""Seconds of a step in each round, by the number of hosts."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A prediction and what it was of."""
+
+    case: Case
+    known: tuple[int, ...]
+    hosts: int
+    predicted: Interval
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """By what share the prediction is too high."""
+        return self.predicted.value / self.measured - 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval holds what was measured."""
+        return self.predicted.low <= self.measured <= self.predicted.high
+
+    def __str__(self) -> str:
+        """Return a row of the page's table."""
+        found = self.predicted
+        low, value, high = (1000 * each for each in (found.low, found.value, found.high))
+        return (
+            f"| {self.case.rate} | {self.case.size / 1e6:.0f} MB "
+            f"| {', '.join(map(str, self.known))} | {self.hosts} | {1000 * self.measured:.1f} "
+            f"| {value:.1f} ({low:.1f} to {high:.1f}) | {self.error:+.0%} |"
+        )
+
+
+def main() -> int:
+    """Measure, predict, compare, and write the page that was asked for."""
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    add_options(parser)
+    asked = parser.parse_args()
+    if reason := why_not():
+        raise SystemExit(f"Nothing was measured: {reason}.")
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    lines = [*told(measure(asked.rounds), asked.rounds)]
+    print("\n".join(lines))
+    if page:
+        page.write(lines, commit)
+    return 0
+
+
+def measure(rounds: int) -> Steps:
+    """Return the steps of every gang over every link, in turns."""
+    found: dict[Case, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"host{number}" for number in range(max(GANGS))]
+        hosts = Hosts(names, Path(folder))
+        try:
+            for _ in range(rounds):
+                for size in UNITS:
+                    for count in GANGS:
+                        for rate, seconds in gang(hosts, count, size):
+                            found[Case(rate, size)][count].append(seconds)
+        finally:
+            hosts.close()
+    return found
+
+
+def gang(hosts: Hosts, count: int, size: int) -> Iterator[tuple[str, float]]:
+    """Yield what a step of so many hosts takes over each link."""
+    hosts.shape(None)
+    workers = start(hosts, count, size)
+    try:
+        for rate in RATES:
+            hosts.shape(None if rate == "unshaped" else rate)
+            seconds = [float(line) for line in islice(read(workers[0]), SETTLING + STEPS)]
+            print(f"{count} hosts, {size} bytes, {rate}: {median(seconds):.4f} s", file=sys.stderr)
+            yield rate, median(seconds[SETTLING:])
+    finally:
+        for each in workers:
+            os.killpg(each.pid, signal.SIGKILL)
+            each.communicate()
+
+
+def start(hosts: Hosts, count: int, size: int) -> list[subprocess.Popen[str]]:
+    """Start a worker on each of the first hosts."""
+    command = [sys.executable, "-m", "benchmarks.scaling.worker", str(UNITS[size])]
+    roles = [Role(index=index, host=index) for index in range(count)]
+    addresses = [f"{hosts[index].address}:{PORT}" for index in range(count)]
+    configs = [
+        {"TF_CONFIG": tf_config(roles, addresses, each)} if count > 1 else {} for each in roles
+    ]
+    return [
+        host.start(*command, env={**os.environ, **QUIET, **config}, stderr=subprocess.DEVNULL)
+        for host, config in zip(hosts, configs, strict=False)
+    ]
+
+
+def read(worker: subprocess.Popen[str]) -> Iterator[str]:
+    """Yield the lines of a worker that must not end."""
+    yield from worker.stdout or ()
+    raise SystemExit("A worker ended: there is no figure.")
+
+
+def told(steps: Steps, rounds: int) -> Iterator[str]:
+    """Yield the lines of the page."""
+    rows = [*compared(steps)]
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    yield f"{os.cpu_count()} cores, {rounds} rounds, load at the end {load}."
+    yield ""
+    yield "| link | gradients | from hosts | hosts | measured, ms | predicted, ms | error |"
+    yield "| --- | ---: | --- | ---: | ---: | --- | ---: |"
+    yield from map(str, rows)
+    yield ""
+    for known in ((1, 2), (1, 2, 3)):
+        mine = [row for row in rows if row.known == known]
+        held = Share(count=sum(row.holds for row in mine), of=len(mine))
+        off = median(abs(row.error) for row in mine)
+        name = " and ".join(map(str, known))
+        yield f"- From {name} hosts: median error {off:.0%} (goal: under 15 %)."
+        yield f"  The interval held {held}."
+
+
+def compared(steps: Steps) -> Iterator[Row]:
+    """Yield every prediction with what was measured."""
+    noise = _noise(steps)
+    for case, runs in steps.items():
+        measured = {count: of_runs(seconds, noise) for count, seconds in runs.items()}
+        for known, hosts in {(1, 2): (3, 4), (1, 2, 3): (4,)}.items():
+            few = {count: measured[count] for count in known}
+            link = RATES[case.rate]
+            for each in predict(few, hosts, gradient_bytes=case.size, bandwidth=link):
+                yield Row(case, known, each.hosts, each.seconds, measured[each.hosts].value)
+
+
+def _noise(steps: Steps) -> Noise:
+    """Return the noise between rounds, of all that was measured together."""
+    logs = [[math.log(s) for s in runs] for case in steps.values() for runs in case.values()]
+    squares, degrees = squared_residuals(logs)
+    return (
+        Noise(sd=math.sqrt(squares / degrees), degrees=degrees)
+        if degrees
+        else Noise(sd=0.0, degrees=1)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
