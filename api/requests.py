@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated
 
@@ -69,7 +70,7 @@ class JobRequest(Tuning):
 
 
 def checked(
-    request: JobRequest, registry: Registry, quotas: Quotas, machine: Machine | None = None
+    request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
     """Return what a worker can run as it stands, with all parameters of the workload.
 
@@ -77,7 +78,7 @@ def checked(
         request: What was asked for.
         registry: The workloads that may be asked for.
         quotas: Bound the budget.
-        machine: What it must be able to run on; None where that is not known.
+        machines: On one of them it must be able to run; none where that is not known.
 
     Raises:
         InvalidTuning: Something in it is wrong; the text says what.
@@ -88,8 +89,7 @@ def checked(
     workload.check_space(request.space, params)
     check_budget(request.budget, quotas)
     _check_names(request)
-    if machine is not None:
-        check_runnable(request.space, request, machine)
+    _check_runnable_somewhere(request, machines)
     return Tuning(**{**dict(request), "params": dict(params)})
 
 
@@ -105,6 +105,21 @@ def check_budget(seconds: float | None, quotas: Quotas) -> None:
             f"{told} is not allowed.",
             f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
         )
+
+
+def _check_runnable_somewhere(request: JobRequest, machines: Sequence[Machine]) -> None:
+    """Make sure that one of the machines can run what is asked for.
+
+    Raises:
+        InvalidSpace: None can; the error is that of the last one.
+    """
+    for number, each in enumerate(machines, 1):
+        try:
+            return check_runnable(request.space, request, each)
+        except SpaceNotRunnable:
+            if number == len(machines):
+                raise
+    return None
 
 
 def check_runnable(space: str | Space, options: SearchOptions, machine: Machine) -> None:

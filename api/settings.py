@@ -10,6 +10,7 @@ that it is started in.
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import secrets
@@ -30,7 +31,16 @@ from pydantic_settings import (
 
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.workloads import Declared, Registry, check_bounded, installed, registered
+from autotune.api.log import say
+from autotune.api.needs import Labels
+from autotune.api.workloads import (
+    Declared,
+    Registered,
+    Registry,
+    check_bounded,
+    installed,
+    registered,
+)
 from autotune.errors import first_mistake
 from autotune.machine import Machine
 from autotune.value import Value
@@ -116,6 +126,8 @@ class Settings(BaseSettings):
     devices: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Names what jobs are measured on; one at a time, whoever's workers. Without it a name is made
     up once and kept in the data folder, as a container has another host's name at each start."""
+    labels: Labels = ()
+    """Words by which jobs may ask for this host's worker."""
     engine: str = "local"
     """What runs the trials: the name of an engine, its URL, or `package.module:callable`."""
     deaths: int = Field(default=10, ge=1)
@@ -168,6 +180,20 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
+        """Return all workloads, which follow the settings file.
+
+        Raises:
+            SettingsError: One is registered wrongly.
+        """
+        return Registry(self.registered(), _FileWatch(self).renewed)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that they were read from."""
+        named = type(self).model_config.get("toml_file")
+        return Path(named) if isinstance(named, str | Path) else None
+
+    def registered(self) -> dict[str, Registered]:
         """Return all workloads: examples, entry points, and the file's, which win.
 
         Raises:
@@ -181,7 +207,39 @@ class Settings(BaseSettings):
                 found[name] = registered(each)
         for name, workload in found.items():
             check_bounded(name, workload)
-        return Registry(found)
+        return found
+
+
+class _FileWatch:
+    """Reads the workloads of a settings file again whenever it has changed.
+
+    Args:
+        settings: Those that were read from it before.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._seen = self._changed_at()
+
+    def renewed(self) -> dict[str, Registered] | None:
+        """Return all workloads anew; None if nothing has changed, or nothing that can be read."""
+        now = self._changed_at()
+        if now in (None, self._seen):
+            return None
+        self._seen = now
+        try:
+            workloads = load_settings(self._settings.file).workloads
+            return self._settings.model_copy(update={"workloads": workloads}).registered()
+        except SettingsError as exc:
+            say("The changed settings are not taken over.", logging.ERROR, error=str(exc))
+            return None
+
+    def _changed_at(self) -> int | None:
+        file = self._settings.file
+        try:
+            return None if file is None else file.stat().st_mtime_ns
+        except OSError:
+            return None
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
 
 from autotune.api.events import Event
+from autotune.api.needs import Label, Needs
 from autotune.api.states import State
 from autotune.config import Configuration
+from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
 from autotune.trial import Trial
-from autotune.value import Scalar, Value
+from autotune.value import WHOLE, Scalar, Value
+from autotune.wording import plural
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LOCAL_OWNER = "local"
@@ -30,6 +35,10 @@ class Tuning(SearchOptions):
     """All parameters of the workload, completed by their defaults."""
     space: str | Space = AUTO
     """The name of a ready-made space, never a path, or a whole space."""
+    needs: Needs = Needs()
+    """What the worker that runs it must have."""
+    priority: Annotated[int, Field(ge=-10, le=10), WHOLE] = 0
+    """A job goes before all of lower priority, whosever they are; above 0 needs the scope admin."""
 
     @property
     def options(self) -> SearchOptions:
@@ -56,12 +65,42 @@ def address(job_id: str) -> str:
     return f"/v1/tunings/{job_id}"
 
 
+class WaitsFor(StrEnum):
+    """What a queued job waits for."""
+
+    WORKER = "worker"
+    """One that can run it; none that is there can."""
+    TURN = "turn"
+    """Its turn."""
+
+
 Time = Annotated[
     float,
     BeforeValidator(_seconds),
     PlainSerializer(moment, return_type=datetime, when_used="json"),
 ]
 """Seconds since 1970 by the database's clock; a date in JSON."""
+
+
+class Waiting(Value):
+    """What a job waits for, as things stand."""
+
+    kind: WaitsFor
+    before: int | None = None
+    """How many jobs are before it; null where that is not known."""
+    expected_start: Time | None = None
+    """When it starts if each job before it takes its whole budget, and none comes between."""
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def sentence(self) -> str:
+        """It in words."""
+        if self.kind is WaitsFor.WORKER:
+            return "No worker that is there can run it."
+        if self.before is None:
+            return "Too many jobs wait to tell how many are before it."
+        verb = "is" if self.before == 1 else "are"
+        return f"{plural(self.before, 'job')} {verb} before it." if self.before else "It is next."
 
 
 class Job(Tuning):
@@ -92,6 +131,12 @@ class Job(Tuning):
     """The verdict in a sentence."""
     reason: str | None
     """Why it failed, or what it waits for."""
+    code: str | None = None
+    """The digest of the workload's code that it measured, as workers tell it of theirs."""
+    code_changed: bool = False
+    """Whether the code was edited while it was measured, so that trials are not of one version."""
+    waiting: Waiting | None = None
+    """What it waits for, where one queued job is asked about; null otherwise."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -157,8 +202,44 @@ class Post(Value):
     devices: str
     host: str
     """Boot and process namespace."""
-    workloads: frozenset[str] | None = None
-    """Those that it has; None takes any job."""
+    workloads: Mapping[str, str] | None = None
+    """The digest of the code of each that it has, by name; None takes any job."""
+    machine: Machine | None = None
+    """What the devices are; None while that is not known."""
+    labels: tuple[Label, ...] = ()
+    engine: str = ""
+    """Runs its trials: the name of an engine, or the scheme of its URL."""
+
+
+class SeenWorker(Value):
+    """A worker, as it was last seen."""
+
+    name: str
+    devices: str
+    """What it measures on; one job at a time is measured on the same devices."""
+    machine: Machine | None
+    """What the devices are; null while that is not known."""
+    engine: str
+    labels: tuple[str, ...]
+    workloads: dict[str, str]
+    """The digest of the code of each that it has, by name."""
+    version: str
+    """Of autotune."""
+    started_at: Time | None
+    seen_at: Time
+    draining: bool
+    """Whether it takes no further job."""
+    busy: bool
+    """Whether a job runs on its devices by it."""
+    job: str | None
+    """The id of that job, where the key may see it."""
+
+    @property
+    def doing(self) -> str:
+        """What it does, in a few words."""
+        if not self.draining:
+            return "runs a job" if self.busy else "waits"
+        return "runs its last job" if self.busy else "is drained"
 
 
 class Birth(Value):
@@ -207,3 +288,5 @@ class Outcome(Value):
     reason: str | None = None
     recommendation: str | None = None
     """The recommendation as JSON, without its trials."""
+    code_changed: bool = False
+    """Whether the workload's code was edited meanwhile."""

@@ -6,9 +6,11 @@ the workload's own pydantic model validates before they become arguments of the 
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
@@ -25,7 +27,7 @@ from autotune.errors import first_mistake
 from autotune.plugins import load_plugins
 from autotune.space import Space
 from autotune.value import Scalar, Value
-from autotune.workload import is_script
+from autotune.workload import Factory, is_script
 
 GROUP = "autotune.workloads"
 """Entry points of this group name a `Registered` each."""
@@ -101,6 +103,20 @@ class Registered:
             dataset=tuple(each for each in fixed if each[0] in self.for_dataset),
         )
 
+    def code(self, root: Path) -> str:
+        """Return the digest of its code as it is now, equal wherever the same code lies.
+
+        Of an installed module it is that of the name alone.
+
+        Args:
+            root: The folder from which its files are named.
+        """
+        if is_script(self.model):
+            texts = [self.model, *_digest_of(root / self.model)]
+        else:
+            texts = [_factory(each, root).identity for each in (self.model, self.dataset)]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+
     def _checked(self, given: Mapping[str, Scalar]) -> BaseModel:
         """Return the parameters as the workload's model takes them from JSON.
 
@@ -113,6 +129,25 @@ class Registered:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
         if unknown:
             raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _LOOK)
+
+
+def _factory(text: str, root: Path) -> Factory:
+    """Return the factory of a text that names it from a folder."""
+    where, _, name = text.rpartition(":")
+    if where.endswith(".py"):
+        path = root / where
+        return Factory(name=name, module=path.stem, root=str(path.parent))
+    top = root / where.partition(".")[0]
+    is_here = top.is_dir() or top.with_suffix(".py").is_file()
+    return Factory(name=name, module=where, root=str(root) if is_here else None)
+
+
+def _digest_of(path: Path) -> list[str]:
+    """Return the digest of a file, if it is there."""
+    try:
+        return [hashlib.sha256(path.read_bytes()).hexdigest()]
+    except OSError:
+        return []
 
 
 class Parameter(Value):
@@ -197,20 +232,34 @@ def _takes_any_text(schema: dict[str, Any]) -> bool:
     return schema.get("type", "string") == "string" and schema.get("format") not in _FORMATS
 
 
+Renewed = Callable[[], Mapping[str, Registered] | None]
+
+
 class Registry:
-    """All workloads, by name.
+    """All workloads, by name. Threads may share it.
 
     Args:
         workloads: What the operator registered.
+        renewed: Returns what they have registered since, if they have changed it.
     """
 
-    def __init__(self, workloads: Mapping[str, Registered]) -> None:
+    def __init__(
+        self, workloads: Mapping[str, Registered], renewed: Renewed = lambda: None
+    ) -> None:
         self._workloads = dict(workloads)
+        self._renewed = renewed
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
         """The workloads by name."""
+        renewed = self._renewed()
+        if renewed is not None:
+            self._workloads = dict(renewed)
         return self._workloads
+
+    def codes(self, root: Path) -> dict[str, str]:
+        """Return the digest of the code of each workload as it is now, by name."""
+        return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:
         """Return a workload.
@@ -218,9 +267,10 @@ class Registry:
         Raises:
             UnknownWorkload: There is none of that name.
         """
-        found = self._workloads.get(name)
+        workloads = self.workloads
+        found = workloads.get(name)
         if found is None:
-            known = ", ".join(sorted(self._workloads)) or "none"
+            known = ", ".join(sorted(workloads)) or "none"
             raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
         return found
 

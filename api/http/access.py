@@ -201,6 +201,8 @@ Reader = Annotated[Key, Security(caller, scopes=[Scope.READ])]
 """A caller who may look."""
 Writer = Annotated[Key, Security(caller, scopes=[Scope.WRITE])]
 """A caller who may ask for jobs and cancel them."""
+Operator = Annotated[Key, Security(caller, scopes=[Scope.ADMIN])]
+"""A caller who may do what concerns everybody."""
 Watcher = Annotated[Key, Security(caller, scopes=[Scope.METRICS])]
 """A caller who may read the metrics."""
 

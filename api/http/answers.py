@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
 from autotune.api.records import read
+from autotune.api.values import SeenWorker
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -111,6 +112,12 @@ class WorkloadsAnswer(Value):
     """All workloads by name."""
 
     workloads: tuple[WorkloadAnswer, ...]
+
+
+class WorkersAnswer(Value):
+    """The workers that are there, by name."""
+
+    workers: tuple[SeenWorker, ...]
 
 
 class SpacesAnswer(Value):

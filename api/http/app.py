@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from threading import Thread
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -82,7 +81,6 @@ def _lifespan(opened: Callable[[], Service]) -> Lifespan:
     @asynccontextmanager
     async def run(app: FastAPI) -> AsyncIterator[None]:
         service = app.state.service = await run_in_threadpool(opened)
-        Thread(target=service.catalog.look, daemon=True).start()
         try:
             yield
         finally:

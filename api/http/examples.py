@@ -14,10 +14,11 @@ from autotune.api.http.answers import (
     SpacesAnswer,
     TrialAnswer,
     TrialsAnswer,
+    WorkersAnswer,
     WorkloadAnswer,
     WorkloadsAnswer,
 )
-from autotune.api.values import Job, Page
+from autotune.api.values import Job, Page, SeenWorker, Waiting
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import Result
@@ -37,11 +38,22 @@ _WORKLOADS = tuple(map(WorkloadAnswer.model_validate, _GIVEN["workloads"]))
 _WHOLE = Result.model_validate(
     {**_GIVEN["recommendation"], **_GIVEN["result"], "trials": (_TRIAL,)}
 )
+_WORKER = SeenWorker(**_GIVEN["worker"], machine=_MACHINE)
 JOB = _QUEUED.id
-TUNING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLOADS, SPACES, MACHINE = (
+WORKER, DRAINING, WORKERS, MACHINE = (
+    each.model_dump(mode="json")
+    for each in (
+        _WORKER,
+        _WORKER.model_copy(update={"draining": True}),
+        WorkersAnswer(workers=(_WORKER,)),
+        MachineAnswer(devices=_QUEUED.devices or "", machine=_MACHINE),
+    )
+)
+TUNING, WAITING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLOADS, SPACES = (
     each.model_dump(mode="json")
     for each in (
         _QUEUED,
+        _QUEUED.model_copy(update={"waiting": Waiting(**_GIVEN["waiting"])}),
         _DONE,
         Job.model_validate({**vars(_QUEUED), **_GIVEN["cancelled"]}),
         Page(tunings=(_DONE,), next=None),
@@ -50,7 +62,6 @@ TUNING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLOADS, SPAC
         _WHOLE,
         WorkloadsAnswer(workloads=_WORKLOADS),
         SpacesAnswer.model_validate(_GIVEN["spaces"]),
-        MachineAnswer(devices=_QUEUED.devices or "", machine=_MACHINE),
     )
 )
 TEXTS: Mapping[str, str] = {

@@ -79,13 +79,15 @@ class _OfJobs(Collector):
         return states
 
     def _workers(self) -> Metric:
-        return GaugeMetricFamily("autotune_workers", "Workers there.", self._jobs.workers())
+        there = len(self._jobs.workers(None))
+        return GaugeMetricFamily("autotune_workers", "Workers there.", there)
 
     def _unserved(self) -> Metric:
         what = "Jobs that wait for a worker that is not there."
-        waiting = GaugeMetricFamily("autotune_jobs_unserved", what, labels=["workload", "devices"])
+        labels = ["workload", "devices", "needs"]
+        waiting = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
         for each in self._jobs.unserved():
-            waiting.add_metric([each.workload, each.devices or ""], each.jobs)
+            waiting.add_metric([each.workload, each.devices or "", each.needed], each.jobs)
         return waiting
 
     def _spent(self) -> Metric:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from autotune.api.http import examples, metrics
-from autotune.api.http.access import Reader, Watcher
+from autotune.api.http.access import Operator, Reader, Watcher
 from autotune.api.http.answers import (
     HealthAnswer,
     MachineAnswer,
     SpacesAnswer,
+    WorkersAnswer,
     WorkloadAnswer,
     WorkloadsAnswer,
 )
 from autotune.api.http.examples import json_answer, text_answer
-from autotune.api.http.problems import CLOSED, documented
+from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.tunings import swiftly
+from autotune.api.store import workers
+from autotune.api.values import SeenWorker
 from autotune.space import ready_made
 
 router = APIRouter(tags=["operating"])
@@ -58,6 +64,38 @@ def spaces(here: Here, _: Reader) -> SpacesAnswer:
 def machine(here: Here, _: Reader) -> MachineAnswer:
     """Get the machine that jobs run on."""
     return MachineAnswer(devices=here.catalog.devices, machine=here.catalog.machine())
+
+
+@router.get(
+    "/v1/workers",
+    summary="List the workers",
+    response_model=WorkersAnswer,
+    responses={200: json_answer(examples.WORKERS, "By name."), **documented(*CLOSED)},
+)
+async def listed_workers(key: Reader, jobs: TheJobs) -> Response:
+    """List the workers that are there, with what they have, and what each of them does."""
+    return await swiftly(lambda: WorkersAnswer(workers=jobs.workers(key.owner)))
+
+
+WorkerName = Annotated[
+    str, Path(description="A worker's name.", max_length=200, examples=[examples.WORKER["name"]])
+]
+_OF_WORKER = {
+    200: json_answer(examples.DRAINING, "The worker."),
+    **documented(*CHANGING, "not-found", "invalid-request", "body-too-large"),
+}
+
+
+@router.post("/v1/workers/{name}/drain", summary="Drain a worker", responses=_OF_WORKER)
+def drain(name: WorkerName, here: Here, _: Operator) -> SeenWorker:
+    """Have a worker end the job that it runs and take no other; it can be stopped then."""
+    return workers.drain(here.database, name)
+
+
+@router.post("/v1/workers/{name}/resume", summary="Resume a worker", responses=_OF_WORKER)
+def resume(name: WorkerName, here: Here, _: Operator) -> SeenWorker:
+    """Have a worker that is drained take jobs again."""
+    return workers.drain(here.database, name, draining=False)
 
 
 @router.get(

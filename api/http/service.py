@@ -32,7 +32,6 @@ class Service:
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
-        self.catalog.close()
         self.streams.close()
         self.database.close()
 
@@ -52,7 +51,7 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     registry = settings.registry()
     database = open_database(settings)
     catalog = Catalog(settings, registry, database)
-    jobs = Jobs(database, registry, settings.quotas, catalog.machine_if_known)
+    jobs = Jobs(database, registry, settings.quotas, catalog.machines)
     keyring = Keyring(database) if keys else None
     metrics = Metrics()
     return Service(

@@ -25,6 +25,7 @@ from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
+from autotune.api.store.auth import Scope
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
 from autotune.api.values import Job, Page
 from autotune.result import Result
@@ -177,10 +178,12 @@ def submit(
         ),
     ] = None,
 ) -> Job:
-    """Queue a job. Jobs run one at a time on the devices."""
+    """Queue a job. Jobs run one at a time on the same devices."""
+    if request.priority > 0:
+        key.require(Scope.ADMIN)
     job = jobs.submit(request, key.project, idempotency_key, key.id)
     response.headers["Location"] = job.url
-    return job
+    return jobs.placed(job.id, key.project)
 
 
 @router.get(
@@ -205,8 +208,8 @@ async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJo
     responses={200: json_answer(examples.DONE, "The job."), **documented(*FOR_ONE)},
 )
 async def one(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Get a job's state, progress and verdict."""
-    return await swiftly(partial(jobs.get, job_id, key.owner))
+    """Get a job's state, progress and verdict; of one that waits, for what and how long."""
+    return await swiftly(partial(jobs.placed, job_id, key.owner))
 
 
 @router.get(

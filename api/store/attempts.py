@@ -17,7 +17,6 @@ from sqlalchemy import (
     CompoundSelect,
     Connection,
     Row,
-    Select,
     and_,
     case,
     exists,
@@ -42,8 +41,10 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
+from autotune.api.store.queue import next_job, take_next
 from autotune.api.store.reading import check_request, read_job, read_trials, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
+from autotune.api.store.workers import is_draining
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
 from autotune.config import Configuration
 from autotune.trial import Trial
@@ -84,14 +85,14 @@ class _Nothing(Exception):
 
 
 def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
-    """Take the devices, and the next job for them: one that was left behind, or the oldest.
+    """Take the devices, and the next job for them.
 
     Returns:
-        The job; None if the devices are taken or nobody waits for them.
+        The job; None if the devices are taken, nobody waits for them, or the worker is drained.
     """
     with database.reading() as connection:
         put_back = connection.execute(_ahead(lease_seconds)).first() is not None
-        if not put_back and connection.execute(_next(post)).first() is None:
+        if not put_back and next_job(connection, post) is None:
             return None
     if put_back:
         _shorten(database, lease_seconds)
@@ -343,12 +344,12 @@ def _held_by(grip: Grip) -> ColumnElement[bool]:
 def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
     until = _until(connection, lease_seconds)
     _take_devices(connection, post, until)
-    query = _next(post).with_for_update(skip_locked=True)
-    row = connection.execute(query).first()
+    row = None if is_draining(connection, post) else take_next(connection, post)
     if row is None:
         raise _Nothing
     grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
     _take_job(connection, row, grip, until)
+    _note_code(connection, row, post)
     marker = _begin_attempt(connection, grip, post)
     return _claimed(connection, grip, marker)
 
@@ -359,27 +360,6 @@ def _take_devices(connection: Connection, post: Post, until: float) -> None:
     taken = {"worker": post.worker, "expires_at": until}
     if not connection.execute(update(leases).where(mine).values(taken)).rowcount:
         raise _Nothing
-
-
-def _next(post: Post) -> Select[Any]:
-    """Jobs that were left behind come first, then those that wait, oldest first."""
-    left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at))
-    # What was measured on other devices says nothing here; ending it can be done by anybody.
-    fits = or_(
-        jobs.c.devices.is_(None),
-        jobs.c.devices == post.devices,
-        jobs.c.state == State.CANCELLING,
-    )
-    if post.workloads is not None:
-        known = jobs.c.workload.in_(sorted(post.workloads))
-        fits = and_(fits, or_(known, jobs.c.state == State.CANCELLING))
-    waiting = case((jobs.c.state == State.QUEUED, 1), else_=0)
-    return (
-        select(jobs.c.id, jobs.c.state, jobs.c.attempt, jobs.c.trials)
-        .where(or_(jobs.c.state == State.QUEUED, left), fits)
-        .order_by(waiting, jobs.c.seq)
-        .limit(1)
-    )
 
 
 def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -> None:
@@ -397,6 +377,14 @@ def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -
     advance(connection, grip.job_id, step)
     held = {"job_id": grip.job_id, "attempt": grip.attempt}
     connection.execute(update(leases).where(leases.c.devices == grip.devices).values(held))
+
+
+def _note_code(connection: Connection, row: Row[Any], post: Post) -> None:
+    """Note which code is measured; what goes on after trials must go on with theirs."""
+    mine = and_(jobs.c.id == row.id, or_(jobs.c.code.is_(None), jobs.c.trials == 0))
+    name = select(jobs.c.workload).where(jobs.c.id == row.id)
+    code = (post.workloads or {}).get(connection.execute(name).scalar_one())
+    connection.execute(update(jobs).where(mine).values(code=code))
 
 
 def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sqlalchemy import (
     Connection,
@@ -21,6 +21,7 @@ from autotune.api.errors import (
     QuotaExceeded,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
+from autotune.api.needs import Needs
 from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
@@ -29,6 +30,7 @@ from autotune.api.store.advance import Step, add_events, advance, state_for_chan
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
+from autotune.api.store.queue import Unserved, unserved, waiting
 from autotune.api.store.reading import (
     MOST_TOLD,
     POSITION,
@@ -46,8 +48,8 @@ from autotune.api.store.reading import (
 )
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import attempts, idempotency, jobs, totals
-from autotune.api.store.workers import Unserved, count, unserved
-from autotune.api.values import Job, JobEvent, JobTrial, Page, Story, Tuning
+from autotune.api.store.workers import there
+from autotune.api.values import Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -57,6 +59,7 @@ from autotune.wording import plural
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+Machines = Callable[[Needs], Sequence[Machine]]
 
 
 class Jobs:
@@ -69,8 +72,9 @@ class Jobs:
         database: Keeps the jobs.
         registry: The workloads that may be asked for.
         quotas: What one project may have.
-        machine: Returns at once what jobs are measured on, or None while that is not known; then
-            nobody checks here whether anything of a space can run, and the job's worker finds out.
+        machines: Returns at once what jobs with some needs may be measured on; while nothing of
+            that is known nobody checks here whether anything of a space can run, and the job's
+            worker finds out.
     """
 
     def __init__(
@@ -78,12 +82,12 @@ class Jobs:
         database: Database,
         registry: Registry,
         quotas: Quotas,
-        machine: Callable[[], Machine | None] = lambda: None,
+        machines: Machines = lambda _: (),
     ) -> None:
         self._database = database
         self._registry = registry
         self._quotas = quotas
-        self._machine = machine
+        self._machines = machines
 
     def submit(
         self,
@@ -105,7 +109,7 @@ class Jobs:
             QuotaExceeded: The owner has as much as it may.
             IdempotencyMismatch: The idempotency key came with another request before.
         """
-        tuning = checked(request, self._registry, self._quotas, self._machine())
+        tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
             lock(connection, f"quota {owner}")
@@ -128,6 +132,16 @@ class Jobs:
         """
         with self._database.reading() as connection:
             return read_job(connection, job_id, owner)
+
+    def placed(self, job_id: str, owner: str | None) -> Job:
+        """Return a job as it stands, and what it waits for.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._database.reading() as connection:
+            job = read_job(connection, job_id, owner)
+            return job.model_copy(update={"waiting": waiting(connection, job)})
 
     def page(
         self,
@@ -216,6 +230,7 @@ class Jobs:
         """
         with self._database.reading() as connection:
             job = read_job(connection, job_id, owner)
+            job = job.model_copy(update={"waiting": waiting(connection, job)})
             query = select(Now().label("now"), spent(job_id, by_now=True).label("spent"))
             query = query.add_columns(jobs.c.recommendation).where(jobs.c.id == job_id)
             row = connection.execute(query).one()
@@ -279,13 +294,15 @@ class Jobs:
         with self._database.reading() as connection:
             return float(connection.execute(query).scalar_one())
 
-    def workers(self) -> int:
-        """Return how many workers are there."""
-        return count(self._database)
+    def workers(self, owner: str | None) -> tuple[SeenWorker, ...]:
+        """Return the workers that are there, by name, each with its job if the owner may see it."""
+        with self._database.reading() as connection:
+            return there(connection, owner)
 
     def unserved(self) -> tuple[Unserved, ...]:
         """Return what waits for a worker that is not there."""
-        return unserved(self._database)
+        with self._database.reading() as connection:
+            return unserved(connection)
 
     def check(self) -> None:
         """Make sure that the database answers and has the schema of this version.
@@ -398,6 +415,8 @@ def _insert(
             workload=tuning.workload,
             request=written(tuning),
             budget_seconds=tuning.seconds,
+            needs=None if tuning.needs == Needs() else written(tuning.needs),
+            precedence=-tuning.priority,
             state=State.QUEUED,
             attempt=0,
             events=1,

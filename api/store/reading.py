@@ -36,7 +36,9 @@ from autotune.trial import Trial
 
 MOST_TOLD = 400
 """Of the trials, and of the events, in the story of a job."""
-_OWN = tuple(name for name in Job.model_fields if name not in Tuning.model_fields)
+_OWN = tuple(
+    name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields
+)
 COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.budget_seconds]
 """What is read of a job."""
 

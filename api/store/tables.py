@@ -11,6 +11,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlmodel import Field, SQLModel
 
@@ -41,8 +42,11 @@ class JobRow(Base, table=True):
         Index(None, "state", "seq"),
         Index(None, "owner", "seq"),
         Index(None, "owner", "state", "seq"),
+        Index(None, "owner", "started_at"),
         Index(None, "owner", "ended_at"),
         Index(None, "ended_at"),
+        Index(None, "state", "owner", "precedence", "seq"),
+        Index(None, "state", "needs"),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
@@ -56,6 +60,10 @@ class JobRow(Base, table=True):
     workload: str
     request: str = Field(sa_type=Text)
     budget_seconds: float
+    needs: str | None = Field(default=None, sa_type=Text)
+    """What its worker must have; None if any will do."""
+    precedence: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    """Minus its priority, so that an index has those first that go first."""
     state: str
     attempt: int = 0
     """The number of the attempt that may write; each claim raises it."""
@@ -78,6 +86,10 @@ class JobRow(Base, table=True):
     summary: str | None = Field(default=None, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
     """Why it failed, or what it waits for."""
+    code: str | None = None
+    """The digest of the workload's code when its search began."""
+    code_changed: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    """Whether the code was another one when its search ended."""
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
@@ -161,8 +173,18 @@ class WorkerRow(Base, table=True):
     name: str = Field(primary_key=True)
     devices: str
     workloads: str = Field(sa_type=Text)
-    """The names of those that it has, as JSON."""
+    """The digest of the code of each that it has, by name, as JSON."""
+    machine: str | None = Field(default=None, sa_type=Text)
+    """What the devices are; None while that is not known."""
+    engine: str | None = None
+    labels: str | None = Field(default=None, sa_type=Text)
+    """As JSON."""
+    version: str | None = None
+    """Of autotune."""
+    started_at: float | None = None
     seen_at: float
+    draining: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    """Whether it is to take no further job."""
 
 
 class KeyRow(Base, table=True):

@@ -1,62 +1,52 @@
-"""The workers: which are there, what waits for one that is not, and what their devices are."""
+"""The workers: which are there, which take no further job, and what their devices are."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    and_,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
-from autotune.api.events import Released
+from autotune.api.errors import NotFound, UnreadableRecord
 from autotune.api.records import read, written
-from autotune.api.states import State
-from autotune.api.store.advance import Cell, Step, advance
-from autotune.api.store.database import Database, Now, insert_new, lapsed
+from autotune.api.store.audit import note
+from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
-from autotune.api.values import Post
-from autotune.events import Notice
+from autotune.api.values import Post, SeenWorker
 from autotune.machine import Machine
+from autotune.version import VERSION
 
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
-AT_ONCE = 50
-"""Jobs that one transaction tells of."""
-_LEFT = and_(jobs.c.state == State.RUNNING, lapsed(jobs.c.expires_at))
-_WAITS = or_(jobs.c.state == State.QUEUED, _LEFT)
 
 
-class Unserved(NamedTuple):
-    """Jobs that wait for a worker that is not there."""
+def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
+    """Note that a worker is there, and forget those that are gone.
 
-    workload: str
-    devices: str | None
-    """On which they were measured; None where any would do."""
-    jobs: int
+    Args:
+        database: Keeps the workers.
+        post: The worker.
+        draining: What it was told last, for a database that has forgotten it meanwhile.
 
-    def __str__(self) -> str:
-        """Return what they wait for, in a sentence."""
-        what = "" if self.devices is None else f" on the devices {self.devices!r}"
-        return f"Waits for a worker with the workload {self.workload!r}{what}; none is there."
-
-
-def seen(database: Database, post: Post) -> None:
-    """Note that a worker is there, and forget those that are gone."""
-    has = json.dumps(sorted(post.workloads or ()))
+    Returns:
+        Whether it is to take no further job.
+    """
+    values = {
+        "devices": post.devices,
+        "workloads": json.dumps(dict(sorted((post.workloads or {}).items()))),
+        "machine": None if post.machine is None else written(post.machine),
+        "engine": post.engine,
+        "labels": json.dumps(post.labels),
+        "version": VERSION,
+        "seen_at": Now(),
+    }
+    mine = workers.c.name == post.worker
     with database.writing() as connection:
-        connection.execute(delete(workers).where(or_(_gone(), workers.c.name == post.worker)))
-        row = insert(workers).values(name=post.worker, devices=post.devices, workloads=has)
-        connection.execute(row.values(seen_at=Now()))
+        connection.execute(delete(workers).where(_gone(), ~mine))
+        first = {"name": post.worker, "started_at": Now(), "draining": draining}
+        connection.execute(insert_new(connection, workers, **values, **first))
+        query = update(workers).where(mine).values(values).returning(workers.c.draining)
+        return bool(connection.execute(query).scalar_one())
 
 
 def leave(database: Database, post: Post) -> None:
@@ -65,28 +55,35 @@ def leave(database: Database, post: Post) -> None:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
 
-def count(database: Database) -> int:
-    """Return how many workers are there."""
-    with database.reading() as connection:
-        query = select(func.count()).select_from(workers).where(~_gone())
-        return int(connection.execute(query).scalar_one())
+def there(connection: Connection, owner: str | None = None) -> tuple[SeenWorker, ...]:
+    """Return the workers that are there, by name.
+
+    Args:
+        connection: The transaction.
+        owner: The project whose jobs may be named; None for everybody's.
+    """
+    query = _rows().where(~_gone()).order_by(workers.c.name)
+    return tuple(_worker(row, owner) for row in connection.execute(query).all())
 
 
-def unserved(database: Database) -> tuple[Unserved, ...]:
-    """Return what waits for a worker that is not there."""
-    kinds = select(jobs.c.workload, jobs.c.devices, func.count())
-    kinds = kinds.where(_WAITS).group_by(jobs.c.workload, jobs.c.devices)
-    with database.reading() as connection:
-        waiting = [Unserved(*row) for row in connection.execute(kinds).all()]
-        there = connection.execute(select(workers).where(~_gone())).all()
-    return tuple(each for each in waiting if not any(_serves(row, each) for row in there))
+def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
+    """Have a worker take no further job, or take jobs again; the one that it runs goes on.
+
+    Raises:
+        NotFound: There is no such worker.
+    """
+    with database.writing() as connection:
+        mine = and_(workers.c.name == name, ~_gone())
+        if not connection.execute(update(workers).where(mine).values(draining=draining)).rowcount:
+            raise NotFound("Worker not found.", "List the workers; it may have ended.")
+        note(connection, "drain worker" if draining else "resume worker", name)
+        return _worker(connection.execute(_rows().where(mine)).one(), None)
 
 
-def tell_unserved(database: Database) -> None:
-    """Tell, once, what jobs wait for that no worker serves."""
-    for each in unserved(database):
-        with database.writing() as connection:
-            _tell(connection, each)
+def is_draining(connection: Connection, post: Post) -> bool:
+    """Return whether a worker is to take no further job."""
+    query = select(workers.c.draining).where(workers.c.name == post.worker)
+    return bool(connection.execute(query).scalar())
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
@@ -113,21 +110,34 @@ def _gone() -> ColumnElement[bool]:
     return workers.c.seen_at < Now() - SEEN_SECONDS
 
 
-def _serves(worker: Row[Any], what: Unserved) -> bool:
-    fits = what.devices in (None, worker.devices)
-    return fits and what.workload in json.loads(worker.workloads)
+def _rows() -> Select[Any]:
+    """Return the query for workers, each with the job that it runs."""
+    runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
+    query = select(workers, leases.c.job_id, jobs.c.owner)
+    return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)
 
 
-def _tell(connection: Connection, what: Unserved) -> None:
-    alike = (jobs.c.workload == what.workload, jobs.c.devices.is_not_distinct_from(what.devices))
-    query = select(jobs.c.id, jobs.c.state, jobs.c.attempt).where(_WAITS, *alike)
-    untold = query.where(jobs.c.reason.is_(None)).limit(AT_ONCE)
-    for row in connection.execute(untold.with_for_update(skip_locked=True)).all():
-        columns: dict[str, Cell] = {"reason": str(what)}
-        if row.state == State.QUEUED:
-            step = Step(events=[Notice(text=str(what))], columns=columns)
-        else:
-            # Whoever had it is gone; it must not seem to run.
-            told = Released(attempt=row.attempt, reason=str(what))
-            step = Step(to=State.QUEUED, events=[told], columns={**columns, "expires_at": None})
-        advance(connection, row.id, step)
+def _worker(row: Row[Any], owner: str | None) -> SeenWorker:
+    has = json.loads(row.workloads)
+    return SeenWorker(
+        name=row.name,
+        devices=row.devices,
+        machine=_machine(row.machine),
+        engine=row.engine or "",
+        labels=tuple(json.loads(row.labels or "[]")),
+        # The version before has told names alone.
+        workloads=has if isinstance(has, dict) else dict.fromkeys(has, ""),
+        version=row.version or "",
+        started_at=row.started_at,
+        seen_at=row.seen_at,
+        draining=row.draining,
+        busy=row.job_id is not None,
+        job=row.job_id if owner in (None, row.owner) else None,
+    )
+
+
+def _machine(record: str | None) -> Machine | None:
+    try:
+        return None if record is None else read(Machine, record)
+    except UnreadableRecord:
+        return None

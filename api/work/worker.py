@@ -27,10 +27,12 @@ from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
+from autotune.api.store.queue import tell_unserved
 from autotune.api.store.removal import forget_keys
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import processes
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
+from autotune.api.work.inspection import Inspection
 from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, detail
 from autotune.api.work.orders import Order, folder, jobs_folder, order
 from autotune.api.work.supervision import Cause, Lease, Supervision
@@ -38,11 +40,14 @@ from autotune.api.work.tuner import Places, Tuner
 from autotune.wording import plural
 
 _HELD = "Processes of an earlier attempt hold the devices."
+_EDITED = "The workload's code has changed since its first trials; ask for it again."
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 FORGET_SECONDS = 3600.0
 """Between looks for such keys, and for jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
+INSPECT_SECONDS = 60.0
+"""Between looks at a machine that is not known yet."""
 
 
 class Worker:
@@ -63,12 +68,13 @@ class Worker:
         self._forgetting = Chore(self._forget, FORGET_SECONDS)
         self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
         self._stop = Event()
-        self._post = Post(
-            worker=f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}",
-            devices=settings.named_devices(),
-            host=processes.this_host(),
-            workloads=frozenset(self._registry.workloads),
-        )
+        self._draining = False
+        self._name = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._devices = settings.named_devices()
+        self._host = processes.this_host()
+        self._inspection = Inspection(settings, self._devices, database)
+        self._inspecting = Chore(self._inspection.look, INSPECT_SECONDS)
+        self._shown: Post | None = None
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -77,13 +83,26 @@ class Worker:
     def run(self) -> None:
         """End what earlier workers left on this host, then run jobs until asked to stop."""
         with suppress(DatabaseUnavailable):
-            sweep(self._database, self._post.host)
+            sweep(self._database, self._host)
         while not self._stop.is_set():
             self._tidy()
             if not self._run_one_if_it_can():
+                self._inspecting.do_if_due()
                 self._stop.wait(self._settings.patience.idle)
         with suppress(DatabaseUnavailable):
-            workers.leave(self._database, self._post)
+            workers.leave(self._database, self._post())
+
+    def _post(self) -> Post:
+        """Return where it stands, and what it has now."""
+        return Post(
+            worker=self._name,
+            devices=self._devices,
+            host=self._host,
+            workloads=self._registry.codes(self._settings.root),
+            machine=self._inspection.machine,
+            labels=self._settings.labels,
+            engine=self._settings.engine.partition(":")[0],
+        )
 
     def _tidy(self) -> None:
         for each in (self._showing, self._forgetting):
@@ -92,8 +111,9 @@ class Worker:
 
     def _show(self) -> None:
         check_schema(self._database)
-        workers.seen(self._database, self._post)
-        workers.tell_unserved(self._database)
+        self._shown = self._post()
+        self._draining = workers.seen(self._database, self._shown, draining=self._draining)
+        tell_unserved(self._database)
 
     def _forget(self) -> None:
         forget_keys(self._database, _KEY_SECONDS)
@@ -119,7 +139,10 @@ class Worker:
             DatabaseUnavailable: The database does not answer.
         """
         lease = self._settings.patience.lease
-        claimed = attempts.claim(self._database, self._post, lease)
+        post = self._post()
+        if self._shown is not None and post != self._shown:
+            self._show()  # What it has must be known before a job asks for it.
+        claimed = attempts.claim(self._database, post, lease)
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
@@ -134,7 +157,7 @@ class Worker:
 
     def _attempt(self, claimed: Claim) -> State:
         lease = Lease(self._database, claimed.grip, self._settings.patience)
-        if not sweep(self._database, self._post.host):
+        if not sweep(self._database, self._host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
         reach(FailPoint.SWEPT)
@@ -153,6 +176,8 @@ class Worker:
             return Outcome(state=State.CANCELLED)
         if claimed.unreadable is not None:
             return _failed(claimed.unreadable)
+        if claimed.kept and claimed.job.code not in (None, self._code(claimed)):
+            return _failed(_EDITED)
         if claimed.deaths >= self._settings.deaths:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
@@ -226,6 +251,8 @@ class Worker:
     ) -> State:
         if isinstance(answer, Stuck):
             return self._stuck(lease, claimed, answer.detail)
+        if isinstance(answer, Found):
+            self._inspection.take(answer.recommendation.machine)
         if cause is Cause.DIED:
             reason = f"The search's process {_death(code)}."
             return self._let_go(lease, claimed, attempts.DIED, reason)
@@ -237,7 +264,13 @@ class Worker:
             say(what, logging.ERROR, job=claimed.job.id, error=answer.detail)
         return self._finish(lease, claimed, _outcome(cause, answer))
 
+    def _code(self, claimed: Claim) -> str | None:
+        """Return the digest of the workload's code as it is now."""
+        return self._registry.codes(self._settings.root).get(claimed.job.workload)
+
     def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
+        changed = claimed.job.code not in (None, self._code(claimed))
+        outcome = outcome.model_copy(update={"code_changed": changed})
         state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
         reach(FailPoint.FINISHED)
         return state

@@ -57,10 +57,11 @@ def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("name", ["jobs", "no jobs", "done", "nowhere"])
+@pytest.mark.parametrize("name", ["jobs", "no jobs", "workers", "done", "nowhere"])
 def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> None:
     """With all that can be opened open."""
     paths = {"jobs": "/", "no jobs": "/?state=failed", "done": done, "nowhere": NOWHERE}
+    paths["workers"] = "/workers"
     page = signed_in()
     page.goto(paths[name])
     for each in page.locator("details").all():

@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 from starlette.requests import HTTPConnection
 
 HOME = "/"
+WORKERS = "/workers"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 _JOBS = "/tunings/"
 # An allow-list: whatever else a link names may lead to another site, or change something.
-_PAGE = re.compile(r"/(?:tunings/[0-9a-f]{24})?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
+_PAGE = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 
 
 def job_page(job_id: str) -> str:
@@ -22,7 +23,7 @@ def job_page(job_id: str) -> str:
 
 def is_page(path: str) -> bool:
     """Return whether people look at an address, and programs do not."""
-    return path in (HOME, SIGN_OUT) or path.startswith(_JOBS)
+    return path in (HOME, WORKERS, SIGN_OUT) or path.startswith(_JOBS)
 
 
 def safe(wanted: str) -> str:

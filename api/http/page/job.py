@@ -13,16 +13,20 @@ from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.options import Group, SearchOptions, declared
+from autotune.reason.sentences import reason_text
 from autotune.report.html.charts import throughput
 from autotune.report.html.page import Figure, endings, figure, parts
 from autotune.report.progress import PHASES
 from autotune.result import Result
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.strategies import in_short
+from autotune.trial import Trial
 from autotune.wording import clock, rate_with_error, roughly, sentence, share
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""
+MOST_OUTPUTS = 20
+"""Of the trials that failed; the others are at their addresses."""
 _BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
 _STATES = {
     State.QUEUED: "Waiting for a worker",
@@ -44,6 +48,15 @@ class Download:
     def shown(self) -> bool:
         """Whether a browser shows it, and does not only keep it."""
         return self.name.endswith(".html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What a trial that failed printed last, its traceback among it."""
+
+    number: int
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +84,8 @@ class JobView:
     downloads: tuple[Download, ...]
     shown: Mapping[str, Any]
     """What the fragments show: of the result, or of the trials so far."""
+    outputs: tuple[Output, ...]
+    """What trials that failed have printed, the latest first."""
     left_out: str
     """How many trials came before those in sight, in words; empty if none did."""
     facts: Mapping[str, str]
@@ -85,6 +100,7 @@ def job_view(story: Story) -> JobView:
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
+    moments |= {"Starts by": job.waiting.expected_start} if job.waiting else {}
     return JobView(
         job=job,
         phase=_phase(story),
@@ -99,6 +115,7 @@ def job_view(story: Story) -> JobView:
         best=() if found else tuple(_best(board)),
         downloads=tuple(_downloads(job.url, found)) if found else (),
         shown=parts(found) if found else _so_far(board),
+        outputs=tuple(_outputs(story.trials))[:MOST_OUTPUTS],
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
         moments={name: at for name, at in moments.items() if at},
@@ -137,6 +154,13 @@ def _note(best: Entry) -> str:
     return f"{short}, {share(compared)} times one device" if compared else short
 
 
+def _outputs(trials: Sequence[Trial]) -> Iterator[Output]:
+    for each in reversed(trials):
+        if each.detail and not each.measured:
+            title = f"Trial {each.number}: {each.outcome}: {reason_text(each.reason)}"
+            yield Output(number=each.number, title=title, text=each.detail)
+
+
 def _downloads(base: str, found: Result) -> Iterator[Download]:
     programs = found.programs()
     paths = {part.file: f"script?part={part}" for part in Part if programs[part.file]}
@@ -155,11 +179,19 @@ def _facts(job: Job) -> dict[str, str]:
         "Constraints": _constraints(job),
         "Margin": f"{job.margin:.0%}",
         "Seed": str(job.seed),
+        "Needs": str(job.needs),
+        "Priority": str(job.priority) if job.priority else "",
         "Devices": job.devices or "",
+        "Code": _code(job),
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
         "Id": job.id,
     }
     return {name: value for name, value in known.items() if value}
+
+
+def _code(job: Job) -> str:
+    edited = ", edited while it was measured" if job.code_changed else ""
+    return f"{job.code}{edited}" if job.code else ""
 
 
 def _constraints(given: SearchOptions) -> str:

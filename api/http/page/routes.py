@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import IllegalTransition, ServiceError
 from autotune.api.http.access import Reader, Writer
-from autotune.api.http.page.addresses import HOME, job_page
+from autotune.api.http.page.addresses import HOME, WORKERS, job_page
 from autotune.api.http.page.entering import SEE_OTHER, PageRoute
 from autotune.api.http.page.fields import Typed, typed_of
 from autotune.api.http.page.form import (
@@ -63,6 +63,12 @@ def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
     with suppress(IllegalTransition):  # The page shows how it ended.
         jobs.cancel(job_id, key.owner)
     return RedirectResponse(job_page(job_id), SEE_OTHER)
+
+
+@router.get(WORKERS)
+def workers(key: Reader, jobs: TheJobs) -> Response:
+    """Show the workers."""
+    return render("workers.html", jobs.workers(key.owner), frame_for(key))
 
 
 def _submitted(typed: Typed, key: Key, here: Service) -> Job:

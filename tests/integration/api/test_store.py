@@ -9,18 +9,20 @@ from sqlalchemy import update
 
 from autotune.api.errors import IllegalTransition, QuotaExceeded, Superseded
 from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
+from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store import attempts, tables
+from autotune.api.store import attempts, tables, workers
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Birth, Claim, Grip, Outcome, Post
+from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
 from autotune.events import Notice
 from autotune.reason import Message
 from autotune.run.engine import Outcome as TrialOutcome
+from autotune.testing import fake_machine
 from autotune.trial import Stage, Trial
 
 LEASE = 30.0
@@ -73,6 +75,49 @@ def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: 
     take(database)
     assert claim(database, worker="w2") is None
     assert take(database, "other", "w3").job.id == second.id
+
+
+def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) -> None:
+    """By priority, then by what runs, then by who waits the longest."""
+    mine = [jobs.submit(asked, "me").id for _ in range(3)]
+    yours = jobs.submit(asked, "you").id
+    urgent = jobs.submit(asked.model_copy(update={"priority": 1}), "they").id
+    order = [take(database, f"d{n}", f"w{n}").job.id for n in range(5)]
+    assert order == [urgent, mine[0], yours, *mine[1:]]
+
+
+def test_a_job_goes_to_a_worker_that_meets_its_needs(
+    database: Database, jobs: Jobs, asked: JobRequest
+) -> None:
+    """Others take the next one; what it waits for is known."""
+    picky = asked.model_copy(update={"needs": Needs(kind="gpu", labels=("fast",))})
+    job, simple = jobs.submit(picky, "me"), jobs.submit(asked, "me")
+    assert take(database).job.id == simple.id
+    machine = fake_machine(gpus=("H100",))
+    able = Post(worker="g", devices="g", host="h", machine=machine, labels=("fast",))
+    able = able.model_copy(update={"workloads": {"digits": "c0de"}})
+    assert jobs.placed(job.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
+    workers.seen(database, able)
+    waits = jobs.placed(job.id, "me").waiting
+    assert waits is not None
+    assert (waits.kind, waits.before) == (WaitsFor.TURN, 0)
+    claimed = attempts.claim(database, able, LEASE)
+    assert claimed is not None
+    assert claimed.job.id == job.id
+    (found,) = jobs.workers("me")
+    assert (found.job, found.machine) == (job.id, machine)
+
+
+def test_a_drained_worker_claims_nothing(database: Database, jobs: Jobs, asked: JobRequest) -> None:
+    """Until it is told to go on."""
+    jobs.submit(asked, "me")
+    post = Post(worker="w", devices="d", host="h")
+    workers.seen(database, post)
+    workers.drain(database, "w")
+    assert attempts.claim(database, post, LEASE) is None
+    assert workers.seen(database, post)
+    workers.drain(database, "w", draining=False)
+    assert attempts.claim(database, post, LEASE) is not None
 
 
 def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:

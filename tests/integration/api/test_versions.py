@@ -81,7 +81,7 @@ def test_jobs_of_the_version_before_go_on(previous: Database) -> None:
     """One that ran is resumed from its trial, one that waited is claimed after it."""
     migrate(previous)
     for job_id, kept in ((RUNNING, 1), (QUEUED, 0)):
-        post = Post(worker="w", devices="bench", host="h", workloads=frozenset({"digits"}))
+        post = Post(worker="w", devices="bench", host="h", workloads={"digits": ""})
         claimed = attempts.claim(previous, post, 30.0)
         assert claimed is not None
         assert (claimed.job.id, len(claimed.kept)) == (job_id, kept)

@@ -18,14 +18,18 @@ from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
-from autotune.api.store import tables
+from autotune.api.store import attempts, tables
+from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
-from autotune.reason import SetAside
+from autotune.api.workloads import Declared
+from autotune.config import Configuration
+from autotune.reason import Message, SetAside
 from autotune.run.engine import Outcome
+from autotune.trial import Stage, Trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -252,6 +256,36 @@ def test_a_job_that_always_dies_fails(
     assert (ended.state, ended.attempt) == (State.FAILED, 3)
     assert ended.reason
     assert "crashed 2 times" in ended.reason
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_job_knows_the_code_that_it_measured(
+    jobs: Jobs, database: Database, settings: Settings, tmp_path: Path, asked: JobRequest
+) -> None:
+    """An edit between its attempts ends it: the trials would be of two versions."""
+    (tmp_path / "toy.py").write_text("f = g = 1")
+    declared = {"digits": Declared(model="toy.py:f", dataset="toy.py:g")}
+    own = settings.model_copy(update={"root": tmp_path, "workloads": declared})
+    worker, job = Worker(database, own), jobs.submit(asked.model_copy(update={"params": {}}), "me")
+    claimed = attempts.claim(database, worker._post(), 5.0)
+    assert claimed is not None
+    code = own.registry().codes(tmp_path)["digits"]
+    assert jobs.get(job.id, None).code == code
+    trial = Trial(
+        number=0,
+        stage=Stage.BASELINE,
+        configuration=Configuration(),
+        outcome=Outcome.MEASURED,
+        reason=Message(text=""),
+    )
+    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
+    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    (tmp_path / "toy.py").write_text("f = g = 2")
+    assert worker.run_one()
+    ended = jobs.get(job.id, None)
+    assert ended.state is State.FAILED
+    assert "code has changed since its first trials" in (ended.reason or "")
+    assert (ended.code, ended.code_changed) == (code, True)
 
 
 def test_a_worker_without_the_workload_leaves_the_job(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -29,6 +30,22 @@ def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
 def test_without_examples_nothing_is_registered(tmp_path: Path) -> None:
     """An installed service offers only what the operator registers."""
     assert load_settings(root=tmp_path).registry().workloads == {}
+
+
+def test_a_changed_file_registers_other_workloads(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a restart; one that cannot be read changes nothing, and the log says so."""
+    path, known = tmp_path / "service.toml", []
+    text = '[workloads.{}]\nmodel = "m:f"\ndataset = "m:g"\n'
+    path.write_text(text.format("first"))
+    registry = load_settings(path, root=tmp_path).registry()
+    for number, written in enumerate((text.format("second"), "[workloads", text.format("third"))):
+        path.write_text(written)
+        os.utime(path, (number, number))
+        known.append([*registry.workloads])
+    assert known == [["second"], ["second"], ["third"]]
+    assert "The changed settings are not taken over." in caplog.text
 
 
 def test_the_file_registers_workloads(tmp_path: Path) -> None:

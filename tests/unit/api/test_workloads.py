@@ -196,3 +196,31 @@ def test_a_script_is_registered_alone() -> None:
         registered(Declared(model="a.py:model"))
     with pytest.raises(SettingsError, match="takes no parameters"):
         registered(Declared(model="train.py", parameters={"units": Parameter(type="int")}))
+
+
+@pytest.mark.parametrize(
+    ("model", "dataset"),
+    [("toy.py:f", "toy.py:g"), ("toy:f", "toy:g"), ("train.py", "")],
+)
+def test_the_digest_of_a_workload_is_that_of_its_code(
+    tmp_path: Path, model: str, dataset: str
+) -> None:
+    """Equal wherever the same code lies, another one once it is edited."""
+    workload = registered(Declared(model=model, dataset=dataset))
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        for name in ("toy.py", "train.py"):
+            (tmp_path / place / name).write_text("f = g = 1")
+    digest = workload.code(tmp_path / "one")
+    assert digest == workload.code(tmp_path / "other")
+    for name in ("toy.py", "train.py"):
+        (tmp_path / "one" / name).write_text("f = g = 2")
+    assert workload.code(tmp_path / "one") not in (digest, workload.code(tmp_path / "nowhere"))
+
+
+def test_another_factory_of_the_same_file_is_other_code(tmp_path: Path) -> None:
+    """Installed modules have the digest of their names."""
+    (tmp_path / "toy.py").write_text("")
+    names = ("toy.py:f", "toy.py:g", "json:f", "json:g")
+    codes = {registered(Declared(model=each, dataset="toy.py:f")).code(tmp_path) for each in names}
+    assert len(codes) == 4

@@ -180,7 +180,6 @@
   if (article) {
     follow(article);
     setInterval(tick, 250);
-  } else if (document.querySelector("[data-poll]")) {
-    poll();
   }
+  if (article || document.querySelector("[data-poll]")) poll();
 })();

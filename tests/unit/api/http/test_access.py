@@ -34,7 +34,7 @@ from autotune.api.store.auth import Keyring, Scope
 from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
-PAGES = ("/", "/sign-out", f"/tunings/{'0' * 24}")
+PAGES = ("/", "/workers", "/sign-out", f"/tunings/{'0' * 24}")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 

@@ -38,7 +38,7 @@ def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
     app: FastAPI, client: TestClient
 ) -> None:
     """Status 503 says when to come again, and jobs are taken in as they come."""
-    app.state.service.catalog._machine = None
+    app.state.service.catalog._declared = None
     for path in ("/v1/machine", "/v1/spaces"):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["code"]) == (503, "machine-unknown")

@@ -205,5 +205,5 @@ def test_a_space_is_checked_where_the_machine_is_known(
     """Nobody waits for it: while it is not known, the job's worker finds out."""
     tpus = JobRequest(workload="digits", space="tpu")
     with pytest.raises(SpaceNotRunnable):
-        Jobs(database, registry, quotas, lambda: FAKE_MACHINE).submit(tpus, "me")
-    assert Jobs(database, registry, quotas, lambda: None).submit(tpus, "me").owner == "me"
+        Jobs(database, registry, quotas, lambda _: (FAKE_MACHINE,)).submit(tpus, "me")
+    assert Jobs(database, registry, quotas, lambda _: ()).submit(tpus, "me").owner == "me"

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, select, update
 
+from autotune.api.errors import NotFound
 from autotune.api.events import Released
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts, tables, workers
+from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.attempts import Report
-from autotune.api.store.database import Database
+from autotune.api.store.database import Database, Now
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Job, Post
+from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
 from autotune.events import Notice
 from autotune.reason import Message
@@ -23,10 +24,10 @@ from autotune.run.engine import Outcome as TrialOutcome
 from autotune.testing import FAKE_MACHINE
 from autotune.trial import Stage, Trial
 
-HAS = frozenset({"digits"})
+HAS = {"digits": "c0de"}
 OLD = Post(worker="w1", devices="pod-1", host="h", workloads=HAS)
 RENAMED = Post(worker="w2", devices="pod-2", host="h", workloads=HAS)
-BARE = Post(worker="w3", devices="pod-3", host="h", workloads=frozenset())
+BARE = Post(worker="w3", devices="pod-3", host="h", workloads={})
 
 
 @pytest.fixture
@@ -70,12 +71,12 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     workers.seen(database, RENAMED)
     assert attempts.claim(database, RENAMED, 30.0) is None
     for _ in range(2):
-        workers.tell_unserved(database)
+        queue.tell_unserved(database)
     found = jobs.get(job.id, "me")
     assert "on the devices 'pod-1'" in (found.reason or "")
     told = [each.body for each in jobs.events(job.id, "me")]
     assert told.count(Notice(text=found.reason or "")) == 1
-    assert jobs.unserved() == (workers.Unserved("digits", "pod-1", 1),)
+    assert jobs.unserved() == (queue.Unserved("digits", "pod-1", None, 1),)
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
@@ -84,7 +85,7 @@ def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
     """It waits, and says for what."""
     pass_by(database, 10_000)
     workers.seen(database, RENAMED)
-    workers.tell_unserved(database)
+    queue.tell_unserved(database)
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
     last = jobs.events(job.id, "me")[-1].body
@@ -97,14 +98,14 @@ def test_what_a_job_waited_for_is_forgotten_once_it_runs(
     """A worker of those devices came back."""
     attempts.let_go(database, measured.grip, attempts.RELEASED, "")
     workers.leave(database, OLD)
-    workers.tell_unserved(database)
+    queue.tell_unserved(database)
     workers.seen(database, OLD)
     assert jobs.unserved() == ()
     assert attempts.claim(database, OLD, 30.0) is not None
     assert jobs.get(job.id, "me").reason is None
 
 
-def test_a_worker_that_runs_a_job_is_there(database: Database, measured: Claim) -> None:
+def test_a_worker_that_runs_a_job_is_there(database: Database, jobs: Jobs, measured: Claim) -> None:
     """It shows itself by renewing its lease, however long the job takes."""
     pass_by(database, 80)
     with database.writing() as connection:
@@ -112,9 +113,9 @@ def test_a_worker_that_runs_a_job_is_there(database: Database, measured: Claim) 
             connection.execute(update(table).values(expires_at=table.c.expires_at + 1000))
     attempts.renew(database, measured.grip, 30.0)
     pass_by(database, 80)
-    assert workers.count(database) == 1
+    assert [each.busy for each in jobs.workers(None)] == [True]
     pass_by(database, 80)
-    assert workers.count(database) == 0
+    assert jobs.workers(None) == ()
 
 
 def test_a_worker_without_the_workload_leaves_the_job(
@@ -123,7 +124,7 @@ def test_a_worker_without_the_workload_leaves_the_job(
     """One that is set up wrongly does not eat the queue."""
     workers.seen(database, BARE)
     assert attempts.claim(database, BARE, 30.0) is None
-    workers.tell_unserved(database)
+    queue.tell_unserved(database)
     assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
     assert attempts.claim(database, OLD, 30.0) is not None
 
@@ -136,6 +137,63 @@ def test_a_worker_without_the_workload_ends_what_was_cancelled(
     jobs.cancel(job.id, "me")
     pass_by(database, 10_000)
     assert attempts.claim(database, BARE, 30.0) is not None
+
+
+def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: Claim) -> None:
+    """Its machine, labels, and the code of its workloads; its job only to whom that may see it."""
+    has = {"machine": FAKE_MACHINE, "labels": ("fast",), "engine": "local"}
+    workers.seen(database, OLD.model_copy(update=has))
+    (mine,), (others,) = jobs.workers("me"), jobs.workers("you")
+    assert (mine.machine, mine.labels, mine.workloads) == (FAKE_MACHINE, ("fast",), HAS)
+    assert (mine.engine, mine.devices, mine.draining) == ("local", "pod-1", False)
+    assert (mine.job, mine.busy) == (measured.job.id, True)
+    assert (others.job, others.busy) == (None, True)
+
+
+def test_a_worker_of_the_version_before_is_there(database: Database, jobs: Jobs) -> None:
+    """It has told the names of its workloads alone."""
+    with database.writing() as connection:
+        row = {"name": "old", "devices": "pod-1", "workloads": '["digits"]'}
+        connection.execute(insert(tables.workers).values(**row, seen_at=Now()))
+    (found,) = jobs.workers(None)
+    assert found.workloads == {"digits": ""}
+    assert (found.machine, found.labels, found.draining) == (None, (), False)
+
+
+def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
+    database: Database, jobs: Jobs, asked: JobRequest, measured: Claim
+) -> None:
+    """Until it is told to go on."""
+    waits = jobs.submit(asked, "me")
+    assert workers.drain(database, OLD.worker).draining
+    attempts.renew(database, measured.grip, 30.0)
+    attempts.finish(database, measured.grip, Outcome(state=State.DONE))
+    assert attempts.claim(database, OLD, 30.0) is None
+    assert jobs.placed(waits.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
+    assert not workers.drain(database, OLD.worker, draining=False).draining
+    assert attempts.claim(database, OLD, 30.0) is not None
+
+
+def test_a_worker_stays_drained(database: Database) -> None:
+    """When it shows itself again, and where the database had taken it for gone."""
+    workers.seen(database, OLD)
+    workers.drain(database, OLD.worker)
+    assert workers.seen(database, OLD)
+    workers.leave(database, OLD)
+    assert workers.seen(database, OLD, draining=True)
+    assert attempts.claim(database, OLD, 30.0) is None
+
+
+def test_only_a_worker_that_is_there_is_drained(database: Database) -> None:
+    """One that ended is not found; who drained which is noted."""
+    workers.seen(database, OLD)
+    workers.drain(database, OLD.worker)
+    workers.leave(database, OLD)
+    with pytest.raises(NotFound, match="Worker not found"):
+        workers.drain(database, OLD.worker)
+    with database.reading() as connection:
+        noted = connection.execute(select(tables.audit.c.action, tables.audit.c.target)).all()
+    assert [tuple(each) for each in noted] == [("drain worker", OLD.worker)]
 
 
 def test_a_machine_is_remembered(database: Database) -> None:

@@ -16,7 +16,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job, Outcome
+from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate, passed, see
 from autotune.config import Configuration
@@ -69,6 +69,35 @@ def test_a_running_job_tells_its_phase_and_trial(
     assert "one device, examples per second" in page
     assert 'class="mark alone"' in page
     assert "<progress " in page
+
+
+def test_what_a_failed_trial_printed_is_shown(
+    show: Show, database: Database, measured: Grip, trial: Trial
+) -> None:
+    """Its traceback too, as text; that of a trial without any is not."""
+    failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
+    for number, changes in enumerate((failed, {**failed, "number": 2, "detail": ""}), 2):
+        report = Report(number=number, trial=trial.model_copy(update=changes))
+        attempts.record(database, measured, report)
+    page = show(measured.job_id)
+    assert f"Traceback: {HOSTILE}" in unescape(page)
+    assert HOSTILE not in page
+    assert 'id="output-1"' in page
+    assert 'id="output-2"' not in page
+
+
+def test_a_job_tells_the_code_that_it_measured(
+    show: Show, database: Database, jobs: Jobs, job: Job
+) -> None:
+    """And whether that was edited meanwhile."""
+    post = Post(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
+    claimed = attempts.claim(database, post, 600)
+    assert claimed is not None
+    assert claimed.job.code == "c0de"
+    assert "c0de" in show(job.id)
+    attempts.finish(database, claimed.grip, Outcome(state=State.FAILED, code_changed=True))
+    assert "c0de, edited while it was measured" in show(job.id)
+    assert jobs.get(job.id, None).code_changed
 
 
 def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> None:

@@ -1,0 +1,73 @@
+"""Looks at the machine on which a worker's trials run."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+from autotune.api.errors import DatabaseUnavailable, UnreadableRecord
+from autotune.api.log import say
+from autotune.api.settings import Settings
+from autotune.api.store.database import Database
+from autotune.api.store.workers import known_machine, remember_machine
+from autotune.machine import Machine
+from autotune.run.resolve import new_engine
+
+
+class Inspection:
+    """Finds out what a machine is. To be used by one thread.
+
+    Args:
+        settings: The operator's; a machine that they declare is not looked at.
+        devices: The name of the machine's devices.
+        database: Keeps what was seen, also for the next worker of these devices.
+    """
+
+    def __init__(self, settings: Settings, devices: str, database: Database) -> None:
+        self._database = database
+        self._devices = devices
+        self._engine = settings.engine
+        self._sure = settings.machine is not None
+        self.machine = settings.machine or self._remembered()
+        """What the machine is, as far as that is known."""
+
+    def look(self) -> None:
+        """Look at the machine, unless that was done, or somebody is measuring on it now.
+
+        A look imports TensorFlow and takes seconds; until it has succeeded what was seen at an
+        earlier one counts.
+        """
+        if self._sure:
+            return
+        try:
+            self.take(self._looked())
+        except _MeasuredOn as exc:
+            say("Inspecting the machine is delayed.", why=str(exc))
+        except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
+            kind = type(exc).__name__
+            say("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
+
+    def take(self, seen: Machine) -> None:
+        """Take in what a look, or a search, has found the machine to be."""
+        if not self._sure:
+            self._sure, self.machine = True, seen
+            with suppress(DatabaseUnavailable):
+                remember_machine(self._database, self._devices, seen)
+
+    def _remembered(self) -> Machine | None:
+        with suppress(DatabaseUnavailable, UnreadableRecord):
+            return known_machine(self._database, self._devices)
+        return None
+
+    def _looked(self) -> Machine:
+        engine = new_engine(self._engine)
+        with engine.reserved("inspecting the machine", _give_up), engine:
+            return engine.machine()
+
+
+class _MeasuredOn(Exception):
+    """Somebody measures on the machine."""
+
+
+def _give_up(why: str) -> None:
+    raise _MeasuredOn(why)
