@@ -18,6 +18,7 @@ from autotune.cli.saved import report, script
 from autotune.cli.serve import app as serve_app
 from autotune.cli.tune import tune
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
+from autotune.cli.workers import app as workers_app
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 findings (doctor), refuted (verify) or internal error, 2 usage "
@@ -44,6 +45,7 @@ for command in (watch, fetch, script, report, spaces, machine):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
+app.add_typer(workers_app, name="workers")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

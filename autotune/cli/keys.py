@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from getpass import getuser
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli.console import guarded, put, say, show
+from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.wording import plural
@@ -19,9 +16,7 @@ from autotune.wording import plural
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from autotune.api.settings import Settings
     from autotune.api.store.auth import Key, Scope
-    from autotune.api.store.database import Database
 
 app = typer.Typer(
     help="Create, list and revoke API keys of the service.",
@@ -62,7 +57,7 @@ def create(
     from autotune.api.store.auth import Keyring
 
     scopes, whose = _scopes(scope), _name(project or name)
-    with _database(settings) as database:
+    with service_database(settings) as database:
         seconds = days and days * DAY_SECONDS
         made = Keyring(database).hand_out(_name(name), scopes, seconds, whose)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
@@ -74,7 +69,7 @@ def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
     from autotune.api.store.auth import Keyring
 
-    with _database(settings) as database:
+    with service_database(settings) as database:
         found = Keyring(database).all()
     show(_table(found))
 
@@ -92,7 +87,7 @@ def revoke(
     from autotune.api.store.auth import Keyring
     from autotune.api.store.jobs import cancel_all
 
-    with _database(settings) as database:
+    with service_database(settings) as database:
         Keyring(database).revoke(key)
         ended = cancel_all(database, key) if cancel_jobs else 0
     say(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
@@ -101,46 +96,6 @@ def revoke(
 app.command()(create)
 app.command("list")(listing)
 app.command()(revoke)
-
-
-@contextmanager
-def _database(settings: Path | None) -> Iterator[Database]:
-    from autotune.api.log import about
-    from autotune.api.settings import load_settings
-
-    database = _existing(load_settings(settings))
-    try:
-        with about(key=f"account {getuser()}", client="command line"):
-            yield database
-    finally:
-        database.close()
-
-
-def _existing(settings: Settings) -> Database:
-    """Return the database as it is: nothing is made here, and no table is changed."""
-    from autotune.api.errors import OtherSchema, SettingsError
-    from autotune.api.store.database import Database
-    from autotune.api.store.migrations import check_schema
-
-    database = Database(settings.database_url)
-    if not _is_there(settings.database_url):
-        raise SettingsError(
-            f"There is no service in {settings.data.absolute()}.",
-            "Start `autotune serve` once, run this in the service's folder, or pass its "
-            "--settings.",
-        )
-    try:
-        check_schema(database)
-    except OtherSchema as exc:
-        raise SettingsError(exc.cause, exc.next_step) from exc
-    return database
-
-
-def _is_there(url: str) -> bool:
-    from sqlalchemy import make_url
-
-    found = make_url(url)
-    return found.get_backend_name() != "sqlite" or Path(found.database or "").is_file()
 
 
 def _scopes(given: list[str] | None) -> list[Scope]:

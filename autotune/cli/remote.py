@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,8 +40,24 @@ Params = Annotated[
     typer.Option(metavar="NAME=VALUE", help="Parameter of the workload; repeatable."),
 ]
 
+Need = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="What the worker must have: devices=2, kind=H100, labels=nvlink,fast; repeatable.",
+    ),
+]
+Priority = Annotated[
+    int,
+    typer.Option(
+        min=-10,
+        max=10,
+        help="Jobs of higher priority go first; above 0 needs a key with the scope admin.",
+    ),
+]
 
-def submit(
+
+def submit(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     context: typer.Context,
     workload: WorkloadName,
@@ -49,15 +65,32 @@ def submit(
     key_file: take.KeyFile = None,
     param: Params = None,
     space: take.Space = "auto",
+    need: Need = None,
+    priority: Priority = 0,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
+    turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
     with connected(url, key_file) as client:
-        job = client.submit(workload, params, space=space, options=options)
+        job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")
     say(f"Follow it with: autotune watch {job.id} --url {url}")
+
+
+def needs_from(given: Iterable[str]) -> dict[str, Any]:
+    """Return what `--need` options stand for.
+
+    Raises:
+        UsageError: One is malformed.
+    """
+    found: dict[str, Any] = take.pairs(given, "--need")
+    if "labels" in found:
+        found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
+    if "kind" in found:
+        found["kind"] = str(found["kind"])
+    return found
 
 
 def watch(*, job: take.JobId, url: take.Url, key_file: take.KeyFile = None) -> None:

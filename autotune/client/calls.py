@@ -18,11 +18,11 @@ from pydantic import BaseModel, ValidationError
 
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
 from autotune.api.events import Ended
-from autotune.api.http.answers import Problem
+from autotune.api.http.answers import Problem, WorkersAnswer
 from autotune.api.records import read
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent
+from autotune.api.values import Job, JobEvent, Page, SeenWorker
 from autotune.errors import ServiceUnreachable
 from autotune.events import Notice
 from autotune.result import Result
@@ -51,6 +51,8 @@ SUBMIT = Call("POST", "/v1/tunings", Job)
 GET = Call("GET", "/v1/tunings/{job_id}", Job)
 CANCEL = Call("POST", "/v1/tunings/{job_id}/cancel", Job)
 EVENTS = Call("GET", "/v1/tunings/{job_id}/events", JobEvent)
+LIST = Call("GET", "/v1/tunings", Page)
+WORKERS = Call("GET", "/v1/workers", WorkersAnswer)
 RESULT = Call("GET", "/v1/tunings/{job_id}/result", Result)
 
 
@@ -108,6 +110,16 @@ class Calls:
     def get(self, job: Job | str) -> Steps[Job]:
         """Return a job as it stands."""
         return self._ask(GET, job)
+
+    def page(self, query: Mapping[str, Any], before: str | None) -> Steps[Page]:
+        """Return some jobs, newest first, from the one behind another on."""
+        asked = {**query, "before": before}
+        given = {name: each for name, each in asked.items() if each is not None}
+        return self._ask(LIST, params=given)
+
+    def workers(self) -> Steps[tuple[SeenWorker, ...]]:
+        """Return the workers that are there."""
+        return (yield from self._ask(WORKERS)).workers
 
     def cancel(self, job: Job | str) -> Steps[Job]:
         """Have a job end."""

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx2 as httpx
+from pydantic import ValidationError
 
+from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
-from autotune.api.values import Job, JobEvent
+from autotune.api.states import State
+from autotune.api.values import Job, JobEvent, SeenWorker
 from autotune.client.calls import Calls, Returned, Steps
-from autotune.errors import UsageError
+from autotune.errors import UsageError, first_mistake
 from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
@@ -59,7 +62,7 @@ class Client:
         self._http = httpx.Client(**_connection(url, key), transport=transport)
         self._calls = Calls(self._http.build_request, patience)
 
-    def submit(
+    def submit(  # noqa: PLR0913 - each is a part of the request
         self,
         workload: str,
         params: Mapping[str, Scalar] | None = None,
@@ -67,6 +70,8 @@ class Client:
         space: SpaceLike = AUTO,
         budget: str | float | None = None,
         options: SearchOptions | None = None,
+        needs: Needs | Mapping[str, Any] | None = None,
+        priority: int = 0,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
@@ -77,18 +82,37 @@ class Client:
             space: As in `autotune`; a file is read here.
             budget: Time limit; replaces the budget of the options.
             options: Everything else that a search can be told.
+            needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
+            priority: The job goes before all of lower priority; above 0 needs the scope admin.
             idempotency_key: With the same one the same request makes no second job for a week.
 
         Raises:
             UsageError: An option or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        request = job_request(workload, params, space, budget, options)
+        turn = {"needs": _needs(needs), "priority": priority}
+        request = job_request(workload, params, space, budget, options, turn)
         return self._run(self._calls.submit(request, idempotency_key))
 
     def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
         return self._run(self._calls.get(job))
+
+    def jobs(self, *states: State | str) -> Iterator[Job]:
+        """Yield the jobs that the key may see, newest first, as they are asked for.
+
+        Args:
+            states: Only those in one of these; without any, all.
+        """
+        before, more = None, True
+        while more:
+            page = self._run(self._calls.page({"state": states}, before))
+            yield from page.tunings
+            before, more = page.next, page.next is not None
+
+    def workers(self) -> tuple[SeenWorker, ...]:
+        """Return the workers of the service, by name."""
+        return self._run(self._calls.workers())
 
     def wait(self, job: Job | str, seconds: float | None = None) -> Job:
         """Return a job once it has ended, or as it stands after so many seconds."""
@@ -192,7 +216,7 @@ class AsyncClient:
         self._http = httpx.AsyncClient(**_connection(url, key), transport=transport)
         self._calls = Calls(self._http.build_request, patience)
 
-    async def submit(
+    async def submit(  # noqa: PLR0913 - each is a part of the request
         self,
         workload: str,
         params: Mapping[str, Scalar] | None = None,
@@ -200,15 +224,31 @@ class AsyncClient:
         space: SpaceLike = AUTO,
         budget: str | float | None = None,
         options: SearchOptions | None = None,
+        needs: Needs | Mapping[str, Any] | None = None,
+        priority: int = 0,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job, as `Client.submit` does."""
-        request = job_request(workload, params, space, budget, options)
+        turn = {"needs": _needs(needs), "priority": priority}
+        request = job_request(workload, params, space, budget, options, turn)
         return await self._run(self._calls.submit(request, idempotency_key))
 
     async def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
         return await self._run(self._calls.get(job))
+
+    async def jobs(self, *states: State | str) -> AsyncIterator[Job]:
+        """Yield the jobs that the key may see, as `Client.jobs` does."""
+        before, more = None, True
+        while more:
+            page = await self._run(self._calls.page({"state": states}, before))
+            for each in page.tunings:
+                yield each
+            before, more = page.next, page.next is not None
+
+    async def workers(self) -> tuple[SeenWorker, ...]:
+        """Return the workers of the service, by name."""
+        return await self._run(self._calls.workers())
 
     async def wait(self, job: Job | str, seconds: float | None = None) -> Job:
         """Return a job once it has ended, or as it stands after so many seconds."""
@@ -281,17 +321,26 @@ def job_request(
     space: SpaceLike,
     budget: str | float | None,
     options: SearchOptions | None,
+    turn: Mapping[str, Any],
 ) -> JobRequest:
     """Return a request as the service takes it.
 
     Raises:
-        UsageError: An option or the space is invalid.
+        UsageError: An option, the space or a need is invalid.
     """
-    given = dict(options or SearchOptions())
+    given = {**dict(options or SearchOptions()), **turn}
     if budget is not None:
         given["budget"] = budget
     found = _space(space)
     return JobRequest(workload=workload, params=dict(params or {}), space=found, **given)
+
+
+def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:
+    try:
+        return Needs.model_validate(given or {})
+    except ValidationError as exc:
+        told = f"Of the needs, {first_mistake(exc)}."
+        raise UsageError(told, "They have devices, kind and labels.") from exc
 
 
 def _space(given: SpaceLike) -> str | Space:

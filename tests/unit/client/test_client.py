@@ -15,6 +15,7 @@ from autotune import AsyncClient, Client, SearchOptions, ServiceUnreachable, Usa
 from autotune.api.errors import NoRecommendation, QuotaExceeded
 from autotune.api.http import examples
 from autotune.api.http.problems import answer, problem
+from autotune.api.needs import Needs
 from autotune.client import calls
 from autotune.space import Space
 
@@ -107,6 +108,51 @@ def test_a_request_says_what_was_asked_for() -> None:
     }
     assert asked.headers["authorization"] == "Bearer secret"
     assert (job.id, job.state) == (QUEUED["id"], "queued")
+
+
+def test_a_request_says_what_it_needs() -> None:
+    """As a value or a mapping, with its priority; what is odd is refused here."""
+    service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(2)))
+    for needs in (Needs(kind="H100", labels=("fast",)), {"kind": "H100", "labels": ["fast"]}):
+        service.client.submit("digits", needs=needs, priority=-2)
+    wanted = {"kind": "H100", "labels": ["fast"]}
+    sent = [json.loads(each.content) for each in service.asked]
+    assert [(each["needs"], each["priority"]) for each in sent] == [(wanted, -2)] * 2
+    with pytest.raises(UsageError, match="gpus"):
+        service.client.submit("digits", needs={"gpus": 2})
+
+
+def test_jobs_are_listed_over_all_pages() -> None:
+    """Each page is asked for once the one before is used up."""
+    pages = [{"tunings": [DONE], "next": DONE["id"]}, {"tunings": [QUEUED], "next": None}]
+    service = Service(*(httpx.Response(200, json=each) for each in pages))
+    found = service.client.jobs("done", "queued")
+    assert next(found).state == "done"
+    assert len(service.asked) == 1
+    assert [each.state for each in found] == ["queued"]
+    asked = [each.url.params.multi_items() for each in service.asked]
+    states = [("state", "done"), ("state", "queued")]
+    assert asked == [states, [*states, ("before", DONE["id"])]]
+
+
+def test_workers_are_listed() -> None:
+    """As values."""
+    service = Service(httpx.Response(200, json=examples.WORKERS))
+    (found,) = service.client.workers()
+    assert (found.name, found.busy) == (examples.WORKER["name"], True)
+
+
+def test_both_clients_list_the_same() -> None:
+    """In an event loop, too."""
+    page = {"tunings": [DONE], "next": None}
+    service = Service(httpx.Response(200, json=page), httpx.Response(200, json=examples.WORKERS))
+
+    async def asked() -> tuple[list[str], list[str]]:
+        async with AsyncClient(URL, transport=httpx.MockTransport(service)) as client:
+            found = [each.id async for each in client.jobs()]
+            return found, [each.name for each in await client.workers()]
+
+    assert asyncio.run(asked()) == ([DONE["id"]], [examples.WORKER["name"]])
 
 
 def test_a_space_of_ones_own_is_sent_whole(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""`autotune workers`: what runs the jobs of a service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autotune.cli.console import guarded, say, show
+from autotune.cli.database import service_database
+from autotune.cli.options import SettingsFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from autotune.api.values import SeenWorker
+
+app = typer.Typer(
+    help="List and drain the workers of the service.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the worker.", show_default=False)
+]
+
+
+@guarded
+def listing(*, settings: SettingsFile = None) -> None:
+    """List the workers that are there."""
+    from autotune.api.store.workers import there
+
+    with service_database(settings) as database, database.reading() as connection:
+        found = there(connection)
+    show(_table(found))
+
+
+@guarded
+def drain(*, name: Name, settings: SettingsFile = None) -> None:
+    """Have a worker end the job that it runs and take no other; it can be stopped then."""
+    from autotune.api.store import workers
+
+    with service_database(settings) as database:
+        found = workers.drain(database, name)
+    left = f" It ends job {found.job} first." if found.job else ""
+    say(f"Worker {name} takes no further job.{left}")
+
+
+@guarded
+def resume(*, name: Name, settings: SettingsFile = None) -> None:
+    """Have a worker that is drained take jobs again."""
+    from autotune.api.store import workers
+
+    with service_database(settings) as database:
+        workers.drain(database, name, draining=False)
+    say(f"Worker {name} takes jobs again.")
+
+
+app.command("list")(listing)
+app.command()(drain)
+app.command()(resume)
+
+
+def _table(workers: Sequence[SeenWorker]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
+    for head in ("name", "does", "machine", "labels", "workloads"):
+        table.add_column(head, overflow="fold")
+    for each in workers:
+        machine = "" if each.machine is None else str(each.machine)
+        texts = (each.name, each.doing, machine, " ".join(each.labels), " ".join(each.workloads))
+        table.add_row(*map(Text, texts))
+    return table
