@@ -55,7 +55,8 @@ docs: $(READY)
 test-chaos: $(READY)
 	$(BIN)/python -m pytest -m "chaos and not long" tests/integration/api
 
-# Several hosts, which are network namespaces of this machine: needs root, and says what it lacks.
+# Several hosts on this machine: network namespaces, which need root, or nodes of a Ray cluster. It
+# says what it lacks. One process, because tests share a cluster.
 test-cluster: $(READY)
 	@$(BIN)/python tests/system.py cluster
 	$(BIN)/python -m pytest -m cluster tests/cluster

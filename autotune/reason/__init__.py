@@ -141,6 +141,33 @@ class Orphaned(Value):
     kind: Literal["orphaned"] = "orphaned"
 
 
+class HostLost(Value):
+    """A host does not answer any more, or its agent was killed."""
+
+    kind: Literal["host_lost"] = "host_lost"
+    host: str
+    """Its name and address."""
+    silent: float | None = None
+    """Seconds without an answer; None where its end was told at once."""
+    memory: bool = False
+    """Whether the cluster ended its agent for want of memory."""
+
+
+class TooFewHosts(Value):
+    """It needs more hosts than are left."""
+
+    kind: Literal["too_few_hosts"] = "too_few_hosts"
+    needed: int
+    left: int
+
+
+class Unattended(Value):
+    """An agent heard nothing of the tuner, and ended its processes."""
+
+    kind: Literal["unattended"] = "unattended"
+    seconds: float
+
+
 class KernelKilled(Value):
     """The kernel killed a process to free memory."""
 
@@ -330,6 +357,9 @@ Reason = Annotated[
     | Killed
     | Exited
     | Orphaned
+    | HostLost
+    | TooFewHosts
+    | Unattended
     | KernelKilled
     | MemoryExceeded
     | Raised

@@ -12,6 +12,7 @@ from autotune.reason import (
     Completed,
     Exited,
     FinishedEarly,
+    HostLost,
     KernelKilled,
     Killed,
     KnownError,
@@ -33,9 +34,12 @@ from autotune.reason import (
     Slower,
     SmallerRanOut,
     StrategyFailed,
+    TooFewHosts,
+    Unattended,
     Uncertified,
     Unsettled,
 )
+from autotune.wording import plural
 
 
 def reason_text(reason: Reason) -> str:
@@ -94,6 +98,15 @@ def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for 
                 "It was killed together with the parent process of all trials; the system may "
                 "have run out of memory."
             )
+        case HostLost():
+            return f"Machine {reason.host} was lost: {_loss(reason)}."
+        case TooFewHosts():
+            return f"It needs {plural(reason.needed, 'machine')}, and {reason.left} are left."
+        case Unattended():
+            return (
+                f"Its processes were ended because nothing was heard of autotune for "
+                f"{reason.seconds:g} s."
+            )
         case KernelKilled():
             return f"The kernel killed {reason.process or 'the process'}: out of memory."
         case MemoryExceeded():
@@ -150,6 +163,12 @@ def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for 
 
 def _tiny(share: float) -> str:
     return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
+
+
+def _loss(reason: HostLost) -> str:
+    if reason.memory:
+        return "Ray ended its agent because memory ran out"
+    return f"no answer for {reason.silent:g} s" if reason.silent else "its agent ended"
 
 
 def _prefix(reason: Raised | KnownError) -> str:

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.report.tables import HANG, HEAD, columns, hanging
@@ -84,7 +84,9 @@ def machine_table(machine: Machine) -> RenderableType:
 
 
 def _rows(machine: Machine) -> list[tuple[str, str]]:
+    hosts = "\n".join(map(_host, machine.hosts))
     return [
+        *([("machines", hosts)] if len(machine.hosts) > 1 else []),
         ("CPU", f"{machine.cpus} cores of {machine.processor}"),
         ("memory", size(machine.memory)),
         ("GPUs", "\n".join(machine.gpus) or "none visible to TensorFlow"),
@@ -94,3 +96,8 @@ def _rows(machine: Machine) -> list[tuple[str, str]]:
         ("Keras", machine.keras),
         ("space auto", space_for(machine).name),
     ]
+
+
+def _host(host: Host) -> str:
+    devices = [plural(host.cpus, "core"), *host.gpus, size(host.memory)]
+    return f"{host.name}: {', '.join(devices)}"

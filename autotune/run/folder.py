@@ -52,6 +52,11 @@ class TrialFolder:
         """The weights before the first step, for a reference."""
         return self.path / "first-weights.pickle"
 
+    @property
+    def reference(self) -> Path:
+        """The folder of the run whose batches and first weights this one takes."""
+        return self.path / "reference"
+
     def pickled(self, name: str) -> Path:
         """The function that is shipped by value under a global name of the program."""
         return self.path / f"{name}.pickle"
@@ -63,6 +68,12 @@ class TrialFolder:
     def output(self, index: int) -> Path:
         """What one process printed."""
         return self.path / f"output-{index}.txt"
+
+    def given(self) -> dict[str, Path]:
+        """Return the files that processes read, by their path in this folder."""
+        own = [self.script, self.request, *self.path.glob("*.pickle")]
+        taken = self.reference.glob("*.pickle")
+        return {str(each.relative_to(self.path)): each for each in (*own, *taken) if each.exists()}
 
     def forget_run(self) -> None:
         """Remove what processes have left here, so that others may start in their place."""

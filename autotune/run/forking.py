@@ -47,10 +47,11 @@ class ForkClient:
     """Starts a fork server, at once and without waiting for it, and talks to it.
 
     Args:
-        environment: Variables of the server, beside those of this process.
+        environment: Variables of the server, beside those of this process; None removes one.
+        scratch: A folder that goes with the server.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str | None], scratch: str) -> None:
         self.exits: dict[int, int] = {}
         """Wait status of every child that is gone with all it started."""
         self._unanswered = 0
@@ -59,6 +60,7 @@ class ForkClient:
         self._received = b""
         # No `with`: it lives as long as the server.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        variables = {**QUIET, **os.environ, **environment}
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -67,9 +69,10 @@ class ForkClient:
                     "-c",
                     _PROGRAM,
                     str(theirs.fileno()),
+                    scratch,
                     json.dumps([*map(str, sys.path)]),
                 ],
-                env={**QUIET, **os.environ, **environment},
+                env={name: value for name, value in variables.items() if value is not None},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,10 @@ from autotune.run.reasons import exit_of
 from autotune.run.workers import Exit, MemoryUse, Report, WorkerGroup
 
 _STACK_SECONDS = 0.2
+Environment = Mapping[str, str | None]
+"""Variables of a process; None removes one."""
+ONE: Mapping[int, Environment] = {0: {}}
+"""A single process, with the variables of its server."""
 
 
 class Gang(WorkerGroup):
@@ -27,7 +31,8 @@ class Gang(WorkerGroup):
         server: Forks them.
         folder: Theirs.
         task: What they do, by its name in `autotune.run.child`.
-        environments: Variables of each, beside the server's; None removes one.
+        environments: Variables of each by its position in the run, beside the server's; None
+            removes one.
         memory: Bytes that all may hold together; None takes most of what is free.
     """
 
@@ -36,21 +41,21 @@ class Gang(WorkerGroup):
         server: ForkClient,
         folder: TrialFolder,
         task: str,
-        environments: Sequence[Mapping[str, str | None]] = ({},),
+        environments: Mapping[int, Environment] = ONE,
         memory: int | None = None,
     ) -> None:
         self._server = server
         self._folder = folder
         self._task = task
         self._environments = environments
-        self._pids: list[int] = []
-        self._readers = [EventReader(folder.events(i)) for i in range(len(environments))]
+        self._pids: dict[int, int] = {}
+        self._readers = {i: EventReader(folder.events(i)) for i in environments}
         self._gauge = MemoryGauge(server.pid, memory or ceiling())
         self._kills = kernel_kills()
 
     def start(self) -> None:
         """Start all processes."""
-        for index, environment in enumerate(self._environments):
+        for index, environment in self._environments.items():
             order = {
                 "task": self._task,
                 "folder": str(self._folder.path),
@@ -59,7 +64,7 @@ class Gang(WorkerGroup):
                 "path": [*map(str, sys.path)],
                 "environment": environment,
             }
-            self._pids.append(self._server.fork(order))
+            self._pids[index] = self._server.fork(order)
 
     def listen(self, seconds: float) -> list[Report]:
         """Return what was reported since the last call, oldest first."""
@@ -70,7 +75,7 @@ class Gang(WorkerGroup):
         """Return what was reported since the last call, without waiting."""
         reports = [
             Report(member, event)
-            for member, reader in enumerate(self._readers)
+            for member, reader in self._readers.items()
             for event in reader.read()
         ]
         return sorted(reports, key=lambda report: report.event["at"])
@@ -78,7 +83,7 @@ class Gang(WorkerGroup):
     def exits(self) -> Mapping[int, Exit]:
         """Return how each process ended that is gone, by position."""
         known = self._server.exits
-        gone = {i: known[pid] for i, pid in enumerate(self._pids) if pid in known}
+        gone = {i: known[pid] for i, pid in self._pids.items() if pid in known}
         for_memory = bool(gone) and kernel_kills() > self._kills
         return {i: exit_of(status, for_memory=for_memory) for i, status in gone.items()}
 
@@ -97,7 +102,7 @@ class Gang(WorkerGroup):
 
     def stack(self, member: int) -> str:
         """Make a process that hangs print where its threads stand, and return that."""
-        with suppress(ProcessLookupError, IndexError):
+        with suppress(ProcessLookupError, KeyError):
             os.kill(self._pids[member], STACK_SIGNAL)
             time.sleep(_STACK_SECONDS)
         return self.last_words(member)
@@ -107,5 +112,5 @@ class Gang(WorkerGroup):
         try:
             self._server.end_children()
         finally:
-            for reader in self._readers:
+            for reader in self._readers.values():
                 reader.close()

@@ -46,12 +46,14 @@ def prepare_observation(request: ObservationRequest) -> TrialFolder:
         "steps_per_call": request.trial.configuration.steps_per_execution,
         "reads": request.reads,
         "kept": request.kept,
-        "reference_to": str(request.reference_to) if request.reference_to else None,
         "processes": request.processes,
         "counting_seconds": request.counting_seconds,
         "batched": request.batched,
     }
-    return prepare(request.trial, order=order)
+    folder = prepare(request.trial, order=order)
+    if request.reference_to:
+        folder.reference.symlink_to(request.reference_to.absolute())
+    return folder
 
 
 def prepare_screening(request: ScreeningRequest) -> TrialFolder:

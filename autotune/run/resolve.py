@@ -15,7 +15,10 @@ from autotune.run.engine import Engine, Tell
 
 GROUP = "autotune.engines"
 LOCAL = "local"
-BUILTINS = {LOCAL: "autotune.run.local:LocalEngine"}
+BUILTINS = {
+    LOCAL: "autotune.run.local:LocalEngine",
+    "ray": "autotune.run.remote.ray_engine:RayEngine",
+}
 
 
 def new_engine(text: str = LOCAL) -> Engine:

@@ -47,18 +47,22 @@ def refer(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     request = json.loads(folder.request.read_text(encoding="utf-8"))
     order = request["order"]
     program = load_program(folder, request["by_value"])
-    source = TrialFolder(order["reference_to"])
+    source = TrialFolder(folder.reference)
     whole = _whole(program, order)
     batches = GlobalBatches([source.kept(i) for i in range(order["processes"])])
-    witnesses = _references(program, request, writer, batches) if batches else []
+    witnesses = _references(program, request, writer, source, batches) if batches else []
     finish(folder, writer, index, {"witnesses": witnesses, "whole": whole})
 
 
 def _references(
-    program: ModuleType, request: Mapping[str, Any], writer: EventWriter, batches: GlobalBatches
+    program: ModuleType,
+    request: Mapping[str, Any],
+    writer: EventWriter,
+    source: TrialFolder,
+    batches: GlobalBatches,
 ) -> list[dict[str, Any]]:
     order = request["order"]
-    weights = load_pickle(TrialFolder(order["reference_to"]).first_weights)
+    weights = load_pickle(source.first_weights)
     dataset = batches.dataset(_RUNS, order["calls"] * order["steps_per_call"])
     program.make_dataset = lambda: dataset  # type: ignore[attr-defined] # the program's own name
     callback = Reference(writer, weights, next(iter(dataset)), order["calls"])

@@ -121,7 +121,7 @@ def test_the_death_of_the_fork_server_is_a_crash(
 def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
     """Somebody may have meant another process."""
     with LocalEngine() as engine:
-        engine._server._process.kill()
+        engine.host.start()._process.kill()
         assert engine.machine().cpus >= 1
 
 
@@ -143,4 +143,4 @@ def test_a_process_that_ignores_signals_is_ended(
     assert result.outcome is Outcome.HUNG
     assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail
-    assert not psutil.Process(engine._server.pid).children()
+    assert not psutil.Process(engine.host.start().pid).children()

@@ -94,7 +94,7 @@ def test_a_dead_member_ends_the_cluster(
     engine: LocalEngine, served: MakeRequest, victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
-    family = psutil.Process(engine._server.pid)
+    family = psutil.Process(engine.host.start().pid)
 
     def kill(windows: Sequence[Window]) -> None:
         if len(windows) == 2:

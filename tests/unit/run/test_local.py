@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.cluster import Role
-from autotune.run.local import environments_of
+from autotune.run.local_host import environments_of
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ def test_gpus_are_taken_from_those_that_are_allowed(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if allowed:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", allowed)
-    (environment,) = environments_of((Role(gpus=gpus),))
+    (environment,) = environments_of((Role(gpus=gpus),), ("",))
     assert environment["CUDA_VISIBLE_DEVICES"] == told
 
 
 def test_gpus_that_nobody_divides_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process of a machine without GPUs keeps the variable as it is."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    (environment,) = environments_of((Role(),))
+    (environment,) = environments_of((Role(),), ("",))
     assert "CUDA_VISIBLE_DEVICES" not in environment

@@ -1,0 +1,73 @@
+"""A Ray cluster of several nodes on this machine."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+NODE = {"num_cpus": 1, "object_store_memory": 78_643_200}
+MARK = "AUTOTUNE_TEST_CLUSTER"
+
+
+class Nodes:
+    """A cluster whose processes can be told from all others by a variable.
+
+    Args:
+        temporary: Where they put temporary files. Its path is short, because Ray's sockets are
+            below.
+    """
+
+    def __init__(self, temporary: Path) -> None:
+        utilities = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed.")
+        self.mark = uuid.uuid4().hex
+        self.temporary = temporary
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(MARK, self.mark)
+            patch.setenv("TMPDIR", str(temporary))
+            patch.setenv("RAY_TMPDIR", str(temporary))
+            patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+            head = {**NODE, "include_dashboard": False, "include_log_monitor": False}
+            self.cluster = utilities.Cluster(initialize_head=True, head_node_args=head)
+            self.second: Any = self.cluster.add_node(**NODE)
+            self.cluster.wait_for_nodes()
+
+    @property
+    def url(self) -> str:
+        """How an engine is told of it."""
+        return f"ray://{self.cluster.address}"
+
+    def agents(self) -> list[psutil.Process]:
+        """Return the processes of agents."""
+        return self._processes("RayAgent")
+
+    def forked(self) -> list[psutil.Process]:
+        """Return the fork servers and all that they have started."""
+        return self._processes("fork_server")
+
+    def left(self, seconds: float = 10.0) -> list[Any]:
+        """Wait until nothing of a search is left; return what is, processes and files."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found = [*self.agents(), *self.forked(), *self.temporary.glob("autotune-*")]
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """End it."""
+        self.cluster.shutdown()
+
+    def _processes(self, word: str) -> list[psutil.Process]:
+        found = []
+        for each in psutil.process_iter():
+            with suppress(psutil.Error):
+                mine = each.environ().get(MARK) == self.mark
+                if mine and word in " ".join(each.cmdline()):
+                    found.append(each)
+        return found

@@ -1,0 +1,40 @@
+"""The engine on a Ray cluster keeps the contract of all engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.cluster import Role
+from autotune.run.engine import TrialRequest
+from autotune.run.remote.ray_engine import RayEngine
+from autotune.testing.contract import Behaviour, EngineContract
+from tests.cluster.engine.nodes import Nodes
+from tests.trials import request_of
+
+pytestmark = pytest.mark.real
+
+
+class TestRayEngine(EngineContract):
+    """Run the contract's tests on a cluster of two nodes."""
+
+    url = "ray://"
+
+    @classmethod
+    def new_engine(cls) -> RayEngine:
+        """Return an engine on the cluster."""
+        return RayEngine(cls.url)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def engine(cls, nodes: Nodes) -> Iterator[RayEngine]:
+        """Give all tests of the class one engine."""
+        cls.url = nodes.url
+        with cls.new_engine() as engine:
+            yield engine
+
+    def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
+        """Return a request for the program that behaves so; a gang has a node for each worker."""
+        return request_of(behaviour, folder, (Role(), Role(index=1, host=1)))

@@ -1,0 +1,185 @@
+"""Whatever is lost, a trial ends soon, its reason is named, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from autotune.cluster import Role
+from autotune.reason import HostLost, Killed, Message, Orphaned, TooFewHosts
+from autotune.run.engine import Outcome, RunResult, Stop, Window
+from autotune.run.remote.ray_engine import RayEngine
+from tests.cluster.engine.nodes import Nodes
+from tests.trials import PROGRAMS, request_for
+
+pytestmark = pytest.mark.real
+
+TWO = (Role(), Role(index=1, host=1))
+LOOP = (PROGRAMS / "gang.py").read_text()
+ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
+
+
+class Fault:
+    """A watch that makes something happen once training is under way, and notes when.
+
+    Args:
+        cause: Makes it happen.
+    """
+
+    def __init__(self, cause: object) -> None:
+        self._cause = cause
+        self.at = 0.0
+
+    def __call__(self, windows: Sequence[Window]) -> None:
+        """Let it happen at the third window."""
+        if len(windows) >= 3 and not self.at:
+            self.at = time.monotonic()
+            self._cause()  # type: ignore[operator] # what the test gave
+
+
+def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[RunResult, float]:
+    """Run a gang, let something happen to it, and return how long it took to end."""
+    fault = Fault(cause)
+    result = engine.run(request_for("gang", folder, roles=TWO), fault)
+    return result, time.monotonic() - fault.at
+
+
+def works(engine: RayEngine, folder: Path) -> bool:
+    """Whether a gang can be measured."""
+    result = engine.run(request_for("gang", folder, roles=TWO), lambda _: ENOUGH)
+    return result.outcome is Outcome.MEASURED
+
+
+def test_a_rank_that_is_killed_is_named(engine: RayEngine, tmp_path: Path) -> None:
+    """Its own end is the reason, not what its peer on the other host says of it."""
+    mine = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
+    line = f"        if call == 20 and {mine} == 1: os.kill(os.getpid(), 9)\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", line)
+    result = engine.run(request_for(program, tmp_path / "t", roles=TWO), lambda _: None)
+    assert result.reason == Killed(process="worker 1", signal=9)
+
+
+def test_a_fork_server_that_is_killed_is_replaced(
+    engine: RayEngine, nodes: Nodes, tmp_path: Path
+) -> None:
+    """The trial has crashed, and the next one is measured."""
+    result, seconds = seconds_until_told(
+        engine, tmp_path / "one", lambda: [each.kill() for each in nodes.forked()]
+    )
+    assert (result.outcome, result.reason) == (Outcome.CRASHED, Orphaned())
+    assert seconds < 5
+    assert works(engine, tmp_path / "two")
+
+
+def test_an_agent_that_is_killed_is_replaced(
+    engine: RayEngine, nodes: Nodes, tmp_path: Path
+) -> None:
+    """Its machine is named at once, what it had started ends, and a new one takes its place."""
+    result, seconds = seconds_until_told(engine, tmp_path / "one", nodes.agents()[0].kill)
+    assert isinstance(result.reason, HostLost)
+    assert result.reason.silent is None
+    assert seconds < 3
+    assert works(engine, tmp_path / "two")
+
+
+@pytest.fixture
+def own(nodes: Nodes, engine: RayEngine) -> Iterator[RayEngine]:
+    """An engine that may lose its hosts."""
+    engine.close()
+    with RayEngine(nodes.url) as mine:
+        yield mine
+
+
+def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
+    """It is given up after some seconds, without Ray's opinion, and ended with its processes."""
+    stopped = []
+
+    def stop() -> None:
+        stopped.append(nodes.agents()[0])
+        stopped[0].suspend()
+
+    result, seconds = seconds_until_told(own, tmp_path / "one", stop)
+    assert isinstance(result.reason, HostLost)
+    assert result.reason.silent == 5.0
+    assert seconds < 12
+    again = own.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+    assert again.reason == TooFewHosts(needed=2, left=1)
+    alone = own.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+    assert alone.outcome is Outcome.MEASURED
+    own.close()
+    assert nodes.left() == []
+
+
+CALLER = """
+import sys
+from pathlib import Path
+from tests.cluster.engine.test_faults import TWO, request_for, RayEngine
+with RayEngine(sys.argv[1]) as engine:
+    told = lambda windows: print("trains", flush=True)
+    engine.run(request_for("gang", Path(sys.argv[2]), roles=TWO), told)
+"""
+
+
+def caller(nodes: Nodes, folder: Path) -> subprocess.Popen[str]:
+    """Start a process that runs a trial, and wait until that trains."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CALLER, nodes.url, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "trains\n"
+    return process
+
+
+def test_a_caller_that_is_killed_leaves_nothing(
+    engine: RayEngine, nodes: Nodes, tmp_path: Path
+) -> None:
+    """Agents and their processes end on all hosts, and their files go."""
+    engine.close()
+    with caller(nodes, tmp_path / "run") as process:
+        process.kill()
+        assert nodes.left() == []
+
+
+def test_a_caller_that_stands_still_leaves_no_trial(
+    engine: RayEngine, nodes: Nodes, tmp_path: Path
+) -> None:
+    """The gang is ended after a while; the caller is told when it goes on."""
+    engine.close()
+    with caller(nodes, tmp_path / "run") as process:
+        training = len(nodes.forked())
+        process.send_signal(signal.SIGSTOP)
+        deadline = time.monotonic() + 40
+        while len(nodes.forked()) == training and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert len(nodes.forked()) < training
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(20) == 0
+    assert nodes.left() == []
+
+
+def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
+    """The trial has crashed for it; what needs one host goes on, what needs two says so."""
+    place = Path(f"/tmp/at-{os.getpid()}")  # noqa: S108 - short, for Ray's sockets
+    place.mkdir()
+    small = Nodes(place)
+    try:
+        with RayEngine(small.url) as engine:
+            result, seconds = seconds_until_told(
+                engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
+            )
+            assert isinstance(result.reason, HostLost)
+            assert seconds < 12
+            again = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+            assert again.reason == TooFewHosts(needed=2, left=1)
+            alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+            assert alone.outcome is Outcome.MEASURED
+        assert small.left() == []
+    finally:
+        small.close()

@@ -1,0 +1,52 @@
+"""Requests for real trials, of programs that behave in a known way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.run.engine import Limits, TrialRequest
+from autotune.testing.contract import Behaviour
+from autotune.workload import Factory, Workload
+
+PROGRAMS = Path(__file__).parent / "integration" / "run" / "programs"
+UNUSED = Factory(name="unused", module="unused")
+BEHAVIOURS = {
+    Behaviour.MEASURED: "fit",
+    Behaviour.GANG: "gang",
+    Behaviour.FAILED: "raises",
+    Behaviour.NAN: "nan",
+    Behaviour.OUT_OF_MEMORY: "eats",
+    Behaviour.HUNG: "hangs",
+    Behaviour.CRASHED: "dies",
+}
+"""The program that behaves so."""
+LIMITS = {
+    Behaviour.HUNG: Limits(start=2.0),
+    Behaviour.OUT_OF_MEMORY: Limits(memory=1 << 30),
+}
+
+
+def request_for(program: str, folder: Path, **fields: Any) -> TrialRequest:
+    """Return a request for one of the programs, or for a program's text."""
+    text = program if "\n" in program else (PROGRAMS / f"{program}.py").read_text()
+    defaults = {
+        "configuration": Configuration(),
+        "script": text,
+        "workload": Workload(model=UNUSED, dataset=UNUSED),
+        "roles": (Role(),),
+        "folder": folder,
+    }
+    return TrialRequest(**{**defaults, **fields})
+
+
+def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> TrialRequest:
+    """Return a request for the program that behaves so; a gang has these roles."""
+    return request_for(
+        BEHAVIOURS[behaviour],
+        folder,
+        limits=LIMITS.get(behaviour, Limits()),
+        roles=gang if behaviour is Behaviour.GANG else gang[:1],
+    )
