@@ -13,7 +13,7 @@ import tensorflow as tf
 
 
 def batches_of(
-    x: Any, y: Any = None, sample_weight: Any = None, *, batch_size: int
+    x: Any, y: Any = None, sample_weight: Any = None, *, batch_size: int, shuffle: bool = True
 ) -> tf.data.Dataset:
     """Return full batches of arrays, shuffled anew in every epoch, as `Model.fit` makes them."""
     arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
@@ -31,7 +31,9 @@ def batches_of(
         )
 
     # Numbers are shuffled and batched instead of examples, because that costs far less.
-    numbers = tf.data.Dataset.range(size).shuffle(max(size, 1))
+    numbers = tf.data.Dataset.range(size)
+    if shuffle:
+        numbers = numbers.shuffle(max(size, 1))
     batches = numbers.batch(batch_size, drop_remainder=True)
     return batches.map(examples, num_parallel_calls=tf.data.AUTOTUNE)
 

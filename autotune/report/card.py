@@ -52,6 +52,11 @@ def fit_in_words(fit: FitFacts) -> str:
         texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
+    if fit.network:
+        texts.append(
+            f"line {fit.network} uses the network, in each trial anew unless it keeps what it gets "
+            "outside the working folder"
+        )
     return f"{'; '.join(texts)}." if texts else ""
 
 

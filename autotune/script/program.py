@@ -14,7 +14,7 @@ from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, axis_lines, pipeline
-from autotune.script.returned import taken
+from autotune.script.returned import functions, taken
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy
@@ -223,12 +223,12 @@ def _script(workload: Workload, facts: WorkloadFacts) -> dict[str, object]:
     script = workload.script.model_copy(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
-    return {"script": script, "epochs": "epochs", "verbose": "verbose"}
+    return {"script": script, "functions": functions(), "epochs": "epochs", "verbose": "verbose"}
 
 
 def script_reader(script: Script) -> str:
     """Return a program that offers to run a script up to its `fit`."""
-    context: dict[str, object] = {"script": script, "imports": ""}
+    context: dict[str, object] = {"script": script, "functions": functions(), "imports": ""}
     taken = global_names(fill_in("script.py.j2", context))
     found = {each for each in _IMPORTS if each.binds in taken}
     return fill_in("script.py.j2", {**context, "imports": sections(found)})

@@ -40,6 +40,8 @@ class FitFacts(Value):
     """Every other call of a `fit` in the script."""
     alone: int | None = None
     """The first line with what Keras does in one process only; None where there is none."""
+    network: int | None = None
+    """The first line that connects to another machine; None where there is none."""
 
 
 class Script(Value):

@@ -20,6 +20,7 @@ import keras
 import tensorflow as tf
 
 from autotune.errors import ScriptFailed
+from autotune.run.child.network import network_noted
 from autotune.run.child.scratch import working_copy
 from autotune.run.failure import ERROR
 
@@ -80,8 +81,13 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
         found.update(_facts(call))
         raise FitReached
 
-    with _told_as_mistakes(), _strategies_noted(program) as built:
+    with (
+        _told_as_mistakes(),
+        _strategies_noted(program) as built,
+        network_noted(program) as connecting,
+    ):
         _run(program, leave)
+    found["fit"]["network"] = next(iter(connecting), None)
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
         raise ScriptFailed(
             f"The script builds a strategy of its own{_at(built)}.",

@@ -85,6 +85,21 @@ def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
     assert fit == FitFacts(line=6, alone=7)
 
 
+def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
+    """Also where a thread of its own does so, but not what stays on this machine."""
+    text = """
+import contextlib, socket, threading
+def ask(host):
+    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
+        asking.connect((host, 9))
+ask("127.0.0.1")
+"""
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12)
+    text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
+    text += "asking.start(); asking.join()\n"
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=14, network=13)
+
+
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
     """As on its own command line."""
     facts = inspect("import sys; model.fit(x, y, int(sys.argv[2]))", "--batch", "5")

@@ -65,6 +65,7 @@ def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
             "The fit in line 6 is tuned, not line 9 (gan): --fit chooses another.",
         ),
         (FitFacts(line=6, left_out=("CSVLogger",)), "is tuned; trials leave out CSVLogger."),
+        (FitFacts(line=6, network=3), "; line 3 uses the network, in each trial anew unless"),
     ],
 )
 def test_it_says_which_fit_is_tuned(card_plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 
@@ -76,15 +77,18 @@ class Call:
     validation_batch_size: int | None = None
     validation_freq: int = 1
 
-    def arrays(self) -> Any:
-        """Return the arrays to train on, as `fit` takes them."""
-        given = (self.x, self.y, self.sample_weight)
-        return keras.utils.pack_x_y_sample_weight(*map(tensors, given))
-
-    def training_rows(self, arrays: Any) -> int:
-        """Return how many examples there are, without those at the end that validate."""
-        rows = int(tf.nest.flatten(arrays)[0].shape[0])
+    def training_rows(self) -> int:
+        """Return how many examples the arrays hold, without those at the end that validate."""
+        rows = int(keras.tree.flatten(self.x)[0].shape[0])
         return int(rows * (1 - self.validation_split))
+
+    def arrays(self, rows: slice) -> tuple[Any, Any, Any]:
+        """Return some rows of features, labels and weights."""
+
+        def chosen(array: Any) -> Any:
+            return None if array is None else getattr(array, "iloc", array)[rows]
+
+        return keras.tree.map_structure(chosen, (self.x, self.y, self.sample_weight))
 
 
 # The calls of `fit` that have been reached, the last one is under way.
@@ -145,37 +149,49 @@ def dataset_fn(batch_size: int) -> tf.data.Dataset:
     elif isinstance(call.x, keras.utils.PyDataset) or hasattr(call.x, "__next__"):
         dataset = read_by_python(call.x).rebatch(batch_size, drop_remainder=True)
     else:
-        dataset = batches_of_arrays(call, batch_size)
+        arrays = call.arrays(slice(call.training_rows()))
+        dataset = batches_of(*arrays, batch_size=batch_size, shuffle=call.shuffle)
     if call.class_weight is None:
         return dataset
     return dataset.map(partial(with_class_weights, call.class_weight))
 
 
-def batches_of_arrays(call: Call, batch_size: int) -> tf.data.Dataset:
-    """Return batches of arrays, whose order is new in each epoch unless the script forbids it."""
-    arrays = call.arrays()
-    rows = call.training_rows(arrays)
-    chosen = tf.data.Dataset.range(rows)
-    if call.shuffle:
-        chosen = chosen.shuffle(rows)
-    return chosen.batch(batch_size, drop_remainder=True).map(
-        lambda rows: tf.nest.map_structure(lambda each: tf.gather(each, rows), arrays),
-        num_parallel_calls=tf.data.AUTOTUNE,
-    )
+def batches_of(
+    x: Any, y: Any = None, sample_weight: Any = None, *, batch_size: int, shuffle: bool = True
+) -> tf.data.Dataset:
+    """Return full batches of arrays, shuffled anew in every epoch, as `Model.fit` makes them."""
+    arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+    # In the memory of the host, because that is where tf.data reads them.
+    with tf.device("CPU"):
+        arrays = keras.tree.lists_to_tuples(keras.tree.map_structure(as_tensor, arrays))
+    sizes = {int(each.shape[0]) for each in keras.tree.flatten(arrays) if each is not None}
+    if len(sizes) != 1:
+        raise ValueError(f"All arrays need the same number of examples, not {sorted(sizes)}.")
+    (size,) = sizes
+
+    def examples(numbers: tf.Tensor) -> Any:
+        return keras.tree.map_structure(
+            lambda each: None if each is None else tf.gather(each, numbers), arrays
+        )
+
+    # Numbers are shuffled and batched instead of examples, because that costs far less.
+    numbers = tf.data.Dataset.range(size)
+    if shuffle:
+        numbers = numbers.shuffle(max(size, 1))
+    batches = numbers.batch(batch_size, drop_remainder=True)
+    return batches.map(examples, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-def tensors(given: Any) -> Any:
-    """Return arrays as tensors, floats as Keras computes with them."""
-
-    def tensor(array: Any) -> tf.Tensor:
-        found = tf.convert_to_tensor(array)
-        return tf.cast(found, keras.config.floatx()) if found.dtype.is_floating else found
-
-    if hasattr(given, "to_numpy"):  # of pandas
-        given = given.to_numpy()
-    if isinstance(given, list):  # of inputs or outputs; tf.data would stack them
-        given = tuple(given)
-    return None if given is None else tf.nest.map_structure(tensor, given)
+def as_tensor(values: Any) -> Any:
+    """Return an array, a column, a table or a tensor as a tensor, with floats as Keras has them."""
+    if values is None:
+        return None
+    if hasattr(values, "iloc"):  # of pandas
+        column = values.ndim == 1
+        values = np.expand_dims(values.to_numpy(), -1) if column else values.to_numpy()
+    tensor = values if tf.is_tensor(values) else tf.convert_to_tensor(np.asarray(values))
+    floating = tensor.dtype.is_floating and tensor.dtype != keras.config.floatx()
+    return tf.cast(tensor, keras.config.floatx()) if floating else tensor
 
 
 def read_by_python(source: Any) -> tf.data.Dataset:
@@ -218,9 +234,7 @@ class Validation(keras.callbacks.Callback):
         super().__init__()
         self.call = call
         if call.validation_data is None:
-            arrays = call.arrays()
-            rest = tf.nest.map_structure(lambda each: each[call.training_rows(arrays) :], arrays)
-            self.data = keras.utils.unpack_x_y_sample_weight(rest)
+            self.data = call.arrays(slice(call.training_rows(), None))
         elif isinstance(call.validation_data, (tuple, list)):
             self.data = keras.utils.unpack_x_y_sample_weight(tuple(call.validation_data))
         else:
