@@ -5,6 +5,8 @@ A program carries those of these functions that it needs, as they stand here.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -48,6 +50,30 @@ def as_tensor(values: Any) -> Any:
     tensor = values if tf.is_tensor(values) else tf.convert_to_tensor(np.asarray(values))
     floating = tensor.dtype.is_floating and tensor.dtype != keras.config.floatx()
     return tf.cast(tensor, keras.config.floatx()) if floating else tensor
+
+
+def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
+    """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has."""
+    lasting = isinstance(source, keras.utils.PyDataset)
+    first = source[0] if lasting else next(source)
+
+    def batches() -> Iterator[Any]:
+        if not lasting:
+            yield first
+            yield from source
+            return
+        order = range(len(source))
+        for index in random.sample(order, len(order)) if shuffle else order:
+            yield source[index]
+        source.on_epoch_end()
+
+    def spec(array: Any) -> tf.TensorSpec:
+        found = tf.convert_to_tensor(array)
+        return tf.TensorSpec([None, *found.shape[1:]], found.dtype)
+
+    return tf.data.Dataset.from_generator(
+        batches, output_signature=tf.nest.map_structure(spec, first)
+    )
 
 
 def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:

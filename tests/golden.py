@@ -129,6 +129,11 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         TOY,
         WorkloadFacts(examples=64, returned=Returned(arguments=True, arrays=True, beside=True)),
     ),
+    "by_python": (
+        ONE,
+        TOY,
+        WorkloadFacts(examples=64, returned=Returned(by_python=True)),
+    ),
     "uneven_batches": (
         MIRRORED,
         BATCHED,

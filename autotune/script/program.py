@@ -27,7 +27,7 @@ UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
 
 _IMPORTS = (
-    *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "sys")),
+    *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "random", "sys")),
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),

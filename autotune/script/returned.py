@@ -19,8 +19,9 @@ def taken(facts: WorkloadFacts) -> dict[str, object]:
         facts: What is known of the dataset factory.
     """
     returned = facts.returned
-    sized = returned.arrays or returned.uneven
+    sized = returned.arrays or returned.by_python or returned.uneven
     names = ["batches_of", "as_tensor"] * returned.arrays + ["full_batches"] * returned.uneven
+    names += ["read_by_python"] * returned.by_python
     return {
         "plain": returned.plain,
         "parameters": "*, batch_size: int, **options: Any" if sized else "**options: Any",
@@ -31,12 +32,14 @@ def taken(facts: WorkloadFacts) -> dict[str, object]:
 
 def _expression(facts: WorkloadFacts) -> str:
     returned, own = facts.returned, "batch_size" in facts.dataset_takes
-    sized = own and (returned.arrays or returned.uneven)
+    sized = own and (returned.arrays or returned.by_python or returned.uneven)
     text = "dataset_fn(batch_size=batch_size, **options)" if sized else "dataset_fn(**options)"
     if returned.beside:
         text = f"{text}[0]"
     if returned.arrays:
         text = f"batches_of({'*' if returned.arguments else ''}{text}, batch_size=batch_size)"
+    if returned.by_python:
+        text = f"read_by_python({text}).rebatch(batch_size, drop_remainder=True)"
     if returned.unbatched:
         text = f"{text}.unbatch()"
     return f"full_batches({text}, batch_size)" if returned.uneven else text

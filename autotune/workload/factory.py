@@ -198,6 +198,8 @@ class Returned(Value):
     """Arrays: this tuple, or features alone."""
     beside: bool = False
     """Whether it comes first in a tuple, with data for the validation behind it."""
+    by_python: bool = False
+    """A `keras.utils.PyDataset`."""
     unbatched: bool = False
     """Whether its batches are taken apart, because the user asked for it."""
     uneven: bool = False
@@ -278,7 +280,8 @@ class WorkloadFacts(Value):
     @property
     def batched(self) -> bool:
         """Whether the dataset is made of batches of the size that is asked for."""
-        return self.returned.arrays or "batch_size" in self.dataset_takes
+        returned = self.returned
+        return returned.arrays or returned.by_python or "batch_size" in self.dataset_takes
 
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from autotune.datasets import batches_of, full_batches
+from autotune.datasets import batches_of, full_batches, read_by_python
 from autotune.errors import FactoryFailed
 from autotune.run.child.passes import successful
 from autotune.run.child.timeout import within
@@ -55,6 +55,8 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     beside = _has_validation(made)
     data = made[0] if beside else made
     returned = {"beside": True} if beside else {}
+    if isinstance(data, keras.utils.PyDataset):
+        return _from_python(data, returned, unbatch=unbatch)
     if not isinstance(data, tf.data.Dataset):
         return _from_arrays(data, returned, unbatch=unbatch)
     if unbatch:
@@ -74,7 +76,7 @@ def _has_validation(made: Any) -> bool:
     if not isinstance(made, tuple) or len(made) != 2:
         return False
     one, other = made
-    if isinstance(one, tf.data.Dataset):
+    if isinstance(one, tf.data.Dataset | keras.utils.PyDataset):
         return True
     # Features and labels would be of one length.
     return isinstance(one, tuple) and isinstance(other, tuple) and _length(one) != _length(other)
@@ -106,6 +108,23 @@ def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Take
         ) from exc
     returned |= {"arrays": True, "arguments": arguments}
     return Taken(dataset, size, batched=True, returned=returned, examples=length)
+
+
+def _from_python(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
+    if unbatch:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, whose batches are always taken apart.",
+            "Omit --unbatch.",
+        )
+    try:
+        dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
+    except Exception as exc:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
+            "Check that its __getitem__(0) returns arrays or tensors, in a batch.",
+        ) from exc
+    returned["by_python"] = True
+    return Taken(dataset, BATCH, batched=True, returned=returned)
 
 
 def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:

@@ -29,6 +29,7 @@ ROWS = {
     "in_a_dict": "named_inputs",
     "table": "dense",
     "ragged": "reader",
+    "by_python": "dense",
     "features": "adversaries",
     "single_tensors": "adversaries",
     "with_validation": "dense",

@@ -53,6 +53,30 @@ model.fit([x, x], y)
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 2 * 8 * 4 + 4, 9)
 
 
+def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:
+    """Those who validate are not counted, and a column of labels stays one."""
+    text = """
+import pandas as pd
+table = pd.DataFrame(x, index=np.linspace(0, 1, 80))
+model.fit(table, table[0], 16, validation_split=0.2)
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
+    assert "TensorSpec(shape=(32, 1)" in facts.element
+
+
+def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
+    """In the order of each epoch, and without the remainder."""
+    text = """
+class Batches(keras.utils.PyDataset):
+    def __len__(self): return 8
+    def __getitem__(self, index): return x[index * 10:][:10], y[index * 10:][:10]
+model.fit(Batches())
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.python_input) == (64, True)
+
+
 def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     """Whatever size they have; steps tell how long an epoch of endless ones is."""
     dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"

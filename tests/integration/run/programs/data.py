@@ -116,6 +116,23 @@ def ragged() -> Any:
     return tf.RaggedTensor.from_value_rowids(np.ones(len(rows), np.int32), rows), Y
 
 
+class Batches(keras.utils.PyDataset):
+    """All examples, the last of them in a batch of another size than the others."""
+
+    def __len__(self) -> int:
+        """The number of batches."""
+        return 4
+
+    def __getitem__(self, index: int) -> Any:
+        """One of the batches."""
+        chosen = slice(30 * index, 30 * index + 30)
+        return X[chosen], Y[chosen]
+
+
+def by_python() -> Any:
+    return Batches()
+
+
 def features() -> Any:
     return X
 

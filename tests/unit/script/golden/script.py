@@ -8,6 +8,7 @@ How to run it:
 """
 
 import argparse
+import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -147,7 +148,8 @@ def dataset_fn(batch_size: int) -> tf.data.Dataset:
     if isinstance(call.x, tf.data.Dataset):
         dataset = call.x.rebatch(batch_size, drop_remainder=True)
     elif isinstance(call.x, keras.utils.PyDataset) or hasattr(call.x, "__next__"):
-        dataset = read_by_python(call.x).rebatch(batch_size, drop_remainder=True)
+        dataset = read_by_python(call.x, shuffle=call.shuffle)
+        dataset = dataset.rebatch(batch_size, drop_remainder=True)
     else:
         arrays = call.arrays(slice(call.training_rows()))
         dataset = batches_of(*arrays, batch_size=batch_size, shuffle=call.shuffle)
@@ -194,8 +196,8 @@ def as_tensor(values: Any) -> Any:
     return tf.cast(tensor, keras.config.floatx()) if floating else tensor
 
 
-def read_by_python(source: Any) -> tf.data.Dataset:
-    """Return the batches of a `PyDataset` or of a generator."""
+def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
+    """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has."""
     lasting = isinstance(source, keras.utils.PyDataset)
     first = source[0] if lasting else next(source)
 
@@ -204,7 +206,8 @@ def read_by_python(source: Any) -> tf.data.Dataset:
             yield first
             yield from source
             return
-        for index in range(len(source)):
+        order = range(len(source))
+        for index in random.sample(order, len(order)) if shuffle else order:
             yield source[index]
         source.on_epoch_end()
 
