@@ -41,7 +41,7 @@ def of_runs(seconds: Sequence[float], noise: Noise) -> Interval:
 
 def predict(
     steps: Steps, hosts: Sequence[int], *, gradient_bytes: int = 0, bandwidth: float | None = None
-) -> tuple[Predicted, ...]:
+) -> list[Predicted]:
     """Return what a step would take on more hosts.
 
     Args:
@@ -53,7 +53,7 @@ def predict(
     """
     several = sorted(number for number in steps if number > 1)
     if 1 not in steps or not several:
-        return ()
+        return []
     draws = _draws(steps)
     added = {number: np.maximum(draws[number] - draws[1], 0.0) for number in several}
     moved = 2 * gradient_bytes / (bandwidth * PAYLOAD) if bandwidth else 0.0
@@ -67,7 +67,7 @@ def predict(
         )
         one = number * steps[1].value
         found.append(Predicted(hosts=number, seconds=seconds, speedup=_over(one, seconds)))
-    return tuple(found)
+    return found
 
 
 def _draws(steps: Steps) -> Mapping[int, np.ndarray]:

@@ -138,24 +138,30 @@ class Profiler:
             break_even=break_even(*rival[0], gradient_bytes=gradients, noise=noise)
             if rival
             else None,
-            predicted=self._predicted(*rival[0], noise) if rival else (),
+            predicted=tuple(self._predicted(found, noise)),
             advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
         )
 
-    def _predicted(
-        self, rival: Configuration, rounds: Rounds, noise: Noise
-    ) -> tuple[Predicted, ...]:
-        """Return the rival on more hosts, where each of its workers has one to itself."""
+    def _predicted(self, found: Mapping[Configuration, Rounds], noise: Noise) -> list[Predicted]:
+        """Return the best gang whose workers have a host each, on more hosts than there are."""
         subject = self._runner.subject
-        hosts = len(subject.machine.hosts)
-        shared = not 1 < rival.workers <= hosts or rival.replicas_per_worker > 1
-        if shared or strategy(rival.strategy).asynchronous:
-            return ()
-        runs = {n: self._steps(rival.but(workers=n)) for n in range(2, hosts + 1)}
-        runs[1] = [each[Experiment.ALONE] for each in rounds if Experiment.ALONE in each]
+        gangs = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
+        if not gangs:
+            return []
+        best = max(gangs, key=lambda c: gangs[c].examples_per_second)
+        hosts = range(2, len(subject.machine.hosts) + 1)
+        runs = {n: self._steps(best.but(workers=n)) for n in hosts}
+        alone = [each[Experiment.ALONE] for each in found.get(best, ()) if Experiment.ALONE in each]
+        runs[1] = alone or self._steps(best.on_one_device())
         steps = {n: of_runs(seconds, noise) for n, seconds in runs.items() if seconds}
         more = [n for n in MORE_HOSTS if n > max(steps)]
         return predict(steps, more, gradient_bytes=subject.facts.dense_gradient_bytes)
+
+    def _is_spread(self, configuration: Configuration) -> bool:
+        """Return whether every replica has a host to itself, and waits for the others."""
+        hosts = len(self._runner.subject.machine.hosts)
+        alone = configuration.replicas_per_worker == 1 < configuration.workers <= hosts
+        return alone and not strategy(configuration.strategy).asynchronous
 
     def _rates(self) -> dict[Configuration, Rated]:
         """Return what each configuration reached in its first run that was measured."""

@@ -85,4 +85,4 @@ def test_an_exchange_that_costs_nothing_scales_without_end() -> None:
 @pytest.mark.parametrize("hosts", [(1,), (2, 3)])
 def test_without_one_host_and_several_nothing_is_predicted(hosts: tuple[int, ...]) -> None:
     """There is nothing to go on from."""
-    assert predict(measured(*hosts), [4]) == ()
+    assert predict(measured(*hosts), [4]) == []

@@ -9,11 +9,12 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
+from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
 from autotune.run.engine import TrialRequest
 from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Ending
+from autotune.testing.fake import Ending, fake_machine
 
 from .conftest import speed
 
@@ -85,12 +86,15 @@ def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:
     assert result.diagnosis.distributed.configuration.distributed
 
 
-def exchanging(*, drift: float = 0.0, taken: Ending | None = None) -> FakeEngine:
+def exchanging(
+    *, drift: float = 0.0, taken: Ending | None = None, machine: Machine | None = None
+) -> FakeEngine:
     """An engine on which a quarter of each distributed step goes into the exchange.
 
     Args:
         drift: Share by which each run of the profile is slower than the one before.
         taken: How a run ends that has no exchange; None: it is as much faster.
+        machine: On which it runs.
     """
     rates, runs = speed(distributed=0.6), count()
 
@@ -108,7 +112,26 @@ def exchanging(*, drift: float = 0.0, taken: Ending | None = None) -> FakeEngine
 
     begun: list[Configuration] = []
     facts = FAKE_FACTS.model_copy(update={"dense_gradient_bytes": FAKE_FACTS.gradient_bytes})
-    return FakeEngine(rate, held=held, apart=apart, between=0.02, facts=facts)
+    return FakeEngine(rate, held=held, apart=apart, between=0.02, facts=facts, machine=machine)
+
+
+def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
+    """Of three hosts, whose gangs lose, the report tells what four and more would bring."""
+    engine = exchanging(machine=fake_machine(hosts=3, cpus=1))
+    result = tuner(speed(), engine=engine, options=LONG)
+    assert result.diagnosis is not None
+    assert [each.hosts for each in result.diagnosis.predicted] == [4, 8, 16, 32, 64]
+    [told] = [each for each in result.reasons if "64 hosts" in each]
+    assert told.startswith("Predicted, not measured")
+    assert result.verdict is Verdict.ONE_DEVICE
+
+
+def test_nothing_is_predicted_from_workers_that_share_a_host(tuner: Tuner) -> None:
+    """What they take from each other says nothing of hosts of their own."""
+    result = tuner(speed(), engine=exchanging(), options=LONG)
+    assert result.diagnosis is not None
+    assert result.diagnosis.distributed is not None
+    assert not result.diagnosis.predicted
 
 
 def profiled(engine: FakeEngine) -> list[TrialRequest]:
