@@ -1,4 +1,4 @@
-"""What a search optimizes: throughput, or an objective that another package registers.
+"""What a search optimizes: progress, throughput, or what another package registers.
 
 A trial keeps what was measured. An objective reads one positive figure off it, and says which
 direction is better; every decision of a search compares scores, which are the figures turned so
@@ -11,6 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from autotune.config import Configuration
@@ -20,6 +21,7 @@ from autotune.learning import examples_needed
 from autotune.machine import Machine
 from autotune.measure import Interval
 from autotune.plugins import load_plugin, plugin_names
+from autotune.strategies import update_batch
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
@@ -29,6 +31,17 @@ GROUP = "autotune.objectives"
 
 Direction = Literal["maximize", "minimize"]
 """Which figures are better; in Optuna's words."""
+
+
+class Batches(StrEnum):
+    """Which global batches an objective compares."""
+
+    ALIKE = "alike"
+    """All: an example counts the same in each."""
+    OWN = "own"
+    """The user's own."""
+    WEIGHED = "weighed"
+    """All of which is known what an example teaches there; the user's own in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +69,12 @@ class Objective(Protocol):
     """What a better configuration is, as in `1.3 times as cheap`."""
     direction: ClassVar[Direction]
     follows_throughput: ClassVar[bool] = False
-    """Whether the figure is the examples per second times a factor, or a factor divided by them,
-    the same factor for all configurations. Only then may the search skip what is proved to be
-    slower, and use what earlier searches measured."""
+    """Whether the figure is the examples per second times a factor that the configuration has, or
+    that factor divided by them. Only then may the search skip what is proved to be slower, and use
+    what earlier searches measured."""
 
-    learns: ClassVar[bool] = False
-    """Whether it needs to know what an example teaches at other batch sizes."""
+    batches: ClassVar[Batches] = Batches.ALIKE
+    """Which global batches are compared."""
 
     @abstractmethod
     def value(self, measurement: Measurement) -> float | None:
@@ -73,10 +86,10 @@ class Objective(Protocol):
         return f"{value:.3g} {self.unit}"
 
 
-class Throughput(Objective):
-    """Examples per second."""
+class MaxThroughput(Objective):
+    """Examples per second, whatever they teach."""
 
-    name = "throughput"
+    name = "max_throughput"
     title = "throughput"
     unit = "examples/s"
     adjective = "fast"
@@ -88,32 +101,75 @@ class Throughput(Objective):
         return measurement.examples_per_second
 
 
-class TimeToLoss(Objective):
-    """Progress per second toward a loss: examples per second, each counted by what it teaches.
+def progress(measurement: Measurement) -> float | None:
+    """Return the examples per second of the user's own batch that teach as much.
 
-    At another global batch than the user's own, the examples needed are those at the upper end of
-    their interval. So a batch is preferred only where that pays in spite of what is not known; one
-    of which nothing is known is not compared.
+    At another global batch the examples needed are those at the upper end of their interval. So a
+    batch is preferred only where that pays in spite of what is not known; None where nothing is.
     """
+    learning = measurement.facts.learning
+    if learning is None:
+        return measurement.examples_per_second  # Nobody has said which batch is the user's own.
+    needed = examples_needed(learning, update_batch(measurement.configuration))
+    return measurement.examples_per_second / needed.examples.high if needed else None
+
+
+class Throughput(MaxThroughput):
+    """Examples per second at the user's own global batch, so that an example teaches as much."""
+
+    name = "throughput"
+    batches = Batches.OWN
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return the measured rate, if it is one of that batch."""
+        return progress(measurement)
+
+
+class TimeToLoss(Objective):
+    """Progress per second toward a loss: examples per second, each counted by what it teaches."""
 
     name = "time_to_loss"
     title = "progress toward the same loss"
     unit = "examples/s"
     adjective = "fast to the same loss"
     direction = "maximize"
-    learns = True
+    follows_throughput = True
+    batches = Batches.WEIGHED
 
     def value(self, measurement: Measurement) -> float | None:
         """Return the examples per second of the user's own batch that teach as much."""
-        learning = measurement.facts.learning
-        if learning is None:
-            return None
-        needed = examples_needed(learning, measurement.configuration.global_batch)
-        return measurement.examples_per_second / needed.examples.high if needed else None
+        return progress(measurement)
 
 
-THROUGHPUT = Throughput()
-TIME_TO_LOSS = TimeToLoss()
+class Cost(Objective):
+    """Device hours for as much progress as an epoch at the user's own batch makes."""
+
+    name = "cost"
+    title = "cost per epoch"
+    unit = "device hours"
+    adjective = "cheap"
+    direction = "minimize"
+    follows_throughput = True
+    batches = Batches.WEIGHED
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Return the hours of all devices together."""
+        rate, examples = progress(measurement), measurement.facts.examples or EPOCH
+        paid = devices(measurement.configuration, measurement.machine)
+        return rate and paid * examples / rate / 3600
+
+
+def devices(configuration: Configuration, machine: Machine) -> int:
+    """Return the devices that are paid for: accelerators, or the hosts where there are none."""
+    if machine.gpus or machine.tpus:
+        return configuration.replicas
+    return min(configuration.workers, len(machine.hosts))
+
+
+MAX_THROUGHPUT = MaxThroughput()
+COST = Cost()
+EPOCH = 1_000_000
+"""Examples of an epoch where nobody knows how many there are."""
 Score = Callable[[Trial], float | None]
 """Reads off a trial how good it is: more is better; None if it does not tell."""
 
@@ -138,6 +194,15 @@ class Scorer:
     def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
         """Return how good a configuration is of which only the throughput is known."""
         return self._score(self._value(configuration, examples_per_second, None))
+
+    def compares(self, configuration: Configuration) -> bool:
+        """Return whether it tells how good a configuration is that has a throughput."""
+        follows = self.objective.follows_throughput
+        return not follows or self.of_rate(configuration, 1.0) is not None
+
+    def worth(self, configuration: Configuration) -> float:
+        """Return log(score) minus log(rate), where the objective follows throughput."""
+        return math.log(self.of_rate(configuration, 1.0) or 1.0)
 
     def value(self, trial: Trial) -> float | None:
         """Return the figure of a trial."""
@@ -174,7 +239,9 @@ class Scorer:
         return value
 
 
-_registered: dict[str, Objective] = {each.name: each for each in (THROUGHPUT, TIME_TO_LOSS)}
+_registered: dict[str, Objective] = {
+    each.name: each for each in (TimeToLoss(), Throughput(), MAX_THROUGHPUT, COST)
+}
 
 
 def register_objective(objective: Objective) -> None:

@@ -137,9 +137,14 @@ class SearchOptions(Value):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
     """Random seed of the search; training inside the trials has its own."""
     objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
-        "throughput"
+        "time_to_loss"
     )
-    """Name of what to optimize: throughput, time_to_loss, or an objective that is registered."""
+    """What to optimize: time_to_loss, throughput (at your own global batch), max_throughput
+    (whatever the batch), cost, or an objective that is registered."""
+    price: Annotated[
+        Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _SEARCH
+    ] = None
+    """Price of a device for an hour, so that the report tells what an epoch costs."""
     global_batch: Annotated[Count | None, _BOUNDS] = None
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None

@@ -36,7 +36,7 @@ class Plan(Value):
     workload: str
     machine: Machine
     space: str
-    objective: str = "throughput"
+    objective: str = "max_throughput"
     """Name of what is optimized."""
     facts: WorkloadFacts
     strategies: tuple[StrategyPlan, ...]

@@ -388,6 +388,8 @@ class RuleKind(StrEnum):
     ASYNCHRONOUS = "asynchronous"
     """It trains asynchronously, which nobody has allowed."""
     INDIVISIBLE_BATCH = "indivisible batch"
+    OTHER_BATCH = "other batch"
+    """It is not the user's own, and what an example teaches there is not known."""
     BATCH_LIMIT = "batch limit"
     DATASET_TOO_SMALL = "dataset too small"
     EPOCH_TOO_SHORT = "epoch too short"

@@ -227,6 +227,10 @@ _RULES = {
     RuleKind.INDIVISIBLE_BATCH: (
         "a global batch of {figure} is not divisible by the number of replicas"
     ),
+    RuleKind.OTHER_BATCH: (
+        "what an example teaches at another global batch than {figure} is not looked at or not "
+        "known"
+    ),
     RuleKind.BATCH_LIMIT: "the global batch would exceed max_global_batch {figure}",
     RuleKind.DATASET_TOO_SMALL: (
         "the global batch would exceed the {figure} examples of the dataset"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from autotune.learning import (
     Examples,
@@ -12,8 +12,11 @@ from autotune.learning import (
     learning_rate_factor,
 )
 from autotune.result import Result
-from autotune.result.leaderboard import Entry
+from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.run.engine import Outcome
+from autotune.strategies import update_batch
 from autotune.wording import times
+from autotune.workload import BatchSource, own_batch
 
 OTHERS = 2
 """Batches that are spoken of beside the recommended one."""
@@ -26,32 +29,43 @@ WHY = {
     Unpredictable.OPTIMIZER: "no formula is known for this optimizer",
     Unpredictable.FAILED: "the look at the gradients failed",
     Unpredictable.TOO_FEW: "too few gradients could be looked at",
+    Unpredictable.NO_TIME: "the budget is too short to look at gradients",
     Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
 }
+SOURCES = {
+    BatchSource.FIT: "what the script gives to fit",
+    BatchSource.FACTORY: "the default of dataset_fn's batch_size",
+    BatchSource.KERAS: "that of Keras, as nothing says otherwise",
+}
+"""Who says what the user's own batch is."""
 
 
 def learning_lines(result: Result) -> Iterator[str]:
-    """Yield what is known of other batch sizes; nothing where the objective did not ask."""
+    """Yield what is known of other batch sizes; nothing where all configurations have one."""
     known = result.facts.learning
-    if known is None:
+    if known is None or result.options.global_batch:
         return
+    yield _own(result, known)
     yield from _unknown(known)
-    own = _fastest(result, known.batch)
-    told = list(_others(result, known, own)) if own else []
-    yield from told
-    if told:
+    yield from (told := list(_others(result, known)))
+    if told and known.probes:
         yield _looked(known)
 
 
-def _others(result: Result, known: Learning, own: Entry) -> Iterator[str]:
-    """Yield what the recommended batch is worth, and the largest others that were measured."""
-    chosen = result.config.global_batch
-    measured = {entry.configuration.global_batch for entry in result.compared}
-    others = sorted(measured - {chosen, known.batch}, reverse=True)
-    for batch in [chosen, *others][: 1 + OTHERS]:
-        entry, needed = _fastest(result, batch), examples_needed(known, batch)
-        if batch != known.batch and entry and needed:
-            yield _worth(known, entry, own, needed.examples)
+def fastest(result: Result) -> Mapping[int, Entry]:
+    """Return the fastest configuration that was measured with each global batch."""
+    board = Leaderboard(result.trials, result.one_device)
+    entries = [*board.entries(final=False), *board.entries(final=True)]
+    entries.sort(key=lambda each: each.examples_per_second.value)
+    measured = (each for each in entries if each.outcome is Outcome.MEASURED)
+    return {update_batch(each.configuration): each for each in measured}
+
+
+def _own(result: Result, known: Learning) -> str:
+    size, source = own_batch(result.facts)
+    text = f"Your own global batch is {size}, {SOURCES[source]}"
+    closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
+    return f"{text}{closest}."
 
 
 def _unknown(known: Learning) -> Iterator[str]:
@@ -62,24 +76,40 @@ def _unknown(known: Learning) -> Iterator[str]:
         )
 
 
-def _fastest(result: Result, batch: int) -> Entry | None:
-    """Return the fastest configuration that was measured with a global batch."""
-    found = [each for each in result.compared if each.configuration.global_batch == batch]
-    return max(found, key=lambda each: each.examples_per_second.value, default=None)
+def _others(result: Result, known: Learning) -> Iterator[str]:
+    """Yield what the recommended batch is worth, and the fastest others that were measured."""
+    measured = fastest(result)
+    if known.batch not in measured:
+        return
+    own, chosen = measured[known.batch], update_batch(result.config)
+    others = [b for b, each in measured.items() if _faster(each, own) > 1 and b != chosen]
+    batches = [chosen, *sorted(others, key=lambda b: -_faster(measured[b], own))]
+    told = [b for b in batches if b != known.batch and b in measured]
+    for batch in told[: OTHERS + (chosen != known.batch)]:
+        yield _worth(known, batch, _faster(measured[batch], own))
 
 
-def _worth(known: Learning, entry: Entry, own: Entry, needed: Examples) -> str:
-    batch = entry.configuration.global_batch
-    faster = entry.examples_per_second.value / own.examples_per_second.value
-    rate = learning_rate_factor(known, batch)
+def _faster(entry: Entry, own: Entry) -> float:
+    return entry.examples_per_second.value / own.examples_per_second.value
+
+
+def _worth(known: Learning, batch: int, faster: float) -> str:
+    needed = examples_needed(known, batch)
+    gives = f"A global batch of {batch} instead of {known.batch} gives {faster:.2f} times the "
+    if needed is None:
+        return (
+            f"{gives}examples per second; it pays if it needs less than {faster:.2f} times the "
+            "examples to the same loss."
+        )
     return (
-        f"A global batch of {batch} instead of {known.batch} gives {faster:.2f} times the examples "
-        f"per second and needs {times(needed)} the examples to the same loss, at {rate:.2g} times "
-        f"the learning rate: {_answer(faster, needed)}."
+        f"{gives}examples per second and needs {times(needed.examples)} the examples to the same "
+        f"loss, at {learning_rate_factor(known, batch):.2g} times the learning rate: "
+        f"{answer(faster, needed.examples)}."
     )
 
 
-def _answer(faster: float, needed: Examples) -> str:
+def answer(faster: float, needed: Examples) -> str:
+    """Return whether a batch pays that is so many times as fast and needs so many examples."""
     if faster > needed.high:
         return "it pays"
     return "slower to the same loss" if faster < needed.low else "it may pay or not"

@@ -18,16 +18,16 @@ from typing import NamedTuple
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.learning import RULES, UpdateRule
-from autotune.objective import THROUGHPUT
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text
+from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
 from autotune.report.profile import profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion, Verdict
 from autotune.run.load import remark
-from autotune.strategies import strategy, title
+from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, times
 
@@ -53,6 +53,7 @@ class Topic(StrEnum):
     PROFILE = "profile"
     AUTOTUNE = "values of AUTOTUNE"
     OBJECTIVE = "value of the objective"
+    COST = "cost"
     PROOF = "proof"
     FAILURE = "failure"
     MEMORY = "memory"
@@ -72,6 +73,8 @@ def summary(result: Result) -> str:
     """Return the verdict as one sentence, or two if the search was interrupted."""
     found = result.grounds
     text = _CONCLUSIONS[found.conclusion].format(**_figures(result))
+    if result.facts.learning is None and not result.options.global_batch:
+        text += " Learning was not looked at."
     if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
         return text
     return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
@@ -87,6 +90,7 @@ def told(result: Result) -> Iterator[Told]:
     trials = _current(result.trials)
     for topic, texts in {
         Topic.OBJECTIVE: _objective(result),
+        Topic.COST: cost_lines(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
@@ -144,6 +148,7 @@ def _figures(result: Result) -> dict[str, str]:
         "margin": f"{result.margin:.0%}",
         "adjective": result.grounds.adjective,
         "most": f"{max(decision.most - 1, 0):.0%}",
+        "own": f"{result.grounds.default.global_batch:,}",
     }
 
 
@@ -155,6 +160,10 @@ _CONCLUSIONS = {
     ),
     Conclusion.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
+    ),
+    Conclusion.OTHER_BATCHES: (
+        "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
+        "what an example teaches at others is not known."
     ),
     Conclusion.REJECTED: (
         "Stay on one device: the faster distributed configuration failed certification."
@@ -219,7 +228,7 @@ def _current(trials: Sequence[Trial]) -> list[Trial]:
 
 def _objective(result: Result) -> Iterator[str]:
     """Yield the value of the objective, unless it is what is told anyway."""
-    if result.grounds.value and result.objective != THROUGHPUT.name:
+    if result.grounds.value and result.value != result.examples_per_second:
         found = result.grounds
         yield f"The {found.quantity} of the recommended configuration is {found.value}."
 
@@ -245,8 +254,7 @@ def _lost_updates(result: Result, configuration: Configuration) -> float | None:
 
 def _batch(result: Result) -> Iterator[str]:
     chosen, usual = result.config, result.grounds.default.global_batch
-    apart = strategy(chosen.strategy).asynchronous
-    batch = chosen.per_replica_batch if apart else chosen.global_batch
+    batch = update_batch(chosen)
     if result.options.global_batch or batch == usual or result.facts.learning:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)

@@ -42,7 +42,7 @@ class SavedConfiguration(Value):
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
     """Throughput of the recommended configuration; None if there were no finals."""
-    objective: str = "throughput"
+    objective: str = "max_throughput"
     """Name of what was optimized."""
     value: Interval | None = None
     """Its value for the recommended configuration; None if there were no finals."""

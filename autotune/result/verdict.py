@@ -52,6 +52,9 @@ class Conclusion(StrEnum):
     """No distributed finalist gains as much as the margin."""
     NOT_DISTRIBUTABLE = "not distributable"
     """No distributed configuration can run on this machine."""
+    OTHER_BATCHES = "other batches"
+    """Distributed configurations can run, but none at the user's own global batch, and what others
+    are worth is not known."""
     REJECTED = "rejected"
     """The faster distributed configurations failed certification."""
     PROVED_SLOWER = "proved slower"

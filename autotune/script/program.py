@@ -17,7 +17,7 @@ from autotune.script.pipeline import at_source, axis_lines, pipeline
 from autotune.script.returned import functions, taken
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
-from autotune.strategies import Setup, Training, strategy
+from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
 from autotune.workload import Factory, Script, Workload, WorkloadFacts
 
@@ -188,7 +188,7 @@ def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[s
     """Return the factor on the learning rate that a comparison of batches has assumed, if any."""
     if facts.learning is None:
         return {"rate_factor": None}
-    factor = learning_rate_factor(facts.learning, configuration.global_batch)
+    factor = learning_rate_factor(facts.learning, update_batch(configuration))
     written = f"{factor:.3g}" if factor != 1 else None
     return {"rate_factor": written, "usual_batch": facts.learning.batch}
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autotune.axis import AxisRole, Trend
 from autotune.config import Configuration, axis_of
@@ -48,6 +48,7 @@ CAUTION = 2.0
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
 
 
+Worth = Callable[[Configuration], float]
 FAILURES = 3
 """After so many failures of one strategy without a success, the rest of it is skipped."""
 _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
@@ -62,10 +63,14 @@ class Bounds:
         history: Everything measured so far.
         facts: Of the workload, on which the kind of program depends.
         margin: A gain below this share is not worth the trouble.
+        worth: log(score) minus log(rate), by which the objective tells configurations apart.
     """
 
-    def __init__(self, history: History, facts: WorkloadFacts, margin: float) -> None:
+    def __init__(
+        self, history: History, facts: WorkloadFacts, margin: float, worth: Worth = lambda _: 0.0
+    ) -> None:
         self._history = history
+        self._worth = worth
         self._facts = facts
         self._goal = math.log1p(margin)
         self._allreduce: dict[Family, float] = {}
@@ -73,13 +78,14 @@ class Bounds:
 
     def why_not(self, configuration: Configuration) -> Proof | None:
         """Return the proof that a configuration cannot win, or None."""
-        shown, best = self._history.observed(throughput_of), self._history.baseline
-        if best is None or not configuration.distributed:
+        shown, baseline = self._history.observed(throughput_of), self._history.baseline
+        if baseline is None or not configuration.distributed:
             return None
+        best = self._score(baseline, shown[baseline])
         return (
-            self._too_much_to_reduce(configuration, shown[best])
+            self._too_much_to_reduce(configuration, best)
             or self._too_much_to_read(configuration, shown)
-            or self._too_slow_alone(configuration, shown, shown[best])
+            or self._too_slow_alone(configuration, shown, best)
         )
 
     def note_allreduce(self, configuration: Configuration, seconds: float) -> None:
@@ -105,7 +111,8 @@ class Bounds:
         # Another model of the user's has other gradients than those that were timed.
         if seconds is None or configuration.own_values().keys() & {*self._facts.model_takes}:
             return None
-        most = Observed(math.log(configuration.global_batch / seconds), self._history.noise.sd)
+        rate = Observed(math.log(configuration.global_batch / seconds), self._history.noise.sd)
+        most = self._score(configuration, rate)
         if not self._below(most, best):
             return None
         share = math.exp(most.log_score - best.log_score)
@@ -124,7 +131,8 @@ class Bounds:
         if rest >= 1:
             return None
         # Both are of one device; only the small part that is no input adds to the doubt.
-        gap, error = -math.log1p(-rest), math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
+        gap = self._worth(configuration) - self._worth(single) - math.log1p(-rest)
+        error = math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
         if not surely_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
             return None
         return SharedInputBound(
@@ -141,14 +149,18 @@ class Bounds:
             # A run that was stopped early may have been faster later on.
             if not (self._history.scores(single) and self._bounds(single, configuration)):
                 continue
-            most = rate.log_score + math.log(configuration.global_batch / single.global_batch)
-            if self._below(Observed(most, rate.sd), best):
+            whole = rate.log_score + math.log(configuration.global_batch / single.global_batch)
+            most = self._score(configuration, Observed(whole, rate.sd))
+            if self._below(most, best):
                 return OneDeviceBound(
                     replicas=configuration.replicas,
                     per_replica_batch=single.per_replica_batch,
-                    share=math.exp(most - best.log_score),
+                    share=math.exp(most.log_score - best.log_score),
                 )
         return None
+
+    def _score(self, configuration: Configuration, rate: Observed) -> Observed:
+        return Observed(rate.log_score + self._worth(configuration), rate.sd)
 
     def _bounds(self, single: Configuration, distributed: Configuration) -> bool:
         """Whether a step on one device is a lower bound of a step on a replica."""

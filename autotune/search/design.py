@@ -55,19 +55,42 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+def openers(
+    baseline: Configuration, pool: Sequence[Configuration], *, divided: bool = False
+) -> list[Configuration]:
     """Return for each strategy one configuration, otherwise set as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of
     an axis stand in the order in which they are worth a try.
+
+    Args:
+        baseline: The best single device.
+        pool: All distributed.
+        divided: Whether its batch is divided among the replicas, or each gets as many examples.
     """
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):
         mine = [each for each in pool if each.strategy == name]
         first = placement(mine[0])
         alike = [each for each in mine if placement(each) == first]
-        found.append(nearest(baseline.taking(first), alike))
+        aim = baseline.taking(first)
+        if divided:
+            aim = aim.with_global_batch(baseline.global_batch)
+        found.append(nearest(aim, alike))
     return found
+
+
+def larger(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+    """Return configurations that should be fast for their larger batches, one device first.
+
+    One device gets the largest, several replicas as much as the baseline each.
+    """
+    more = [each for each in pool if each.global_batch > baseline.global_batch]
+    alone = [each for each in more if not each.distributed]
+    most = max((each.per_replica_batch for each in alone), default=0)
+    aim = baseline.taking({"per_replica_batch": most})
+    found = [nearest(aim, alone)] if alone else []
+    return [*found, *openers(baseline, [each for each in more if each.distributed])[:1]]
 
 
 def uncrowded(

@@ -11,7 +11,7 @@ from autotune.reason import BudgetEnded, Reason
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds, Dominance
-from autotune.search.design import groups, one_factor_at_a_time, openers, placement, uncrowded
+from autotune.search.design import groups, one_factor_at_a_time, placement, uncrowded
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler
@@ -224,16 +224,15 @@ def find_baseline(
 
 
 def open_strategies(
-    explorer: Explorer, baseline: Configuration, pool: Sequence[Configuration]
+    explorer: Explorer, first: Sequence[Configuration], pool: Sequence[Configuration]
 ) -> None:
     """Try one configuration of each strategy: the best that was seen, or the most usual.
 
     Args:
         explorer: Makes the trials.
-        baseline: The best single device.
+        first: The most usual of each.
         pool: All distributed.
     """
-    first = openers(baseline, pool)
     for number, opener in enumerate(first):
         explorer.screen(opener, pool, first[number:])
         if explorer.history.screenings:

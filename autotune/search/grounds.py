@@ -54,9 +54,10 @@ def conclusion(findings: Findings) -> Conclusion:
 
 
 def _without_comparison(findings: Findings) -> Conclusion:
-    trials = findings.history.trials
+    trials = [t for t in findings.history.trials if t.configuration not in findings.aside]
     if not findings.distributable:
-        return Conclusion.NOT_DISTRIBUTABLE
+        several = any(each.distributed for each in findings.aside)
+        return Conclusion.OTHER_BATCHES if several else Conclusion.NOT_DISTRIBUTABLE
     if any(trial.outcome is Outcome.REJECTED for trial in trials):
         return Conclusion.REJECTED
     ran = any(trial.configuration.distributed and trial.windows for trial in trials)
@@ -79,7 +80,8 @@ def _undecided(findings: Findings) -> Conclusion:
 
 
 def _without_gain(findings: Findings) -> Conclusion:
-    tried = [t for t in findings.history.trials if t.configuration.distributed]
+    several = [t for t in findings.history.trials if t.configuration.distributed]
+    tried = [t for t in several if t.configuration not in findings.aside]
     if not tried:
         return Conclusion.NOT_TRIED
     measured = any(trial.examples_per_second for trial in tried)

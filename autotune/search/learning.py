@@ -6,44 +6,61 @@ import tempfile
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.learning import Learning
-from autotune.options import SearchOptions
+from autotune.events import Observer, Preparing
+from autotune.learning import Learning, Unpredictable
+from autotune.objective import Batches
 from autotune.run.engine import Engine, LearningRequest
 from autotune.run.requests import trial_request
-from autotune.search.request import Subject
+from autotune.search.costs import STARTING, expected_first_call
+from autotune.search.request import Subject, TuningRequest
+from autotune.workload import WorkloadFacts
 
 SECONDS = 10.0
 """For training and looking, at most."""
-SHARE = 0.1
-"""Of the budget, at most; starting a training comes to that."""
+LEAST = 2.0
+"""With less, there would be too few gradients."""
+SHARE = 0.15
+"""Of the budget, at most, with all that it takes to start."""
 
 
-def learned(subject: Subject, engine: Engine, options: SearchOptions, trials: Path) -> Learning:
+def learned(
+    request: TuningRequest,
+    subject: Subject,
+    default: Configuration,
+    engine: Engine,
+    observer: Observer,
+) -> Learning:
     """Return what an example teaches at other batch sizes than the user's own.
 
     Args:
-        subject: What is trained where.
+        request: Bounds the time, and may fix the batch.
+        subject: What is trained where, and what is optimized.
+        default: One device with the user's own batch.
         engine: Trains it.
-        options: Bound the time, and may name the batch.
-        trials: The folder for the trials' folders.
+        observer: Is told of the look.
     """
-    batch = usual_batch(subject, options)
-    if options.global_batch is not None:
-        return Learning(batch=batch)  # All configurations have that batch.
-    configuration = Configuration(per_replica_batch=batch)
+    batch, options = default.global_batch, request.options
+    if options.global_batch is not None or subject.objective.batches is not Batches.WEIGHED:
+        return Learning(batch=batch)
+    seconds = _affordable(subject.facts, options.budget)
+    if seconds < LEAST:
+        return Learning(batch=batch, refused=Unpredictable.NO_TIME)
+    observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
+    trials = request.out / "trials"
     trials.mkdir(parents=True, exist_ok=True)
-    request = trial_request(
-        configuration,
+    trial = trial_request(
+        default,
         subject.workload,
         subject.facts,
         subject.machine,
         Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
         seed=options.seed,
     )
-    seconds = min(SECONDS, SHARE * options.budget) if options.budget else SECONDS
-    return engine.learn(LearningRequest(trial=request, seconds=seconds))
+    return engine.learn(LearningRequest(trial=trial, seconds=seconds))
 
 
-def usual_batch(subject: Subject, options: SearchOptions) -> int:
-    """Return the user's own global batch: as asked for, else the factory's, else that of Keras."""
-    return options.global_batch or subject.facts.usual_batch or Configuration().per_replica_batch
+def _affordable(facts: WorkloadFacts, budget: float | None) -> float:
+    """Return the seconds for training and looking; both the step and its gradient are compiled."""
+    if budget is None:
+        return SECONDS
+    return min(SECONDS, SHARE * budget - STARTING - 2 * expected_first_call(facts))

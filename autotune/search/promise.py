@@ -15,6 +15,7 @@ from autotune.search.stopping import MAX_FINALS_SHARE
 from autotune.search.verdict import LOOKS
 from autotune.space import Candidates
 from autotune.trial import Trial
+from autotune.workload import own_batch
 
 OFF = 1.25
 """A promise that is wrong by more than this factor is corrected aloud."""
@@ -32,7 +33,8 @@ def with_times(
         prepared: Seconds that pass before the first one.
         options: Say whether the recommendation will be profiled.
     """
-    default = default_in(candidates.one_device, plan.facts.own_batch)
+    own = own_batch(plan.facts, options.global_batch)
+    default = default_in(candidates.one_device, own.size)
     rivals = openers(default, candidates.distributed)
     verdict = _seconds_to_verdict(default, rivals, costs) if rivals else None
     return plan.model_copy(

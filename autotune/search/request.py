@@ -13,7 +13,7 @@ from pydantic import BeforeValidator
 
 from autotune.errors import OutputError, UsageError
 from autotune.machine import Machine
-from autotune.objective import THROUGHPUT, Objective, Scorer, objective_named
+from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, load_space
 from autotune.value import Value
@@ -56,7 +56,7 @@ class Subject:
     workload: Workload
     facts: WorkloadFacts
     machine: Machine
-    objective: Objective = THROUGHPUT
+    objective: Objective = MAX_THROUGHPUT
 
     @cached_property
     def scorer(self) -> Scorer:

@@ -13,6 +13,7 @@ from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.measure import Interval
+from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
@@ -21,7 +22,7 @@ from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import default_in, openers
+from autotune.search.design import default_in, larger, openers
 from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -32,7 +33,7 @@ from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import Candidates
-from autotune.workload import WorkloadFacts
+from autotune.workload import WorkloadFacts, own_batch
 
 ALLREDUCE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
@@ -73,6 +74,8 @@ class Findings:
     """Distributed configurations that can run."""
     tried: int
     """Those of them that ran, or were found not to be worth it."""
+    aside: frozenset[Configuration]
+    """Those that can run as well, and are not compared."""
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
     interrupted: bool
@@ -109,15 +112,22 @@ class Search:
         self._one_device = candidates.one_device
         self._distributed = candidates.distributed
         self._matched = candidates.matched
+        self._aside = candidates.aside
         self._options = options
-        self._default = default_in(self._one_device, runner.subject.facts.own_batch)
-        self._openers = tuple(openers(self._default, self._distributed))
+        own = own_batch(runner.subject.facts, options.global_batch)
+        self._default = default_in(self._one_device, own.size)
+        self._divided = runner.subject.objective.batches is not Batches.ALIKE
+        self._openers = tuple(openers(self._default, self._distributed, divided=self._divided))
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
-        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin)
-        known = start.known if self._follows_throughput else {}
-        self._expectations = Expectations(runner.history, list(every), known)
+        worth = runner.subject.scorer.worth
+        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, worth)
+        self._expectations = (
+            Expectations(runner.history, list(every), start.known, worth)
+            if self._follows_throughput
+            else Expectations(runner.history, list(every))
+        )
         self._sampler = sampler(self._expectations, options.seed)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
@@ -141,14 +151,17 @@ class Search:
 
     def _explore(self) -> None:
         explorer = self._explorer(self._reserve)
-        share = ONE_DEVICE_SHARE if self._distributed else 1.0
+        share = ONE_DEVICE_SHARE if self._distributed or self._aside else 1.0
         find_baseline(explorer, self._default, self._one_device, self._openers, share=share)
         baseline = self._runner.history.baseline
+        if baseline:
+            explorer.try_all(larger(baseline, self._aside))
         if self._distributed and baseline:
             if self._follows_throughput:
                 self._measure_allreduces()
                 self._measure_without_input(baseline)
-            open_strategies(explorer, baseline, self._distributed)
+            first = openers(baseline, self._distributed, divided=self._divided)
+            open_strategies(explorer, first, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
 
@@ -365,6 +378,7 @@ class Search:
             facts=self._runner.subject.facts,
             distributable=len(self._distributed),
             tried=len(self._distributed) - len(self._untried()),
+            aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
             interrupted=interrupted,
         )

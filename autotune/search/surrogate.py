@@ -15,7 +15,8 @@ algorithm 2.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from statistics import fmean, pstdev
 from types import MappingProxyType
 from typing import NamedTuple
@@ -26,8 +27,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
 
 from autotune.config import Configuration
+from autotune.objective import throughput_of
 from autotune.search.history import History, Observed
-from autotune.search.screening import Screening
+from autotune.search.screening import Screened, Screening
 from autotune.value import Scalar
 
 LEVEL = 3.0
@@ -44,6 +46,7 @@ CONTRADICTION = 0.3
 workload is another one than before, whatever its fingerprint says."""
 
 Matrix = NDArray[np.float64]
+Worth = Callable[[Configuration], float]
 
 
 class Effects(NamedTuple):
@@ -165,7 +168,9 @@ class Expectations:
     Args:
         history: Everything measured so far.
         pool: All configurations that may be run.
-        known: log(score) of what earlier searches tried, relative to their best single device.
+        known: log(rate) of what earlier searches tried, relative to their best single device.
+        worth: log(score) minus log(rate) of a configuration: what is known need not be learned.
+            None where the score does not follow the rate.
     """
 
     def __init__(
@@ -173,9 +178,12 @@ class Expectations:
         history: History,
         pool: Sequence[Configuration],
         known: Mapping[Configuration, float] = MappingProxyType({}),
+        worth: Worth | None = None,
     ) -> None:
         self.history = history
         self.pool = pool
+        self._score = None if worth is None else throughput_of
+        self._worth = cache(worth or (lambda _: 0.0))
         self._surrogate = Surrogate(pool)
         self._known = {c: gap for c, gap in known.items() if c in self._surrogate}
         self._measured: dict[tuple[bool, bool], dict[Configuration, Observed]] = {}
@@ -231,9 +239,9 @@ class Expectations:
         shown = self._shown()
         if not shown:
             return None
-        return self._surrogate.believe(
-            shown, configurations, screenings=self.history.screenings, doubt=doubt
-        )
+        seen = [self._without_worth(each) for each in self.history.screenings]
+        belief = self._surrogate.believe(shown, configurations, screenings=seen, doubt=doubt)
+        return self._with_worth(belief, configurations)
 
     def surprises(self, *, distributed: bool) -> list[float]:
         """Return how far each exploring run lies from what all the others let expect of it.
@@ -254,12 +262,20 @@ class Expectations:
         mine = [each for each in measured if each in self._surrogate]
         if not mine:
             return {}
-        belief = self._surrogate.believe(self._shown(finals=finals), mine)
+        belief = self._with_worth(self._surrogate.believe(self._shown(finals=finals), mine), mine)
         pairs = zip(belief.mean.tolist(), belief.sd.tolist(), strict=True)
         return dict(zip(mine, (Observed(*each) for each in pairs), strict=True))
 
+    def _with_worth(self, belief: Belief, configurations: Sequence[Configuration]) -> Belief:
+        """Return what is expected of scores, from what is of rates."""
+        return Belief(belief.mean + np.array([*map(self._worth, configurations)]), belief.sd)
+
+    def _without_worth(self, screening: Screening) -> Screening:
+        figures = (Screened(c, log - self._worth(c)) for c, log in screening.figures)
+        return screening._replace(figures=tuple(figures))
+
     def _shown(self, *, finals: bool = False) -> dict[Configuration, Observed]:
-        today = self.history.observed(finals=finals)
+        today = self.history.observed(self._score, finals=finals)
         shown = {**self._remembered(today), **self.history.with_failures(today)}
         # A study that is resumed may hold what this version would not try.
         return {c: each for c, each in shown.items() if c in self._surrogate}

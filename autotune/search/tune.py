@@ -10,15 +10,17 @@ from autotune.config import Configuration, describe
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.learning import Learning
 from autotune.measure import expectation
-from autotune.objective import objective_named
+from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
+from autotune.reason import Rule, RuleKind
 from autotune.result import Result
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.costs import Costs, expected_first_call
+from autotune.search.design import default_in
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
@@ -33,6 +35,7 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
+from autotune.workload import own_batch
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -55,11 +58,20 @@ class _Prepared:
         costs = Costs(trials, expected_first_call(self.subject.facts))
         return with_times(self.plan, self.found, costs, self.seconds, self.options)
 
+    @property
+    def default(self) -> Configuration:
+        """One device with the user's own batch, or the closest that can run."""
+        own = own_batch(self.subject.facts, self.options.global_batch)
+        return default_in(self.found.one_device, own.size)
+
     def knowing(self, learning: Learning) -> _Prepared:
-        """Return it with what is known of other batch sizes."""
+        """Return it with what is known of other batch sizes, and only those that it compares."""
         facts = self.subject.facts.model_copy(update={"learning": learning})
-        plan = self.plan.model_copy(update={"facts": facts})
-        return replace(self, subject=replace(self.subject, facts=facts), plan=plan)
+        subject = replace(self.subject, facts=facts)
+        rule = Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch)
+        found = self.found.only(subject.scorer.compares, rule)
+        plan = _plan(subject, self.space, found, self.options)
+        return replace(self, subject=subject, found=found, plan=plan)
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -91,11 +103,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
-        if prepared.subject.objective.learns:
-            observer(Preparing(what="Looking at how the model learns at its usual batch"))
-            prepared = prepared.knowing(
-                learned(prepared.subject, engine, request.options, request.out / "trials")
-            )
+        if prepared.subject.objective.batches is not Batches.ALIKE:
+            learning = learned(request, prepared.subject, prepared.default, engine, observer)
+            prepared = prepared.knowing(learning)
         study = _open(request, prepared, claim, observer)
         ready = engine.now() - began
         kept = tuple(study.trials)
@@ -183,13 +193,10 @@ def _prepare(
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
     facts = engine.inspect(workload, offered=first.for_factories())
-    found = candidates(space, machine, facts, request.options)
-    subject = Subject(
-        workload=workload,
-        facts=facts,
-        machine=machine,
-        objective=objective_named(request.options.objective),
-    )
+    objective = objective_named(request.options.objective)
+    divided = objective.batches is not Batches.ALIKE
+    found = candidates(space, machine, facts, request.options, divided=divided)
+    subject = Subject(workload=workload, facts=facts, machine=machine, objective=objective)
     fingerprint = workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
@@ -258,7 +265,8 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         },
         scorer=subject.scorer,
     )
-    pool = (*prepared.found.configurations, *prepared.found.matched.values())
+    found = prepared.found
+    pool = (*found.configurations, *found.aside, *found.matched.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
 
 

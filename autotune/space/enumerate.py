@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.axis import AxisRole
@@ -14,17 +14,20 @@ from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.options import SearchOptions
-from autotune.reason import Rule
+from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
-from autotune.strategies import strategy
+from autotune.strategies import strategy, update_batch
 from autotune.value import Scalar, Value
 from autotune.wording import plural
-from autotune.workload import WorkloadFacts
+from autotune.workload import BatchSource, WorkloadFacts, own_batch
 
 MAX_CONFIGURATIONS = 100_000
 """More than this under one strategy cannot be searched, and listing them would take minutes."""
+
+ONE_DEVICE = "one_device"
+"""The strategy that every search begins with, because it is the baseline."""
 
 Domains = Mapping[str, tuple[Scalar, ...]]
 
@@ -51,6 +54,9 @@ class Candidates(Value):
     challenger would be credited with what only the batch has gained.
     """
 
+    aside: tuple[Configuration, ...] = ()
+    """Those that can run as well, and are not compared."""
+
     @property
     def one_device(self) -> tuple[Configuration, ...]:
         """Those on one device."""
@@ -61,6 +67,18 @@ class Candidates(Value):
         """The others."""
         return tuple(c for c in self.configurations if c.distributed)
 
+    def only(self, wanted: Callable[[Configuration], bool], rule: Rule) -> Candidates:
+        """Return those that are wanted, and by which rule the others are set aside."""
+        aside = tuple(c for c in self.configurations if not wanted(c))
+        counts = Counter(c.strategy for c in aside)
+        limits = (Limit(strategy=s, rule=rule, configurations=n) for s, n in counts.items())
+        return Candidates(
+            configurations=tuple(filter(wanted, self.configurations)),
+            limits=(*self.limits, *limits),
+            matched={c: m for c, m in self.matched.items() if wanted(c) and wanted(m)},
+            aside=aside,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -70,10 +88,12 @@ class Part:
         placements: Each way of distributing, with the other axes at their defaults, and the rule
             that it breaks.
         others: The values of the axes that are no placement.
+        own_batch: A global batch that every placement has too, divided among its replicas.
     """
 
     placements: Mapping[Configuration, Rule | None]
     others: Domains
+    own_batch: int | None = None
 
     @property
     def each(self) -> int:
@@ -83,14 +103,45 @@ class Part:
     def filled(self, placement: Configuration) -> Iterator[Configuration]:
         """Yield the configurations with this placement, no two of them equal in effect."""
         # Every value was validated with the space; doing so again would be slow.
-        every = (placement.taking(values).canonical() for values in _product(self.others))
+        every = (placement.taking(values).canonical() for values in _product(self._of(placement)))
         yield from dict.fromkeys(every)
+
+    def undivided(self, placement: Configuration) -> int:
+        """Return how many are missing because the own batch cannot be divided."""
+        if self.own_batch is None or self._share(placement):
+            return 0
+        return self.each // len(self.others["per_replica_batch"])
+
+    def _of(self, placement: Configuration) -> Domains:
+        share = self._share(placement)
+        if not share:
+            return self.others
+        batches = dict.fromkeys([share, *self.others["per_replica_batch"]])
+        return {**self.others, "per_replica_batch": tuple(batches)}
+
+    def _share(self, placement: Configuration) -> int:
+        """Return the own batch of each replica; 0 where there is none."""
+        replicas = update_batch(placement) // placement.per_replica_batch
+        own = self.own_batch or 0
+        return own // replicas if own % replicas == 0 else 0
 
 
 def candidates(
-    space: Space, machine: Machine, facts: WorkloadFacts, options: SearchOptions
+    space: Space,
+    machine: Machine,
+    facts: WorkloadFacts,
+    options: SearchOptions,
+    *,
+    divided: bool = False,
 ) -> Candidates:
     """Return what of a space can run on a machine with a workload.
+
+    Args:
+        space: The values of each axis.
+        machine: Where it would run.
+        facts: Of the workload.
+        options: What the user holds fixed.
+        divided: Whether the user's own global batch is added, divided among replicas.
 
     Raises:
         SpaceError: An axis is nobody's, the space is too large, or nothing can run.
@@ -100,12 +151,16 @@ def candidates(
     _check_own_axes(space, facts)
     legal: list[Configuration] = []
     broken: Counter[tuple[str, Rule]] = Counter()
+    told = own_batch(facts)
+    own = told.size if divided and told.source is not BatchSource.KERAS else None
     for name in _strategies(space, where):
-        for each, rule, count in _judged(part_of(space, name, where), where):
+        for each, rule, count in _judged(part_of(space, name, where, own), where):
             if rule is None:
                 legal.append(each)
             else:
                 broken[name, rule] += count
+        if name == ONE_DEVICE and divided:
+            own = _closest(legal, told.size)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
     matched = {
         each: each.on_one_device().with_global_batch(each.global_batch)
@@ -123,8 +178,14 @@ def candidates(
     return found
 
 
-def part_of(space: Space, name: str, where: Situation) -> Part:
+def part_of(space: Space, name: str, where: Situation, own: int | None = None) -> Part:
     """Return what a space holds under a strategy.
+
+    Args:
+        space: The values of each axis.
+        name: Of the strategy.
+        where: What decides whether a configuration can run.
+        own: A global batch that is added, divided among replicas.
 
     Raises:
         SpaceError: It is too much.
@@ -138,6 +199,7 @@ def part_of(space: Space, name: str, where: Situation) -> Part:
     part = Part(
         placements={each: where.why_illegal_placement(each) for each in placements},
         others=found | {axis: space.values(axis) for axis in space.own_axes},
+        own_batch=None if where.options.global_batch else own,
     )
     legal = sum(rule is None for rule in part.placements.values())
     _check_size(name, legal * part.each)
@@ -159,8 +221,9 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
         found["reduction"] = known or owner.reductions[:1]
     if "workers" in found and where.options.workers:
         found["workers"] = where.options.workers
-    if own := where.facts.own_batch:
-        found["per_replica_batch"] = tuple(dict.fromkeys([own, *found["per_replica_batch"]]))
+    own = own_batch(where.facts)
+    if own.source is BatchSource.FIT:
+        found["per_replica_batch"] = tuple(dict.fromkeys([own.size, *found["per_replica_batch"]]))
     if "cache" in found:
         workers = max(each for each in found.get("workers", (1,)) if isinstance(each, int))
         found["cache"] = where.caches(found["cache"], workers)
@@ -170,13 +233,19 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
 def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
     """The strategies to try: one device always, because it is the baseline."""
     asked = where.options.strategies
-    unknown = set(asked or ()) - set(space.strategies) - {"one_device"}
+    unknown = set(asked or ()) - set(space.strategies) - {ONE_DEVICE}
     if unknown:
         raise SpaceError(
             f"Space {space.name!r} has no strategy {min(unknown)!r}.",
             f"It has {', '.join(space.strategies)}.",
         )
-    return tuple(dict.fromkeys(["one_device", *(asked or space.strategies)]))
+    return tuple(dict.fromkeys([ONE_DEVICE, *(asked or space.strategies)]))
+
+
+def _closest(configurations: Sequence[Configuration], batch: int) -> int | None:
+    """Return the global batch that is closest to one, where bounds or the space leave it out."""
+    known = {each.global_batch for each in configurations}
+    return min(known, key=lambda each: abs(math.log(each / batch)), default=None)
 
 
 def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:
@@ -190,6 +259,8 @@ def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule 
             continue
         for each in part.filled(placement):
             yield each, where.why_illegal(each), 1
+        if missing := part.undivided(placement):
+            yield placement, Rule(kind=RuleKind.INDIVISIBLE_BATCH, figure=part.own_batch), missing
 
 
 def _placements(name: str, found: Domains, where: Situation) -> Iterator[Configuration]:
@@ -237,7 +308,7 @@ def _no_baseline(space: Space, where: Situation, found: Candidates) -> SpaceErro
             f"The dataset has {plural(examples, 'example')}, fewer than the smallest global batch.",
             "Use smaller values of per_replica_batch, or a larger dataset.",
         )
-    rules = [limit.rule for limit in found.limits if limit.strategy == "one_device"]
+    rules = [limit.rule for limit in found.limits if limit.strategy == ONE_DEVICE]
     why = rule_text(rules[0]) if rules else "the space is empty"
     return SpaceError(
         f"No single-device configuration can run: {why}.",

@@ -21,6 +21,7 @@ __all__ = [
     "strategies",
     "strategy",
     "title",
+    "update_batch",
 ]
 
 
@@ -60,6 +61,12 @@ def title(configuration: Configuration) -> str:
     if configuration.workers > 1:
         return f"{name} with {configuration.workers} workers"
     return f"{name} with {configuration.replicas} replicas"
+
+
+def update_batch(configuration: Configuration) -> int:
+    """Return the examples behind one update: of all replicas, unless they wait for nobody."""
+    alone = strategy(configuration.strategy).asynchronous
+    return configuration.per_replica_batch if alone else configuration.global_batch
 
 
 def in_short(configuration: Configuration) -> str:

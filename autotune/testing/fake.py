@@ -11,7 +11,7 @@ from typing import Any
 
 from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
-from autotune.learning import Learning
+from autotune.learning import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.machine import Host, Machine
 from autotune.owner import Owner
 from autotune.reason import Completed, Message, Reason
@@ -262,6 +262,14 @@ def fake_machine(*, hosts: int = 1, **host: Any) -> Machine:
     """
     each = Host(**{"cpus": 2, "memory": 8 * 2**30, "processor": "fake", **host})
     return Machine(hosts=(each,) * hosts, python="3.11.0", tensorflow="2.21.0", keras="3.15.0")
+
+
+def fake_learning(scale: float) -> Learning:
+    """Return what gradients with a noise scale of so many examples tell at a batch of 32."""
+    progress = tuple(1 / math.sqrt(1 + scale / batch) for batch in BATCHES)
+    moments = Moments(trace=scale, square=1.0, progress=progress)
+    probe = GradientProbe(step=100, micro_batches=64, whole=moments, without=(moments,) * 8)
+    return Learning(batch=32, rule=UpdateRule.NORMALIZED, probes=(probe,))
 
 
 FAKE_MACHINE = fake_machine()

@@ -84,10 +84,13 @@ class Turns:
         return [rate for rate in map(_rate, self.of(arm)) if rate]
 
     def pairs(self) -> list[tuple[float, float]]:
-        """Return what the first two arms measured in the rounds that both finished."""
+        """Return how good the first two arms were in the rounds that both finished."""
         both = [(done[0], done[1]) for done in self._rounds if {0, 1} <= done.keys()]
-        rates = [(_rate(first), _rate(second)) for first, second in both]
-        return [(first, second) for first, second in rates if first and second]
+        scores = [(self._score(first), self._score(second)) for first, second in both]
+        return [(first, second) for first, second in scores if first and second]
+
+    def _score(self, trial: Trial) -> float | None:
+        return self._runner.subject.scorer(trial) if trial.measured else None
 
     def _all(self) -> Iterator[Trial]:
         for done in self._rounds:
@@ -133,7 +136,7 @@ def comparison(answer: Answer, question: Question, ratio: Interval, pairs: int) 
         ratio: What is recommended as a multiple of its rival, from at least two pairs.
         pairs: How many there were.
     """
-    text = f"{question.mine} {times(ratio)} as fast as {question.theirs}"
+    text = f"{question.mine} {times(ratio)} as {question.adjective} as {question.theirs}"
     if answer is Answer.UNCLEAR:
         return f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
     return text + question.consequence(answer)

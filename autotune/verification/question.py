@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.objective import objective_named
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration
@@ -16,7 +17,7 @@ from autotune.space import Situation
 from autotune.value import Scalar, Value
 from autotune.verification.answer import Answer
 from autotune.version import VERSION
-from autotune.workload import WorkloadFacts
+from autotune.workload import WorkloadFacts, own_batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,12 @@ class Case:
     @property
     def subject(self) -> Subject:
         """What is run."""
-        return Subject(workload=self.saved.workload, facts=self.facts, machine=self.machine)
+        return Subject(
+            workload=self.saved.workload,
+            facts=self.facts,
+            machine=self.machine,
+            objective=objective_named(self.saved.objective),
+        )
 
     def why_illegal(self, configuration: Configuration) -> Rule | None:
         """Return the rule that a configuration breaks here, or None if it can run."""
@@ -46,18 +52,18 @@ def default_for(facts: WorkloadFacts, own: Mapping[str, Scalar] = NONE) -> Confi
     """Return one device with Keras's settings.
 
     Args:
-        facts: Of the workload; a dataset smaller than Keras's batch is a batch by itself.
+        facts: Of the workload.
         own: Values of the user's own axes, which have no default.
     """
-    usual = facts.own_batch or Configuration().per_replica_batch
-    batch = min(usual, facts.examples or usual)
+    # With the batch that the search has taken for the user's own, where there was one.
+    batch = facts.learning.batch if facts.learning else own_batch(facts).size
     return Configuration(per_replica_batch=batch, arguments=tuple(own.items()))
 
 
 class Question(Value):
     """Two configurations, and the bounds between which their ratio decides nothing.
 
-    The ratio is the throughput of what is recommended as a multiple of its rival's.
+    The ratio is the score of what is recommended as a multiple of its rival's.
     """
 
     rival: Configuration
@@ -68,6 +74,8 @@ class Question(Value):
     """What is recommended, in words, with the verb of the sentence."""
     theirs: str
     """The rival, in words."""
+    adjective: str = "fast"
+    """What a better configuration is."""
     if_holds: str = ""
     """Consequence, to follow the ratio in a sentence."""
     if_fails: str = ""
@@ -79,6 +87,11 @@ class Question(Value):
 
 def question_of(case: Case) -> Question | None:
     """Return what to ask, or None where there is nothing to compare with."""
+    question, adjective = _question(case), case.subject.objective.adjective
+    return question and question.model_copy(update={"adjective": adjective})
+
+
+def _question(case: Case) -> Question | None:
     if case.saved.configuration.distributed:
         return _against_one_device(case)
     rival = case.saved.best_distributed

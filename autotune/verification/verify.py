@@ -122,7 +122,8 @@ class _Check:
             return self._saved.facts
         self._observer(Preparing(what="Calling model_fn and dataset_fn"))
         own = self._saved.configuration.for_factories()
-        return self._engine.inspect(self._saved.workload, offered=own)
+        facts = self._engine.inspect(self._saved.workload, offered=own)
+        return facts.model_copy(update={"learning": self._saved.facts.learning})
 
     def _compare(self, case: Case, options: SearchOptions) -> Comparison:
         winner = self._saved.configuration

@@ -12,6 +12,7 @@ from autotune.workload.factory import (
     is_dotted_name,
     script_workload,
 )
+from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch
 from autotune.workload.script import (
     FitCall,
     FitFacts,
@@ -22,11 +23,13 @@ from autotune.workload.script import (
 )
 
 __all__ = [
+    "BatchSource",
     "Cacheable",
     "Factory",
     "FitCall",
     "FitFacts",
     "InputPass",
+    "OwnBatch",
     "Returned",
     "Script",
     "Workload",
@@ -36,6 +39,7 @@ __all__ = [
     "fit_calls",
     "is_dotted_name",
     "is_script",
+    "own_batch",
     "script_from_text",
     "script_workload",
 ]

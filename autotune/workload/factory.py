@@ -273,11 +273,6 @@ class WorkloadFacts(Value):
     """Of the call that a script makes; None for factories."""
 
     @property
-    def own_batch(self) -> int | None:
-        """What a script trains with today; None for factories, which leave it to the caller."""
-        return self.usual_batch if self.fit else None
-
-    @property
     def batched(self) -> bool:
         """Whether the dataset is made of batches of the size that is asked for."""
         returned = self.returned

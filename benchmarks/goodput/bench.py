@@ -20,12 +20,13 @@ from pathlib import Path
 from statistics import fmean, median
 
 from autotune.config import Configuration
+from autotune.events import nobody
 from autotune.learning import Learning, examples_needed, learning_rate_factor
 from autotune.machine import Machine
-from autotune.options import SearchOptions
+from autotune.objective import objective_named
 from autotune.run.local import LocalEngine
 from autotune.search.learning import learned
-from autotune.search.request import Subject
+from autotune.search.request import Subject, TuningRequest
 from autotune.workload import Workload, factory_from_text
 from benchmarks.goodput.train import Trained
 from benchmarks.goodput.workloads import TRAININGS
@@ -131,8 +132,14 @@ def predict(name: str) -> tuple[Machine, Learning]:
     workload = Workload.model_validate(factories)
     with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
         machine = engine.machine()
-        subject = Subject(workload=workload, facts=engine.inspect(workload), machine=machine)
-        return machine, learned(subject, engine, SearchOptions(), Path(folder))
+        request = TuningRequest(workload=workload, out=Path(folder))
+        subject = Subject(
+            workload=workload,
+            facts=engine.inspect(workload),
+            machine=machine,
+            objective=objective_named(request.options.objective),
+        )
+        return machine, learned(request, subject, Configuration(), engine, nobody)
 
 
 def compare(name: str, learning: Learning) -> list[Row]:

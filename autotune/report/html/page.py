@@ -20,6 +20,7 @@ from autotune.reason.sentences import reason_text
 from autotune.report.html import charts
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
 from autotune.report.html.repeat import repeat
+from autotune.report.html.worth import worth
 from autotune.report.verdict import Topic, told
 from autotune.result import Result
 from autotune.result.effects import HOW, effects
@@ -128,6 +129,7 @@ def parts(result: Result) -> dict[str, Any]:
         "figures": key_figures(result),
         "grounds": grounds(result),
         "throughput": charts.throughput(result.finalists, result.explored, result.configuration),
+        "worth": worth(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
         "importance": charts.importance(effects(explored)),

@@ -52,6 +52,10 @@ class Scale:
         """Return the place of a value; what lies beyond the axis is put at its end."""
         return percent(self._place(value))
 
+    def above(self, value: float) -> str:
+        """Return the place of a value on an upright axis, from above."""
+        return percent(100 - self._place(value))
+
     def reach(self, interval: Interval) -> Reach:
         """Return the places of a figure and its interval."""
         low, value, high = interval.low, interval.value, interval.high

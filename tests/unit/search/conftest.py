@@ -69,7 +69,9 @@ def tuner(tmp_path: Path, workload: Workload, kept_in: BaseStorage | None) -> Tu
     ) -> Result:
         kept = {"out": tmp_path / "out", "storage": kept_in}
         given = {"workload": workload, "space": SPACE, **kept, **fields}
-        request = TuningRequest(options=SearchOptions(seed=seed, **(options or {})), **given)
+        # How to search is one question, and which batches to compare by default is another.
+        asked = {"objective": "max_throughput", "seed": seed, **(options or {})}
+        request = TuningRequest(options=SearchOptions(**asked), **given)
         running = engine or FakeEngine(truth, between=noise, seed=seed)
         return tune(request, running, observer)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from autotune.config import Configuration
 from autotune.reason import AllReduceBound, Message, OneDeviceBound, SharedInputBound
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
-from autotune.search.bounds import Bounds
+from autotune.search.bounds import Bounds, Worth
 from autotune.search.history import History
 from autotune.testing import FAKE_FACTS
 from autotune.trial import Stage, Trial
@@ -19,7 +21,10 @@ TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_d
 
 
 def bounds(
-    rates: dict[Configuration, float], model_takes: tuple[str, ...] = (), **changes: object
+    rates: dict[Configuration, float],
+    model_takes: tuple[str, ...] = (),
+    worth: Worth = lambda _: 0.0,
+    **changes: object,
 ) -> Bounds:
     trials = [
         Trial(
@@ -36,7 +41,7 @@ def bounds(
     ]
     history = History([trial.model_copy(update=changes) for trial in trials])
     facts = FAKE_FACTS.model_copy(update={"model_takes": model_takes})
-    return Bounds(history, facts, margin=0.03)
+    return Bounds(history, facts, margin=0.03, worth=worth)
 
 
 def test_twice_too_little_cannot_win() -> None:
@@ -50,6 +55,15 @@ def test_twice_too_little_cannot_win() -> None:
 def test_what_may_reach_the_best_is_run(rate: float) -> None:
     """With half the throughput of the best on one device, two replicas may be as fast."""
     assert bounds({SMALL: rate, LARGE: 1000.0}).why_not(TWO.but(per_replica_batch=32)) is None
+
+
+def test_what_an_example_is_worth_counts_in_a_proof() -> None:
+    """Half the throughput may win where each example teaches twice as much, and not otherwise."""
+    rates = {SMALL: 250.0, LARGE: 1000.0}
+    twice = {LARGE: 0.5}
+    proof = bounds(rates, worth=lambda c: math.log(twice.get(c, 1.0)))
+    assert proof.why_not(TWO.but(per_replica_batch=32)) is None
+    assert bounds(rates).why_not(TWO.but(per_replica_batch=32)) is not None
 
 
 def test_a_larger_batch_may_be_larger_in_proportion() -> None:

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.search.history import Observed
+from autotune.reason import Message
+from autotune.run.engine import Outcome
+from autotune.search.history import History, Observed
 from autotune.search.sampler import expected_improvement
-from autotune.search.surrogate import Belief, Surrogate
+from autotune.search.surrogate import Belief, Expectations, Surrogate
+from autotune.trial import Stage, Trial
 
 BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
 ALONE = [
@@ -74,3 +77,21 @@ def test_nothing_is_expected_to_improve_on_certainty() -> None:
     """What is surely worse promises nothing; what is surely better promises the difference."""
     belief = Belief(np.array([-1.0, 1.0]), np.array([1e-3, 1e-3]))
     assert expected_improvement(belief, 0.0) == pytest.approx([0.0, 1.0], abs=1e-6)
+
+
+def test_what_an_example_is_worth_is_known_and_not_learned() -> None:
+    """A batch that needs twice the examples is expected at half of what its rate would be."""
+    trial = Trial(
+        number=0,
+        stage=Stage.BASELINE,
+        configuration=START,
+        outcome=Outcome.MEASURED,
+        reason=Message(text=""),
+        examples_per_second=100.0,
+    )
+    history, far = History([trial]), START.but(per_replica_batch=256)
+    plain = Expectations(history, ALONE, worth=lambda _: 0.0)
+    halved = Expectations(history, ALONE, worth=lambda c: -math.log(2.0) if c == far else 0.0)
+    (before,), (after,) = (each.of([far]).mean for each in (plain, halved))
+    assert after == pytest.approx(before - math.log(2.0))
+    assert halved.best(distributed=False) == plain.best(distributed=False)

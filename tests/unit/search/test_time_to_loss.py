@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pytest
 
-from autotune.learning import (
-    BATCHES,
-    GradientProbe,
-    Learning,
-    Moments,
-    Unpredictable,
-    UpdateRule,
-    learning_rate_factor,
-)
+from autotune.learning import Learning, Unpredictable, learning_rate_factor
 from autotune.result import Result
 from autotune.testing import FakeEngine
-from autotune.testing.fake import Speed
+from autotune.testing.fake import Speed, fake_learning
 
 from .conftest import speed
 
 Tuner = Callable[..., Result]
 ASKED = {"objective": "time_to_loss", "budget": 400.0}
-
-
-def known(scale: float) -> Learning:
-    """Return what gradients with a noise scale of so many examples tell."""
-    progress = tuple(1 / math.sqrt(1 + scale / batch) for batch in BATCHES)
-    moments = Moments(trace=scale, square=1.0, progress=progress)
-    probe = GradientProbe(step=100, micro_batches=64, whole=moments, without=(moments,) * 8)
-    return Learning(batch=32, rule=UpdateRule.NORMALIZED, probes=(probe,))
 
 
 def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without state
@@ -41,14 +24,14 @@ def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without s
 
 def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
     """In gradients that are all noise, the fastest batch is the best."""
-    result = tuner(steep(), engine=FakeEngine(steep(), learning=known(1e6)), options=ASKED)
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=fake_learning(1e6)), options=ASKED)
     assert result.config.global_batch > 32
     assert any("learning rate: it pays" in each for each in result.reasons)
 
 
 def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> None:
     """Without noise a larger batch needs more examples than its speed brings."""
-    result = tuner(speed(), engine=FakeEngine(speed(), learning=known(1.0)), options=ASKED)
+    result = tuner(speed(), engine=FakeEngine(speed(), learning=fake_learning(1.0)), options=ASKED)
     assert result.config.global_batch == 32
     assert any("the examples to the same loss" in each for each in result.reasons)
     assert not any("learning rate: it pays" in each for each in result.reasons)
@@ -56,7 +39,7 @@ def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> 
 
 def test_the_program_carries_the_learning_rate_of_the_comparison(tuner: Tuner) -> None:
     """As a constant, by whose name it can be changed; at the usual batch there is none."""
-    learning = known(1e6)
+    learning = fake_learning(1e6)
     result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
     factor = learning_rate_factor(learning, result.config.global_batch)
     assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script

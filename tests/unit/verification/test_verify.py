@@ -29,6 +29,7 @@ from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine, fake_machine, table
+from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
 
 from .conftest import ALONE, PAIR, Check, Save
@@ -296,3 +297,25 @@ def test_wrong_calls_are_named(save: Save) -> None:
         verify("nosuch.yaml")
     with pytest.raises(UsageError):
         verify(save(Verdict.ONE_DEVICE), seconds=0, engine=FakeEngine(lambda _: 1.0))
+
+
+@pytest.mark.parametrize(("scale", "answer"), [(1e9, Answer.HOLDS), (1e-3, Answer.FAILS)])
+def test_a_larger_batch_is_checked_by_what_it_teaches(
+    save: Save, scale: float, answer: Answer
+) -> None:
+    """Twice the examples per second are progress where gradients are noise, and not elsewhere."""
+    learning = fake_learning(scale)
+    large, own = Configuration(per_replica_batch=512), Configuration()
+    saved = save(
+        Verdict.ONE_DEVICE,
+        configuration=large,
+        one_device=large,
+        best_distributed=None,
+        objective="time_to_loss",
+    )
+    saved = saved.model_copy(
+        update={"facts": saved.facts.model_copy(update={"learning": learning})}
+    )
+    found = verify(saved, engine=FakeEngine(table({large: 2000.0, own: 1000.0}), between=0.02))
+    assert found.answer is answer
+    assert "fast to the same loss as the Keras defaults" in found.summary

@@ -1,0 +1,44 @@
+"""The user's own global batch, by which every other one is judged, and who says which it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from autotune.config import Configuration
+from autotune.workload.factory import WorkloadFacts
+
+
+class BatchSource(StrEnum):
+    """Who says what the user's own batch is."""
+
+    OPTION = "option"
+    """The option `global_batch`."""
+    FIT = "fit"
+    """The call of `fit` in a script."""
+    FACTORY = "factory"
+    """The default of the dataset factory's parameter `batch_size`."""
+    KERAS = "keras"
+    """Nobody, so it is that of Keras."""
+
+
+class OwnBatch(NamedTuple):
+    """Examples per step in the user's training as it is."""
+
+    size: int
+    source: BatchSource
+
+
+def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
+    """Return the user's own global batch; a smaller dataset is a batch by itself.
+
+    Args:
+        facts: Of the workload.
+        asked: The option `global_batch`.
+    """
+    if asked:
+        return OwnBatch(asked, BatchSource.OPTION)
+    usual, source = Configuration().per_replica_batch, BatchSource.KERAS
+    if facts.usual_batch:
+        usual, source = facts.usual_batch, BatchSource.FIT if facts.fit else BatchSource.FACTORY
+    return OwnBatch(min(usual, facts.examples or usual), source)

@@ -1,0 +1,78 @@
+"""What a training costs: devices times time, and both sides of a bargain."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.objective import COST, Scorer, devices
+from autotune.result import Result, Verdict
+from autotune.testing import FAKE_FACTS, FakeEngine, fake_machine
+
+from .conftest import Tuner, speed
+
+GPUS = fake_machine(gpus=("A", "B"))
+PAIR = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=16)
+WORKERS = Configuration(strategy="multi_worker_mirrored", workers=2, per_replica_batch=16)
+
+
+def searched(tuner: Tuner, gain: float, machine: Machine, **options: object) -> Result:
+    truth = speed(distributed=gain)
+    engine = FakeEngine(truth, between=0.03, machine=machine)
+    return tuner(truth, engine=engine, options={"objective": "cost", "budget": 400.0, **options})
+
+
+@pytest.mark.parametrize(
+    ("machine", "configuration", "count"),
+    [
+        (fake_machine(), Configuration(), 1),
+        (fake_machine(), WORKERS, 1),
+        (fake_machine(hosts=2), WORKERS, 2),
+        (fake_machine(hosts=2), PAIR, 1),
+        (GPUS, Configuration(), 1),
+        (GPUS, PAIR, 2),
+    ],
+)
+def test_what_is_paid_for(machine: Machine, configuration: Configuration, count: int) -> None:
+    """Accelerators one by one; without them a host costs the same however it is divided."""
+    assert devices(configuration, machine) == count
+
+
+@pytest.mark.parametrize(
+    ("gain", "verdict"), [(1.5, Verdict.ONE_DEVICE), (2.6, Verdict.DISTRIBUTE)]
+)
+def test_two_devices_have_to_be_worth_their_price(
+    tuner: Tuner, gain: float, verdict: Verdict
+) -> None:
+    """1.5 times as fast on two devices is dearer; 2.6 times as fast is cheaper."""
+    assert searched(tuner, gain, GPUS).verdict is verdict
+
+
+def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
+    """How much faster, and for how much more; the price tells what an epoch costs."""
+    result = searched(tuner, 2.6, GPUS, price=2.0)
+    [told] = [each for each in result.reasons if "times the money" in each]
+    assert result.distributed_speedup is not None
+    cheaper = result.distributed_speedup.value
+    assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
+    assert f"for {1 / cheaper:.2f} times the money" in told
+    assert result.value is not None
+    money = next(each for each in result.reasons if each.startswith("An epoch costs "))
+    assert f"An epoch costs {2 * result.value.value:.3g} on 2 devices: " in money
+
+
+def test_a_price_alone_changes_no_verdict(tuner: Tuner) -> None:
+    """It is told what time costs; what is compared stays the time."""
+    result = searched(tuner, 1.5, GPUS, objective="throughput", price=2.0)
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert any("An epoch costs " in each and "on 2 devices" in each for each in result.reasons)
+
+
+def test_an_epoch_of_unknown_length_has_a_cost_too() -> None:
+    """That of a million examples, so that configurations can be compared."""
+    facts = FAKE_FACTS.model_copy(update={"examples": None})
+    scorer = Scorer(objective=COST, facts=facts, machine=GPUS)
+    score = scorer.of_rate(PAIR, 1000.0)
+    assert score is not None
+    assert 1 / score == pytest.approx(2 * 1_000_000 / 1000 / 3600)

@@ -1,0 +1,144 @@
+"""What is recommended without saying anything must not cost learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.learning import Unpredictable
+from autotune.options import SearchOptions
+from autotune.reason.sentences import rule_text
+from autotune.result import Result, Verdict
+from autotune.testing import FAKE_FACTS, FakeEngine
+from autotune.testing.fake import fake_learning
+from autotune.workload import FitFacts
+
+from .conftest import Tuner, speed
+from .test_time_to_loss import steep
+
+DEFAULT = SearchOptions().objective
+
+
+def unasked(tuner: Tuner, *, distributed: float = 0.5, **facts: Any) -> Result:
+    """Search without an estimate, where larger batches are much faster."""
+    truth = steep(speed(distributed=distributed))
+    engine = FakeEngine(truth, between=0.03, facts=FAKE_FACTS.model_copy(update=facts))
+    return tuner(truth, engine=engine, options={"objective": DEFAULT, "budget": 400.0})
+
+
+def test_without_an_estimate_the_own_batch_stays(tuner: Tuner) -> None:
+    """However much faster a larger one is; everything that decides was measured at the own."""
+    result = unasked(tuner)
+    assert result.config.global_batch == 32
+    assert {each.configuration.global_batch for each in result.compared} == {32}
+
+
+def test_the_own_batch_is_divided_among_replicas(tuner: Tuner) -> None:
+    """So distribution can be recommended at it, and is compared with one device at it."""
+    result = unasked(tuner, distributed=1.6)
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert (result.config.global_batch, result.config.per_replica_batch) == (32, 16)
+    assert result.one_device.global_batch == 32
+
+
+def test_larger_batches_stand_beside_with_their_break_even(tuner: Tuner) -> None:
+    """What they would have to need follows from their throughput alone."""
+    told = [each for each in unasked(tuner).reasons if "it pays if it needs less than" in each]
+    assert told
+    assert told[0].startswith("A global batch of 128 instead of 32 gives ")
+    assert told[0].count(" times the examples") == 2
+
+
+def test_a_batch_that_cannot_be_divided_leaves_one_device(tuner: Tuner) -> None:
+    """The plan names the batch, and the verdict does not say that nothing can run."""
+    seen: list[Any] = []
+    truth = speed()
+    facts = FAKE_FACTS.model_copy(update={"usual_batch": 33})
+    result = tuner(
+        truth,
+        engine=FakeEngine(truth, facts=facts),
+        options={"objective": DEFAULT},
+        observer=seen.append,
+    )
+    assert result.config.global_batch == 33
+    assert "no distributed configuration can run at a global batch of 33" in result.summary
+    plan = next(each.plan for each in seen if each.kind == "planned")
+    limits = [rule_text(limit.rule) for each in plan.strategies for limit in each.limits]
+    assert "a global batch of 33 is not divisible by the number of replicas" in limits
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({}, "is 32, that of Keras"),
+        ({"usual_batch": 48}, "is 48, the default of dataset_fn's batch_size"),
+        ({"usual_batch": 48, "fit": FitFacts(line=6)}, "is 48, what the script gives to fit"),
+    ],
+)
+def test_the_report_says_who_chose_the_batch(
+    tuner: Tuner, facts: dict[str, Any], told: str
+) -> None:
+    """And it is the one that is recommended."""
+    result = unasked(tuner, **facts)
+    assert any(f"Your own global batch {told}" in each for each in result.reasons)
+    assert f"is {result.config.global_batch}," in told
+
+
+def test_a_bound_on_the_batch_moves_the_reference(tuner: Tuner) -> None:
+    """What the user forbids cannot be the batch that others are compared with."""
+    result = tuner(speed(), options={"objective": DEFAULT, "max_global_batch": 16}, space=TINY)
+    assert result.config.global_batch == 16
+    assert any("16 is the closest that was compared" in each for each in result.reasons)
+
+
+TINY = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16, 32]}}
+
+
+def test_throughput_never_asks_what_an_example_teaches(tuner: Tuner) -> None:
+    """It stays at the own batch, whatever an engine would know."""
+    engine = FakeEngine(steep(), learning=fake_learning(1e6))
+    result = tuner(steep(), engine=engine, options={"objective": "throughput", "budget": 400.0})
+    assert result.config.global_batch == 32
+    assert result.facts.learning is not None
+    assert not result.facts.learning.probes
+    assert "LEARNING_RATE_FACTOR" not in result.script
+
+
+def test_the_most_throughput_says_that_learning_was_not_looked_at(tuner: Tuner) -> None:
+    """In the first line; a batch that the user holds fixed needs no such word."""
+    told = "Learning was not looked at."
+    assert told in tuner(speed()).summary
+    assert told not in tuner(speed(), options={"global_batch": 64}, study="held").summary
+    assert told not in unasked(tuner).summary
+
+
+@pytest.mark.parametrize(("budget", "refused"), [(20.0, Unpredictable.NO_TIME), (85.0, None)])
+def test_a_short_budget_is_not_spent_on_the_estimate(
+    tuner: Tuner, budget: float, refused: Unpredictable | None
+) -> None:
+    """Three seconds of twenty would be too few to see anything."""
+    engine = FakeEngine(speed(), learning=fake_learning(1.0))
+    result = tuner(speed(), engine=engine, options={"objective": DEFAULT, "budget": budget})
+    assert result.facts.learning is not None
+    assert result.facts.learning.refused is refused
+    assert result.config.global_batch == 32
+
+
+def test_a_result_of_before_counts_every_batch(tuner: Tuner) -> None:
+    """What was called throughput then knew no batch of the user's own."""
+    result = tuner(speed())
+    data = result.model_dump() | {"objective": "throughput"}
+    data.pop("compared")
+    assert Result.model_validate(data).compared == result.compared
+
+
+def test_no_proof_of_a_larger_batch_is_taken_for_one_of_progress(tuner: Tuner) -> None:
+    """Where a batch needs more examples, one that is fast enough may still not win."""
+    truth = speed(distributed=1.8)
+    engine = FakeEngine(truth, between=0.02, learning=fake_learning(1.0))
+    result = tuner(truth, engine=engine, options={"objective": DEFAULT, "budget": 400.0})
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert result.config.global_batch == 32
+    assert result.config != Configuration()
