@@ -141,5 +141,18 @@ def _dumpers() -> dict[str, Callable[[Any], str]]:
     }
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes numbers side by side, as there may be hundreds."""
+
+
+def _listed(dumper: _Dumper, values: list[Any]) -> yaml.Node:
+    beside = bool(values) and all(isinstance(each, int | float) for each in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=beside)
+
+
+_Dumper.add_representer(list, _listed)
+
+
 def _yaml(data: Any) -> str:
-    return f"# {HEADER}\n{yaml.safe_dump(data, sort_keys=False, allow_unicode=True)}"
+    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return f"# {HEADER}\n{text}"

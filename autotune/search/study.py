@@ -85,7 +85,8 @@ class Study:
         value: Score = throughput_of,
     ) -> None:
         self._study = study
-        self._value = value
+        self.value = value
+        """What Optuna is told of a trial; replaced where more is learned before the first one."""
         self._distributions = _distributions(pool)
         self._tell = tell
         self._told = False
@@ -150,7 +151,7 @@ class Study:
     def _write(self, trial: Trial) -> None:
         shown = trial.configuration.values()
         params = {name: shown[name] for name in self._distributions}
-        self._study.add_trial(_frozen(trial, params, self._distributions, self._value(trial)))
+        self._study.add_trial(_frozen(trial, params, self._distributions, self.value(trial)))
 
 
 @contextmanager

@@ -103,10 +103,11 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
+        study = _open(request, prepared, claim, observer)
         if prepared.subject.objective.batches is not Batches.ALIKE:
             learning = learned(request, prepared.subject, prepared.default, engine, observer)
             prepared = prepared.knowing(learning)
-        study = _open(request, prepared, claim, observer)
+            study.value = prepared.subject.scorer.value
         ready = engine.now() - began
         kept = tuple(study.trials)
         plan = prepared.promised(kept)
@@ -265,8 +266,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         },
         scorer=subject.scorer,
     )
-    found = prepared.found
-    pool = (*found.configurations, *found.aside, *found.matched.values())
+    pool = (*prepared.found.configurations, *prepared.found.matched.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
 
 

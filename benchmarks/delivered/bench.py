@@ -18,6 +18,7 @@ from pathlib import Path
 
 from autotune import Result, SearchOptions, autotune
 from autotune.errors import NothingMeasured
+from autotune.objective import MAX_THROUGHPUT
 from autotune.run.local import LocalEngine
 from autotune.strategies import in_short
 from benchmarks.delivered.program import delivered
@@ -75,7 +76,7 @@ def _search(name: str, asked: Namespace, folder: str) -> Result:
     return autotune(
         *workload.factories,
         space=workload.space(name),
-        options=SearchOptions(budget=asked.budget, seed=asked.seed),
+        options=SearchOptions(objective=MAX_THROUGHPUT.name, budget=asked.budget, seed=asked.seed),
         out=folder,
     )
 

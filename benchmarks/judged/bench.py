@@ -14,6 +14,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from autotune import Result, SearchOptions, autotune
+from autotune.objective import MAX_THROUGHPUT
 from benchmarks.judged.claims import BATCH, PROGRAMS, Program
 from benchmarks.page import add_options, in_words, page_of, this_commit
 
@@ -51,7 +52,9 @@ def _search(program: Program, budget: str) -> Result:
             "strategies": list(STRATEGIES),
             "axes": {"per_replica_batch": [BATCH], "workers": [2], "shard_policy": ["data"]},
         },
-        options=SearchOptions(budget=budget, strategies=STRATEGIES, workers=(2,)),
+        options=SearchOptions(
+            objective=MAX_THROUGHPUT.name, budget=budget, strategies=STRATEGIES, workers=(2,)
+        ),
     )
 
 

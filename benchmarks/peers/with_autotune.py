@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from autotune import Event, SearchOptions, TrialEnded, Tuner
+from autotune.objective import MAX_THROUGHPUT
 from benchmarks.peers.job import Job
 
 
@@ -23,7 +24,7 @@ def main() -> None:
         f"{job.file}:dataset_fn",
         space=job.space,
         budget=job.left,
-        options=SearchOptions(seed=job.seed),
+        options=SearchOptions(objective=MAX_THROUGHPUT.name, seed=job.seed),
         out=job.folder / "search",
     )
     job.recommend(result.config, note=result.verdict)

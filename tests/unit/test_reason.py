@@ -34,7 +34,7 @@ from autotune.result import Result
 from autotune.result.verdict import Conclusion, Decision, Grounds, Verdict
 from autotune.search.tune import TuningRequest, tune
 from autotune.space.schema import parse_space
-from autotune.testing import FakeEngine
+from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending
 from autotune.workload import Workload
 
@@ -148,7 +148,9 @@ def test_every_conclusion_has_a_sentence(conclusion: Conclusion) -> None:
     decision = Decision(verdict=Verdict.UNDECIDED)
     grounds = Grounds(conclusion=conclusion, decision=decision, default=Configuration())
     text = summary(
-        Result.model_construct(configuration=Configuration(), compared=(), grounds=grounds)
+        Result.model_construct(
+            configuration=Configuration(), compared=(), grounds=grounds, facts=FAKE_FACTS
+        )
     )
     assert text.endswith(".")
     assert "{" not in text
@@ -175,7 +177,12 @@ def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
         request = TuningRequest(
             workload=workload,
             space=SPACE,
-            options=SearchOptions(max_trials=count, budget=2000.0, max_global_batch=512),
+            options=SearchOptions(
+                objective="max_throughput",
+                max_trials=count,
+                budget=2000.0,
+                max_global_batch=512,
+            ),
             out=folder,
             resume=resume,
         )
