@@ -71,7 +71,8 @@ class _Prepared:
         rule = Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch)
         found = self.found.only(subject.scorer.compares, rule)
         plan = _plan(subject, self.space, found, self.options)
-        return replace(self, subject=subject, found=found, plan=plan)
+        seconds = self.seconds + learning.seconds
+        return replace(self, subject=subject, found=found, plan=plan, seconds=seconds)
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
