@@ -139,7 +139,7 @@ class SearchOptions(Value):
     objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
         "time_to_loss"
     )
-    """What to optimize: time_to_loss, throughput, max_throughput, cost, or one that is registered."""
+    """What to optimize: time_to_loss, throughput, max_throughput, cost, or a registered one."""
     price: Annotated[
         Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _SEARCH
     ] = None
