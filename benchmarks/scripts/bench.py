@@ -17,6 +17,7 @@ import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from autotune.run.local import LocalEngine
@@ -26,6 +27,8 @@ from benchmarks.scripts.rows import Row, figures
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 STAND = Path(__file__).with_name("stand")
+SEARCH_SECONDS = 3600.0
+"""After which a search that did not end at its budget is taken to hang."""
 
 
 def main() -> int:
@@ -50,7 +53,8 @@ def _row(script: Path, asked: Namespace) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(script, folder)
         command = Command(folder=Path(folder), seconds=asked.seconds, environment=_environment())
-        searched = tune(command, script.name, ("--space", asked.space, "--budget", asked.budget))
+        search = replace(command, seconds=SEARCH_SECONDS)
+        searched = tune(search, script.name, ("--space", asked.space, "--budget", asked.budget))
         row = Row(script=script.name, **searched)
         return row.model_copy(update=deliver(command)) if row.verdict else row
 
