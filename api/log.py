@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from enum import StrEnum
 from types import MappingProxyType
 
 logger = logging.getLogger("autotune.service")
 Field = str | float | None
 _known: ContextVar[Mapping[str, str]] = ContextVar("known", default=MappingProxyType({}))
+
+
+class LogStyle(StrEnum):
+    """How the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    """A line of JSON each."""
 
 
 @contextmanager
@@ -28,8 +39,34 @@ def known() -> Mapping[str, str]:
     return _known.get()
 
 
+class _Json(logging.Formatter):
+    """Writes a line of JSON: time, level and sentence, and the fields beside them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        fields = getattr(record, "fields", None)
+        said = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `say` gives
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "message": said,
+            **{name: each for name, each in (fields or {}).items() if each is not None},
+        }
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told)
+
+
+def write_log(style: LogStyle) -> None:
+    """Have this process write its log, as lines for people or as JSON."""
+    handler = logging.StreamHandler()
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
+    handler.setFormatter(_Json() if style is LogStyle.JSON else plain)
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
 def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
-    """Log a sentence with its fields, which a JSON formatter finds in `record.fields`."""
+    """Log a sentence with its fields, which are in `record.fields`."""
     told = {**_known.get(), **fields}
     shown = " ".join(f"{name}={value}" for name, value in told.items() if value is not None)
     logger.log(level, "%s [%s]", sentence, shown, extra={"fields": told})

@@ -31,7 +31,7 @@ from pydantic_settings import (
 
 from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.log import say
+from autotune.api.log import LogStyle, say
 from autotune.api.needs import Labels
 from autotune.api.workloads import (
     Declared,
@@ -143,6 +143,8 @@ class Settings(BaseSettings):
     machine: Machine | None = None
     """What jobs are measured on, where that is not this host; None has the engine look."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
+    log: LogStyle = LogStyle.TEXT
+    """How API and workers write their logs: as text, or as a line of JSON each."""
     examples: bool = True
     """Whether the shipped examples are registered where they are found."""
 

@@ -178,6 +178,18 @@ class Story(Value):
     recommendation: Result | None
 
 
+class Filter(Value):
+    """Which jobs are wanted; None is any."""
+
+    workload: str | None = None
+    project: str | None = None
+    verdict: Verdict | None = None
+    since: float | None = None
+    """Created at this time or later."""
+    until: float | None = None
+    """Created before this time."""
+
+
 class Page(Value):
     """Some jobs, newest first."""
 

@@ -21,7 +21,7 @@ from autotune.api.errors import ServiceError
 from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
-from autotune.api.http.middleware import BodyLimit, Envelope
+from autotune.api.http.middleware import BodyLimit, Compress, Envelope
 from autotune.api.http.page import entering, rendering, routes
 from autotune.api.http.problems import handle
 from autotune.api.http.service import Service, open_service
@@ -71,6 +71,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
     hosts = served(settings, keys=keys)
     return [
         Middleware(Envelope),
+        Middleware(Compress, compresslevel=5),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
         Middleware(Access, sources=(bearer, entering.session_of), refuse=entering.refuse),
         Middleware(BodyLimit, most=settings.web.body),

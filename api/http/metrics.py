@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import median
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -11,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import say
+from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -64,7 +66,8 @@ class _OfJobs(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield what the database tells, and whether it does."""
         try:
-            found = [self._states(), self._spent(), self._workers(), self._unserved()]
+            found = [self._states(), self._spent(), *self._workers(), self._unserved()]
+            found += [*self._activity()]
         except DatabaseUnavailable:
             say("The metrics do not include jobs.", logging.WARNING)
             found = []
@@ -78,9 +81,27 @@ class _OfJobs(Collector):
             states.add_metric([state], count)
         return states
 
-    def _workers(self) -> Metric:
-        there = len(self._jobs.workers(None))
-        return GaugeMetricFamily("autotune_workers", "Workers there.", there)
+    def _workers(self) -> Iterator[Metric]:
+        found = self._jobs.workers(None)
+        yield GaugeMetricFamily("autotune_workers", "Workers there.", len(found))
+        busy = sum(each.busy for each in found)
+        yield GaugeMetricFamily("autotune_workers_busy", "Workers that run a job.", busy)
+        drained = sum(each.draining for each in found)
+        what = "Workers that take no further job."
+        yield GaugeMetricFamily("autotune_workers_draining", what, drained)
+
+    def _activity(self) -> Iterator[Metric]:
+        found = self._jobs.activity()
+        what = "Age of the oldest job that waits."
+        yield GaugeMetricFamily("autotune_queue_age_seconds", what, found.oldest)
+        spans = {"wait": found.waits, "run": found.runs}
+        for name, seconds in spans.items():
+            what = f"Median {name} of the latest {LATEST} jobs that ended."
+            yield GaugeMetricFamily(f"autotune_{name}_seconds_median", what, _median(seconds))
+        trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
+        for outcome, number in found.trials.items():
+            trials.add_metric([outcome], number)
+        yield trials
 
     def _unserved(self) -> Metric:
         what = "Jobs that wait for a worker that is not there."
@@ -93,3 +114,7 @@ class _OfJobs(Collector):
     def _spent(self) -> Metric:
         spent = self._jobs.device_seconds()
         return CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
+
+
+def _median(seconds: Sequence[float]) -> float:
+    return median(seconds) if seconds else 0.0

@@ -13,6 +13,7 @@ from email.message import Message as Header
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +33,8 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 """Headers of every answer."""
+COMPRESSED = ("/v1/", "/page/", "/metrics", "/openapi.json")
+"""Where answers may be compressed."""
 BARE = ("text/plain", "application/json")
 """Media types of the errors that the framework, or something mounted, words by itself."""
 
@@ -159,6 +162,19 @@ def _note(scope: Scope, method: str, status: int, seconds: float) -> None:
         key=getattr(scope.get("state", {}).get("key"), "id", "-"),
         job=scope.get("path_params", {}).get("job_id"),
     )
+
+
+class Compress(GZipMiddleware):
+    """Compresses answers for programs; event streams and pages stay as they are.
+
+    Of a page that shows what a request has sent, the length would tell what else is on it.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on a request, and compress its answer where the caller takes that."""
+        if scope["type"] == "http" and not scope["path"].startswith(COMPRESSED):
+            return await self.app(scope, receive, send)
+        return await super().__call__(scope, receive, send)
 
 
 class BodyLimit:

@@ -78,7 +78,12 @@ async def listed_workers(key: Reader, jobs: TheJobs) -> Response:
 
 
 WorkerName = Annotated[
-    str, Path(description="A worker's name.", max_length=200, examples=[examples.WORKER["name"]])
+    str,
+    Path(
+        description="A worker's name.",
+        pattern="^[A-Za-z0-9._-]{1,200}$",
+        examples=[examples.WORKER["name"]],
+    ),
 ]
 _OF_WORKER = {
     200: json_answer(examples.DRAINING, "The worker."),

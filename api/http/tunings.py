@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from autotune.api.errors import no_such_job
@@ -23,12 +23,12 @@ from autotune.api.http.examples import event_stream, json_answer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
-from autotune.api.requests import JobRequest
+from autotune.api.requests import JobRequest, Text
 from autotune.api.states import FINAL, State
-from autotune.api.store.auth import Scope
-from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS
-from autotune.api.values import Job, Page
-from autotune.result import Result
+from autotune.api.store.auth import Key, Scope
+from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
+from autotune.api.values import Filter, Job, Page
+from autotune.result import Result, Verdict
 from autotune.value import Value
 
 router = APIRouter(tags=["tunings"])
@@ -68,10 +68,28 @@ class ListQuery(Value):
 
     state: list[State] = Field(default=[], max_length=len(State))
     """Only those in one of these states."""
+    workload: Text | None = None
+    """Only those of this workload."""
+    project: Text | None = None
+    """Only those of this project, among those that the key may see."""
+    verdict: Verdict | None = None
+    """Only those with this verdict."""
+    since: AwareDatetime | None = None
+    """Only those created at this time or later."""
+    until: AwareDatetime | None = None
+    """Only those created before this time."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
     """Most jobs to return."""
+
+    @property
+    def filter(self) -> Filter:
+        """Which jobs are wanted, but for their states."""
+        times = {"since": self.since, "until": self.until}
+        # A job's own time is told in whole microseconds, and so may be a little later than it is.
+        given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
+        return Filter(workload=self.workload, project=self.project, verdict=self.verdict, **given)
 
 
 class TrialsQuery(Value):
@@ -196,9 +214,22 @@ def submit(
     },
 )
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
-    """List the jobs of the key's project, newest first; with the scope admin, all jobs."""
-    page = partial(jobs.page, key.owner, states=query.state, before=query.before, limit=query.limit)
-    return await swiftly(page)
+    """List the jobs of the key's project, newest first; with the scope admin, all jobs.
+
+    Whatever is asked for must hold at once.
+    """
+    return await swiftly(partial(page_of, jobs, key, query))
+
+
+def page_of(jobs: Jobs, key: Key, query: ListQuery) -> Page:
+    """Return the jobs that a key asks for."""
+    return jobs.page(
+        key.owner,
+        states=query.state,
+        wanted=query.filter,
+        before=query.before,
+        limit=query.limit,
+    )
 
 
 @router.get(

@@ -32,6 +32,7 @@ from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
 from autotune.api.records import read, written
 from autotune.api.states import HELD, State, transition
+from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
     Cell,
     Step,
@@ -175,6 +176,7 @@ def record(database: Database, grip: Grip, report: Report) -> bool:
         columns: dict[str, Cell] = {}
         if report.trial is not None:
             _add_trial(connection, grip, report.trial)
+            count_trial(connection, report.trial.outcome)
             columns |= _standing(report.trial)
         if report.study is not None:
             columns["study"] = report.study

@@ -23,6 +23,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -56,6 +57,27 @@ class Scope(StrEnum):
     """To see everybody's jobs; it implies `tunings:read` and `metrics`."""
 
 
+class Role(StrEnum):
+    """What somebody is within a project: a name for scopes."""
+
+    VIEWER = "viewer"
+    """Looks at the project's jobs."""
+    EDITOR = "editor"
+    """Asks for jobs and cancels them, too."""
+    ADMIN = "admin"
+    """Operates the service: everything, for all projects."""
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """What it allows."""
+        return _OF_ROLE[self]
+
+
+_OF_ROLE = {
+    Role.VIEWER: frozenset({Scope.READ}),
+    Role.EDITOR: frozenset({Scope.READ, Scope.WRITE}),
+    Role.ADMIN: frozenset(Scope),
+}
 _IMPLIED = frozenset({Scope.READ, Scope.METRICS})
 """What an administrator may without being given it."""
 MOST_SESSIONS = 20
@@ -198,6 +220,30 @@ class Keyring:
             rows = connection.execute(select(*_COLUMNS).order_by(keys.c.created_at)).mappings()
             return tuple(map(_key, rows.all()))
 
+    def rotate(self, key_id: str, overlap_seconds: float) -> NewKey:
+        """Make a key that may do what another one may, in its project, and let that one end.
+
+        Args:
+            key_id: The key that is replaced.
+            overlap_seconds: How long both are valid, so that the new one can be handed on.
+
+        Raises:
+            NotFound: There is no such key, or it is revoked or expired.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(_valid_key(keys.c.id == key_id)).mappings().first()
+        if row is None:
+            raise _no_key()
+        old = _key(row)
+        made = self.hand_out(old.name, old.scopes, _validity(old), old.project)
+        end = Now() + overlap_seconds
+        sooner = or_(keys.c.expires_at.is_(None), keys.c.expires_at > end)
+        with self._database.writing() as connection:
+            mine = update(keys).where(keys.c.id == key_id, sooner)
+            connection.execute(mine.values(expires_at=end))
+            note(connection, "rotate key", key_id)
+        return made
+
     def revoke(self, key_id: str) -> None:
         """Make a key invalid from now on.
 
@@ -207,8 +253,17 @@ class Keyring:
         mine = (keys.c.id == key_id, keys.c.revoked_at.is_(None))
         with self._database.writing() as connection:
             if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
-                raise NotFound("API key not found.", "Check the id.")
+                raise _no_key()
             note(connection, "revoke key", key_id)
+
+
+def _no_key() -> NotFound:
+    return NotFound("API key not found.", "Check the id.")
+
+
+def _validity(key: Key) -> float | None:
+    """Return for how many seconds a key was made."""
+    return None if key.expires_at is None else key.expires_at - key.created_at
 
 
 def _end_oldest(connection: Connection, key_id: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import (
     Connection,
+    and_,
+    delete,
     func,
     insert,
     or_,
     select,
+    update,
 )
 
 from autotune.api.errors import (
@@ -26,6 +30,7 @@ from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import UNFINISHED, State
+from autotune.api.store.activity import Activity, activity
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
@@ -49,7 +54,7 @@ from autotune.api.store.reading import (
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import attempts, idempotency, jobs, totals
 from autotune.api.store.workers import there
-from autotune.api.values import Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
+from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -59,6 +64,7 @@ from autotune.wording import plural
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+EVERY_JOB = Filter()
 Machines = Callable[[Needs], Sequence[Machine]]
 
 
@@ -148,6 +154,7 @@ class Jobs:
         owner: str | None,
         *,
         states: Collection[State] = (),
+        wanted: Filter = EVERY_JOB,
         before: str | None = None,
         limit: int = 20,
     ) -> Page:
@@ -156,6 +163,7 @@ class Jobs:
         Args:
             owner: Whose.
             states: Only those in one of these; empty for all.
+            wanted: Only such.
             before: The `next` of the page before; None for the first.
             limit: At most so many, and at most `MOST_JOBS`.
 
@@ -163,11 +171,13 @@ class Jobs:
             NotFound: There is no job `before`.
         """
         most = max(1, min(limit, MOST_JOBS))
-        query = page_query(frozenset(states), owned=owner is not None, paged=before is not None)
-        given: dict[str, str | int | None] = {"limit": most + 1, "owner": owner}
+        given: dict[str, Any] = {**wanted.model_dump(exclude_none=True), "owner": owner}
+        given["limit"] = most + 1
         with self._database.reading() as connection:
             if before is not None:
                 given["position"] = POSITION.one(connection, before, owner).seq
+            names = frozenset(name for name, value in given.items() if value is not None)
+            query = page_query(frozenset(states), names)
             found = [job_of(row) for row in connection.execute(query, given).all()]
         more = len(found) > most
         return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
@@ -299,6 +309,11 @@ class Jobs:
         with self._database.reading() as connection:
             return there(connection, owner)
 
+    def activity(self) -> Activity:
+        """Return what happened lately."""
+        with self._database.reading() as connection:
+            return activity(connection)
+
     def unserved(self) -> tuple[Unserved, ...]:
         """Return what waits for a worker that is not there."""
         with self._database.reading() as connection:
@@ -343,6 +358,36 @@ def cancel_all(database: Database, key_id: str) -> int:
         for each in found:
             _cancel(connection, each)
     return len(found)
+
+
+def reassign(
+    database: Database, owner: str, to: str, job_ids: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Give jobs of a project to another one; return their ids.
+
+    Args:
+        database: Keeps the jobs.
+        owner: The project whose they are.
+        to: The one whose they will be.
+        job_ids: Only these; without any, all.
+
+    Raises:
+        NotFound: The project has none of them.
+    """
+    mine = jobs.c.owner == owner
+    chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
+    with database.writing() as connection:
+        query = update(jobs).where(chosen).values(owner=to).returning(jobs.c.id)
+        found = tuple(connection.execute(query).scalars().all())
+        if not found:
+            raise NotFound(f"The project {owner!r} has no such job.", "Check its name.")
+        # The key would lead the old project to a job that is no longer its own.
+        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.owner == to))
+        of_old = idempotency.c.owner == owner
+        connection.execute(delete(idempotency).where(of_old, forgotten))
+        for each in found if job_ids else (owner,):
+            note(connection, f"reassign to {to}", each)
+    return found
 
 
 def _cancel(connection: Connection, job_id: str) -> None:

@@ -8,7 +8,8 @@ owner who asks for many keeps nobody waiting for more than one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
+    bindparam,
     func,
     or_,
     select,
@@ -81,9 +83,11 @@ class Unserved(NamedTuple):
 
 def next_job(connection: Connection, post: Post) -> Row[Any] | None:
     """Return the next job for a worker, if there is one: id, state, attempt, number of trials."""
-    needs = _needs_met(connection, post)
-    for query in (_left_behind(post, needs), _queued(post, needs)):
-        row = connection.execute(query).first()
+    has_any = post.workloads is None
+    given: dict[str, Any] = {"devices": post.devices, "needs": _needs_met(connection, post)}
+    given |= {} if has_any else {"workloads": sorted(post.workloads or ())}
+    for query in (_left_behind(has_any=has_any), _queued(has_any=has_any)):
+        row = connection.execute(query, given).first()
         if row is not None:
             return row
     return None
@@ -141,14 +145,21 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
     return Waiting(kind=WaitsFor.TURN, before=len(before), expected_start=start)
 
 
-def _left_behind(post: Post, needs: Sequence[str]) -> Select[Any]:
+@cache  # Making it takes longer than running it.
+def _left_behind(*, has_any: bool) -> Select[Any]:
+    """Return the query for the next job that was left behind, for a worker that is given with it.
+
+    Args:
+        has_any: Whether the worker takes any workload.
+    """
     left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at))
     # Ending a job can be done by anybody.
-    fits = or_(jobs.c.state == State.CANCELLING, and_(*_fits(jobs, post, needs)))
-    return _found(jobs).where(left, fits).order_by(jobs.c.seq).limit(1)
+    fits = or_(jobs.c.state == State.CANCELLING, and_(*_fits(jobs, has_any=has_any)))
+    return _found(jobs).where(left, fits).order_by(jobs.c.state, jobs.c.seq).limit(1)
 
 
-def _queued(post: Post, needs: Sequence[str]) -> Select[Any]:
+@cache
+def _queued(*, has_any: bool) -> Select[Any]:
     """Return the query for the next job that waits: of each owner its first, of these the first.
 
     The owners are found one after the other by an index, however many jobs each of them has.
@@ -160,7 +171,7 @@ def _queued(post: Post, needs: Sequence[str]) -> Select[Any]:
     following = select(func.min(of_owner.c.owner)).where(later).scalar_subquery()
     owners = owners.union_all(select(following).where(owners.c.owner.is_not(None)))
     mine = and_(of_owner.c.state == State.QUEUED, of_owner.c.owner == owners.c.owner)
-    first = select(of_owner.c.seq).where(mine, *_fits(of_owner, post, needs))
+    first = select(of_owner.c.seq).where(mine, *_fits(of_owner, has_any=has_any))
     first = first.order_by(of_owner.c.precedence, of_owner.c.seq).limit(1)
     heads = select(first.scalar_subquery().label("seq")).select_from(owners).subquery()
     own = others.c.owner == jobs.c.owner
@@ -174,13 +185,14 @@ def _found(table: FromClause) -> Select[Any]:
     return select(*(table.c[name] for name in ("id", "state", "attempt", "trials")))
 
 
-def _fits(table: FromClause, post: Post, needs: Sequence[str]) -> Iterator[ColumnElement[bool]]:
+def _fits(table: FromClause, *, has_any: bool) -> Iterator[ColumnElement[bool]]:
     """Yield what makes a job one for a worker."""
     # What was measured on other devices says nothing here.
-    yield or_(table.c.devices.is_(None), table.c.devices == post.devices)
-    yield or_(table.c.needs.is_(None), table.c.needs.in_(needs))
-    if post.workloads is not None:
-        yield table.c.workload.in_(sorted(post.workloads))
+    yield or_(table.c.devices.is_(None), table.c.devices == bindparam("devices"))
+    needed = table.c.needs.in_(bindparam("needs", expanding=True))
+    yield or_(table.c.needs.is_(None), needed)
+    if not has_any:
+        yield table.c.workload.in_(bindparam("workloads", expanding=True))
 
 
 def _needs_met(connection: Connection, post: Post) -> list[str]:

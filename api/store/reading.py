@@ -6,6 +6,7 @@ an error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -200,14 +201,28 @@ def shown(
     return tuple(each.trial for each in found), best
 
 
+_WANTED: Mapping[str, ColumnElement[bool]] = {
+    "owner": jobs.c.owner == bindparam("owner"),
+    "position": jobs.c.seq < bindparam("position"),
+    "project": jobs.c.owner == bindparam("project"),
+    "workload": jobs.c.workload == bindparam("workload"),
+    "verdict": jobs.c.verdict == bindparam("verdict"),
+    "since": jobs.c.created_at >= bindparam("since"),
+    "until": jobs.c.created_at < bindparam("until"),
+}
+"""What a page may be asked for, by the name of its value."""
+
+
 @lru_cache(maxsize=256)
-def page_query(states: frozenset[State], *, owned: bool, paged: bool) -> Select[Any]:
-    """Return the query for a page; there are few, and making one takes long."""
+def page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
+    """Return the query for a page; there are few, and making one takes long.
+
+    Args:
+        states: Those of the jobs; empty for any.
+        given: The names of what else is asked for, whose values come with the query.
+    """
     query = select(*COLUMNS).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
-    if owned:
-        query = query.where(jobs.c.owner == bindparam("owner"))
-    if paged:
-        query = query.where(jobs.c.seq < bindparam("position"))
+    query = query.where(*(_WANTED[name] for name in sorted(given & _WANTED.keys())))
     if not states:
         return query
     # Each state by its index: some are rare among an owner's jobs.

@@ -47,6 +47,8 @@ class JobRow(Base, table=True):
         Index(None, "ended_at"),
         Index(None, "state", "owner", "precedence", "seq"),
         Index(None, "state", "needs"),
+        Index(None, "workload", "seq"),
+        Index(None, "created_at"),
     )
 
     seq: int | None = Field(default=None, primary_key=True)

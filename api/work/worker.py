@@ -20,7 +20,7 @@ from autotune.api import isolation
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
-from autotune.api.log import say
+from autotune.api.log import say, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, workers
@@ -292,8 +292,8 @@ class Worker:
 
 def main(arguments: list[str]) -> None:
     """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     settings = load_settings(Path(arguments[0]) if arguments else None)
+    write_log(settings.log)
     os.umask(PRIVATE)
     if settings.isolation is Isolation.REQUIRED:
         isolation.check()

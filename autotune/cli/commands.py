@@ -10,6 +10,7 @@ import typer
 
 from autotune.cli.console import guarded
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
+from autotune.cli.jobs import app as jobs_app
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
 from autotune.cli.options import SearchCommand
@@ -45,6 +46,7 @@ for command in (watch, fetch, script, report, spaces, machine):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
+app.add_typer(jobs_app, name="jobs")
 app.add_typer(workers_app, name="workers")
 
 

@@ -11,7 +11,7 @@ from autotune.cli.console import guarded, put, say, show
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.wording import plural
+from autotune.wording import plural, roughly
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from autotune.api.store.auth import Key, Scope
 
 app = typer.Typer(
-    help="Create, list and revoke API keys of the service.",
+    help="Create, list, rotate and revoke API keys of the service.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 DAY_SECONDS = 86400.0
+KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)]
 
 
 @guarded
@@ -45,6 +46,13 @@ def create(
         float | None,
         typer.Option(min=0.001, help="Days until it expires.", show_default="for good"),
     ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="viewer, editor or admin, instead of scopes: looks; asks and cancels, too; all.",
+            show_default=False,
+        ),
+    ] = None,
     project: Annotated[
         str | None,
         typer.Option(
@@ -56,11 +64,31 @@ def create(
     """Create a key and print it; it is shown only once."""
     from autotune.api.store.auth import Keyring
 
-    scopes, whose = _scopes(scope), _name(project or name)
+    scopes, whose = _scopes(scope, role), _name(project or name)
     with service_database(settings) as database:
         seconds = days and days * DAY_SECONDS
         made = Keyring(database).hand_out(_name(name), scopes, seconds, whose)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
+    put(f"{made.secret}\n")
+
+
+@guarded
+def rotate(
+    *,
+    key: KeyId,
+    overlap: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long both keys are valid.")
+    ] = "1h",
+    settings: SettingsFile = None,
+) -> None:
+    """Replace a key by a new one of the same project, and print that; it is shown only once."""
+    from autotune.api.store.auth import Keyring
+    from autotune.durations import parse_seconds
+
+    seconds = parse_seconds(overlap)
+    with service_database(settings) as database:
+        made = Keyring(database).rotate(key, seconds)
+    say(f"Key {made.key.id} replaces {key}, which ends in {roughly(seconds)}; shown only once:")
     put(f"{made.secret}\n")
 
 
@@ -77,7 +105,7 @@ def listing(*, settings: SettingsFile = None) -> None:
 @guarded
 def revoke(
     *,
-    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)],
+    key: KeyId,
     cancel_jobs: Annotated[
         bool, typer.Option("--cancel-jobs", help="Cancel the jobs that were created with it.")
     ] = False,
@@ -95,14 +123,19 @@ def revoke(
 
 app.command()(create)
 app.command("list")(listing)
+app.command()(rotate)
 app.command()(revoke)
 
 
-def _scopes(given: list[str] | None) -> list[Scope]:
-    from autotune.api.store.auth import Scope
+def _scopes(given: list[str] | None, role: str | None) -> list[Scope]:
+    from autotune.api.store.auth import Role, Scope
 
+    if given and role:
+        raise UsageError("A role is a name for scopes.", "Use either --role or --scope.")
     if not given:
-        return [Scope.READ, Scope.WRITE]
+        if (role or Role.EDITOR) not in list(Role):
+            raise UsageError(f"Unknown role {role!r}.", f"Choose from {', '.join(Role)}.")
+        return sorted(Role(role or Role.EDITOR).scopes)
     for each in given:
         if each not in list(Scope):
             raise UsageError(f"Unknown scope {each!r}.", f"Choose from {', '.join(Scope)}.")

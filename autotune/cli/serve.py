@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 
 import typer
@@ -60,10 +59,11 @@ def api(
 ) -> None:
     """Run only the API."""
     from autotune.api.http.server import serve
+    from autotune.api.log import write_log
     from autotune.api.settings import load_settings
 
-    _log()
     given = load_settings(settings or context.obj)
+    write_log(given.log)
     serve(given, host, port, lambda text: put(f"{text}\n"), keys=not no_keys)
 
 
@@ -93,7 +93,3 @@ def _refuse_lost(context: typer.Context) -> None:
                 if part == "api"
                 else f"Remove it: a {part} takes no requests.",
             )
-
-
-def _log() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")

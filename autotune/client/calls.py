@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -114,7 +115,7 @@ class Calls:
     def page(self, query: Mapping[str, Any], before: str | None) -> Steps[Page]:
         """Return some jobs, newest first, from the one behind another on."""
         asked = {**query, "before": before}
-        given = {name: each for name, each in asked.items() if each is not None}
+        given = {name: _text(each) for name, each in asked.items() if each is not None}
         return self._ask(LIST, params=given)
 
     def workers(self) -> Steps[tuple[SeenWorker, ...]]:
@@ -172,6 +173,11 @@ class Calls:
                 self._answered = True
                 return successful(response)
             yield retry.pause(error_of(response))
+
+
+def _text(value: Any) -> Any:
+    """Return a value of an address; a time without a zone is that of this machine."""
+    return value.astimezone().isoformat() if isinstance(value, datetime) else value
 
 
 class Stream:

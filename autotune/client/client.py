@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -98,15 +99,17 @@ class Client:
         """Return a job, given itself or its id, as it stands."""
         return self._run(self._calls.get(job))
 
-    def jobs(self, *states: State | str) -> Iterator[Job]:
+    def jobs(self, *states: State | str, **wanted: str | datetime) -> Iterator[Job]:
         """Yield the jobs that the key may see, newest first, as they are asked for.
 
         Args:
             states: Only those in one of these; without any, all.
+            wanted: Only those of a `workload`, `project` or `verdict`, or created `since` and
+                `until` some time.
         """
         before, more = None, True
         while more:
-            page = self._run(self._calls.page({"state": states}, before))
+            page = self._run(self._calls.page({"state": states, **wanted}, before))
             yield from page.tunings
             before, more = page.next, page.next is not None
 
@@ -237,11 +240,11 @@ class AsyncClient:
         """Return a job, given itself or its id, as it stands."""
         return await self._run(self._calls.get(job))
 
-    async def jobs(self, *states: State | str) -> AsyncIterator[Job]:
+    async def jobs(self, *states: State | str, **wanted: str | datetime) -> AsyncIterator[Job]:
         """Yield the jobs that the key may see, as `Client.jobs` does."""
         before, more = None, True
         while more:
-            page = await self._run(self._calls.page({"state": states}, before))
+            page = await self._run(self._calls.page({"state": states, **wanted}, before))
             for each in page.tunings:
                 yield each
             before, more = page.next, page.next is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -10,6 +10,7 @@ from autotune.api.http.page.addresses import HOME, job_page
 from autotune.api.http.page.form import FormView
 from autotune.api.http.tunings import ListQuery
 from autotune.api.states import FINAL, State
+from autotune.api.store.jobs import EVERY_JOB
 from autotune.api.values import Job, Page
 from autotune.wording import clock, plural, rate, roughly
 
@@ -68,9 +69,9 @@ def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
     return ListView(
         lines=tuple(map(_line, page.tunings)),
         filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
-        filtered=bool(query.state),
-        newest=_address(query.state) if query.before else None,
-        older=_address(query.state, page.next) if page.next else None,
+        filtered=bool(query.state) or query.filter != EVERY_JOB,
+        newest=_address(query, query.state) if query.before else None,
+        older=_address(query, query.state, page.next) if page.next else None,
         unfinished=any(job.state not in FINAL for job in page.tunings),
         form=form,
     )
@@ -112,9 +113,12 @@ def _so_far(job: Job) -> str:
 
 
 def _filter(text: str, states: tuple[State, ...], query: ListQuery) -> Link:
-    return Link(text=text, address=_address(states), current=set(states) == set(query.state))
+    return Link(text=text, address=_address(query, states), current=set(states) == set(query.state))
 
 
-def _address(states: list[State] | tuple[State, ...], before: str | None = None) -> str:
-    pairs = [("state", str(each)) for each in states] + ([("before", before)] if before else [])
-    return f"{HOME}?{urlencode(pairs)}" if pairs else HOME
+def _address(query: ListQuery, states: Sequence[State], before: str | None = None) -> str:
+    """Return where a list is that differs from the one at hand in its states or its page."""
+    kept = query.model_dump(mode="json", exclude_defaults=True, exclude={"state", "before"})
+    found = {"state": [str(each) for each in states], **kept, "before": before}
+    pairs = [(name, value) for name, value in found.items() if value]
+    return f"{HOME}?{urlencode(pairs, doseq=True)}" if pairs else HOME

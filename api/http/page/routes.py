@@ -25,7 +25,7 @@ from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
 from autotune.api.http.page.rendering import frame_for, render
 from autotune.api.http.service import Here, Service, TheJobs
-from autotune.api.http.tunings import JobId, ListQuery
+from autotune.api.http.tunings import JobId, ListQuery, page_of
 from autotune.api.store.auth import Key, Scope
 from autotune.api.values import Job
 
@@ -82,5 +82,5 @@ def _submitted(typed: Typed, key: Key, here: Service) -> Job:
 def _listed(
     here: Service, key: Key, query: ListQuery, form: FormView | None, status: int = 200
 ) -> Response:
-    page = here.jobs.page(key.owner, states=query.state, before=query.before, limit=query.limit)
+    page = page_of(here.jobs, key, query)
     return render("jobs.html", list_view(page, query, form), frame_for(key), status)

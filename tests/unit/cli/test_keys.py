@@ -123,3 +123,20 @@ def tables(path: Path) -> list[str]:
     """Return the names of the tables in a file."""
     with closing(sqlite3.connect(path)) as connection:
         return [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
+
+
+@pytest.mark.usefixtures("service")
+def test_a_key_is_rotated(run: Run) -> None:
+    """The new one is printed alone, and belongs to the same project."""
+    old = recognised(run("keys", "create", "ci", "--role", "viewer").stdout.strip())
+    done = run("keys", "rotate", old.id, "--overlap", "10min")
+    new = recognised(done.stdout.strip())
+    assert (new.project, new.scopes) == (old.project, {Scope.READ})
+    assert "10 min" in done.stderr
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("more", [("--role", "king"), ("--role", "viewer", "--scope", "admin")])
+def test_an_odd_role_is_refused(run: Run, more: tuple[str, ...]) -> None:
+    """And one beside scopes, which would mean two things."""
+    assert run("keys", "create", "ci", *more).exit_code == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,16 @@ def test_jobs_are_listed_over_all_pages() -> None:
     asked = [each.url.params.multi_items() for each in service.asked]
     states = [("state", "done"), ("state", "queued")]
     assert asked == [states, [*states, ("before", DONE["id"])]]
+
+
+def test_a_list_of_jobs_is_narrowed_down() -> None:
+    """A time is sent with its zone."""
+    service = Service(httpx.Response(200, json={"tunings": [], "next": None}))
+    since = datetime(2026, 3, 2, tzinfo=UTC)
+    assert list(service.client.jobs(workload="digits", since=since)) == []
+    asked = dict(service.asked[0].url.params)
+    assert asked["workload"] == "digits"
+    assert datetime.fromisoformat(asked["since"]) == since
 
 
 def test_workers_are_listed() -> None:

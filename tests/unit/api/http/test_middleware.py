@@ -113,5 +113,21 @@ def test_the_document_says_what_the_code_says(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
     assert schemas["Job"]["properties"]["attempt"]["description"].startswith("How often")
     assert schemas["Trial"]["properties"]["error"]["description"].startswith("Standard error")
-    limit = app.openapi()["paths"]["/v1/tunings"]["get"]["parameters"][2]
+    parameters = app.openapi()["paths"]["/v1/tunings"]["get"]["parameters"]
+    (limit,) = (each for each in parameters if each["name"] == "limit")
     assert limit["schema"] | {"minimum": 1, "maximum": 100} == limit["schema"]
+
+
+def test_answers_for_programs_are_compressed(client: TestClient, job: Job) -> None:
+    """Where the caller takes that; pages are not, whose length would tell what is on them."""
+    packed = {"Accept-Encoding": "gzip"}
+    whole = client.get(f"/v1/tunings/{job.id}", headers={"Accept-Encoding": "identity"})
+    short = client.get(f"/v1/tunings/{job.id}", headers=packed)
+    assert "content-encoding" not in whole.headers
+    assert short.headers["content-encoding"] == "gzip"
+    assert short.json() == whole.json()
+    assert "content-encoding" not in client.get("/", headers=packed).headers
+    head = client.head(f"/v1/tunings/{job.id}", headers=packed)
+    assert head.headers["content-length"] == short.headers["content-length"]
+    again = {**packed, "If-None-Match": short.headers["etag"]}
+    assert client.get(f"/v1/tunings/{job.id}", headers=again).status_code == 304

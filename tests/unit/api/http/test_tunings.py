@@ -237,3 +237,30 @@ def test_jobs_of_others_are_not_there(client_with: Any, done: Job) -> None:
 def test_an_id_of_no_form_is_not_found(client: TestClient, job_id: str) -> None:
     """It does not reach the database."""
     assert client.get(f"/v1/tunings/{job_id}").status_code == 404
+
+
+def test_a_list_is_narrowed_down(client: TestClient, client_with: Any, done: Job) -> None:
+    """By workload, project, verdict and time, all at once."""
+
+    def found(who: TestClient, **query: object) -> list[str]:
+        answer = who.get("/v1/tunings", params={"workload": "digits", **query})
+        assert answer.status_code == 200, answer.text
+        return [each["id"] for each in answer.json()["tunings"]]
+
+    made = client.get(f"/v1/tunings/{done.id}").json()
+    fits = {"verdict": made["verdict"], "since": made["created_at"], "state": "done"}
+    assert found(client, **fits) == [done.id]
+    later = "2999-01-01T00:00:00Z"
+    for wrong in ({"verdict": "distribute"}, {"since": later}, {"until": made["created_at"]}):
+        assert found(client, **{**fits, **wrong}) == []
+    assert found(client, workload="other") == []
+    admin, other = client_with(Scope.ADMIN), client_with(Scope.READ)
+    assert found(admin, project=done.owner, until=later) == [done.id]
+    assert found(other, project=done.owner) == found(admin, project="nobody") == []
+    for odd in (
+        {"since": "yesterday"},
+        {"verdict": "maybe"},
+        {"since": "2026-01-01T00:00:00"},
+        {"project": "\0"},
+    ):
+        assert client.get("/v1/tunings", params=odd).status_code == 422

@@ -9,9 +9,9 @@ from autotune.api.log import about
 from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.store import auth
-from autotune.api.store.auth import Keyring, Scope, digest
+from autotune.api.store.auth import Keyring, Role, Scope, digest
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs, cancel_all
+from autotune.api.store.jobs import Jobs, cancel_all, reassign
 
 
 @pytest.fixture
@@ -149,3 +149,54 @@ def test_what_is_done_with_keys_and_jobs_is_kept(
         ("somebody", "cancel", job.id, *where),
         ("somebody", "revoke key", made.id, *where),
     ]
+
+
+@pytest.mark.parametrize("project", [None, "team"])
+def test_a_key_is_replaced_without_losing_its_jobs(
+    holders: Keyring, jobs: Jobs, asked: JobRequest, project: str | None
+) -> None:
+    """The new one may do the same in the same project; for a while both are valid."""
+    old = holders.hand_out("ci", [Scope.READ], 3600.0, project)
+    job = jobs.submit(asked, old.key.project)
+    new = holders.rotate(old.key.id, 60.0)
+    assert jobs.get(job.id, holders.recognise(new.secret).owner).id == job.id
+    assert (new.key.name, new.key.scopes) == ("ci", {Scope.READ})
+    assert new.key.expires_at == pytest.approx(new.key.created_at + 3600, abs=1)
+    ends = holders.recognise(old.secret).expires_at
+    assert ends == pytest.approx(new.key.created_at + 60, abs=5)
+    with pytest.raises(NotFound):
+        holders.rotate("nobody", 60.0)
+
+
+def test_a_key_that_ends_sooner_is_not_prolonged(holders: Keyring) -> None:
+    """By replacing it; one that is replaced at once is refused from then on."""
+    old = holders.hand_out("ci", [Scope.READ], 60.0)
+    new = holders.rotate(old.key.id, 3600.0)
+    assert holders.recognise(old.secret).expires_at == old.key.expires_at
+    holders.rotate(new.key.id, 0.0)
+    with pytest.raises(KeyRefused):
+        holders.recognise(new.secret)
+
+
+def test_a_role_is_a_name_for_scopes() -> None:
+    """Each allows what the one before does."""
+    viewer, editor, admin = (Role(each).scopes for each in ("viewer", "editor", "admin"))
+    assert viewer == {Scope.READ}
+    assert viewer < editor < admin == set(Scope)
+
+
+def test_jobs_are_given_to_another_project(
+    jobs: Jobs, asked: JobRequest, database: Database
+) -> None:
+    """All of them or some; the old project does not find them any more, and it is noted."""
+    first, second = (jobs.submit(asked, "old", key).id for key in ("k1", "k2"))
+    assert reassign(database, "old", "new", [first]) == (first,)
+    assert jobs.get(first, "new").owner == "new"
+    with pytest.raises(NotFound):
+        jobs.get(first, "old")
+    assert jobs.submit(asked, "old", "k2").id == second
+    assert jobs.submit(asked, "old", "k1").id != first
+    assert second in reassign(database, "old", "new")
+    assert jobs.page("old").tunings == ()
+    with pytest.raises(NotFound, match="has no such job"):
+        reassign(database, "old", "new")

@@ -64,6 +64,14 @@ def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> No
     assert re.search('<a href="[^"]*state=queued" aria-current="page">Waiting</a>', page)
 
 
+def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: Job) -> None:
+    """Each link keeps what else was asked for."""
+    page = client.get("/?workload=digits&verdict=one+device&state=done").text
+    assert done.id in page
+    assert 'href="/?state=failed&amp;workload=digits&amp;verdict=one+device"' in page
+    assert "No such jobs." in client.get("/?workload=other").text
+
+
 def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) -> None:
     """A browser does not ask for nothing."""
     assert "data-poll" not in browser.get("/").text

@@ -1,0 +1,57 @@
+"""What a service has done lately, for whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from autotune.api.states import State
+from autotune.api.store.database import Now, insert_new
+from autotune.api.store.tables import jobs, totals
+from autotune.reason import Outcome
+
+LATEST = 100
+"""Jobs of which waits and runs are told."""
+_TRIALS = "trials "
+"""Begins the name of a total of trials of some outcome."""
+
+
+class Activity(NamedTuple):
+    """What happened lately; times in seconds."""
+
+    oldest: float
+    """Age of the oldest job that waits."""
+    waits: tuple[float, ...]
+    """How long the latest jobs that ended waited for a worker."""
+    runs: tuple[float, ...]
+    """How long they ran."""
+    trials: Mapping[str, int]
+    """How many trials ended so far, by outcome."""
+
+
+def activity(connection: Connection) -> Activity:
+    """Return what happened lately."""
+    age = select(Now() - jobs.c.created_at).where(jobs.c.state == State.QUEUED)
+    oldest = connection.execute(age.order_by(jobs.c.seq).limit(1)).scalar()
+    times = select(jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at)
+    ended = times.where(jobs.c.ended_at.is_not(None)).order_by(jobs.c.ended_at.desc())
+    # Those that were cancelled before they began are left out.
+    rows = [row for row in connection.execute(ended.limit(LATEST)).all() if row.started_at]
+    counted = select(totals.c.name, totals.c.value).where(totals.c.name.startswith(_TRIALS))
+    trials = {row.name: int(row.value) for row in connection.execute(counted).all()}
+    return Activity(
+        oldest=oldest or 0.0,
+        waits=tuple(row.started_at - row.created_at for row in rows),
+        runs=tuple(row.ended_at - row.started_at for row in rows),
+        trials={each: trials.get(_TRIALS + each, 0) for each in Outcome},
+    )
+
+
+def count_trial(connection: Connection, outcome: Outcome) -> None:
+    """Count a trial that ended."""
+    name = _TRIALS + outcome
+    connection.execute(insert_new(connection, totals, name=name, value=0.0))
+    mine = update(totals).where(totals.c.name == name)
+    connection.execute(mine.values(value=totals.c.value + 1))

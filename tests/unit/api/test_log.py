@@ -1,0 +1,69 @@
+"""How the log is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from autotune.api.log import LogStyle, about, say, write_log
+
+
+@pytest.fixture
+def write() -> Iterator[Callable[[LogStyle], None]]:
+    """Has a process write its log that writes none yet."""
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+
+    def write(style: LogStyle) -> None:
+        root.handlers[:] = []
+        write_log(style)
+
+    yield write
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+Write = Callable[[LogStyle], None]
+
+
+def test_a_line_of_json_has_the_sentence_and_its_fields(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For machines; what another part says has its text alone."""
+    write(LogStyle.JSON)
+    with about(request="r1"):
+        say("Job 100% claimed.", logging.WARNING, job="j", seconds=1.5, nothing=None)
+    logging.getLogger("other").error("%s failed", "it")
+    ours, others = map(json.loads, capsys.readouterr().err.splitlines())
+    assert ours.pop("time").endswith("+00:00")
+    assert ours == {
+        "level": "WARNING",
+        "message": "Job 100% claimed.",
+        "request": "r1",
+        "job": "j",
+        "seconds": 1.5,
+    }
+    assert (others["level"], others["message"]) == ("ERROR", "it failed")
+
+
+def test_an_error_is_one_line_of_json(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its traceback."""
+    write(LogStyle.JSON)
+    try:
+        int("x\ny")
+    except ValueError:
+        logging.getLogger("other").exception("failed")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ValueError: invalid literal" in json.loads(line)["exception"]
+
+
+def test_a_line_for_people_has_all_in_brackets(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ever."""
+    write(LogStyle.TEXT)
+    say("Job claimed.", job="j")
+    assert "INFO Job claimed. [job=j]" in capsys.readouterr().err
