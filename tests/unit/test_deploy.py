@@ -1,0 +1,58 @@
+"""The files in deploy/ fit the program."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from autotune.api.http.metrics import Metrics
+from autotune.api.settings import PREFIX, Settings, load_settings
+from autotune.api.store.jobs import Jobs, open_database
+from autotune.api.workloads import Registry
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
+    """Every name in its queries is one of a running service."""
+    settings = load_settings(data=tmp_path, examples=False)
+    database = open_database(settings)
+    metrics = Metrics()
+    metrics.count("GET", "/", 200, 0.1)
+    text = metrics.text(Jobs(database, Registry({}), settings.quotas)).decode()
+    database.close()
+    families = list(text_string_to_metric_families(text))
+    told = {each.name for family in families for each in family.samples}
+    told |= {family.name for family in families}
+    panels = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    assert len(asked) > 10
+    assert set(re.findall(r"autotune_\w+", " ".join(asked))) <= told
+
+
+def test_every_setting_of_a_deployment_is_one() -> None:
+    """A variable that the program does not know would be refused at its start."""
+    files = [each for each in DEPLOY.rglob("*") if each.is_file()]
+    text = "\n".join(each.read_text("utf-8") for each in files)
+    named = set(re.findall(rf"{PREFIX}([A-Z]+)", text)) - {"FILE"}
+    assert {"DATABASE", "DATA", "LOG", "WEB"} <= named
+    assert {each.lower() for each in named} <= Settings.model_fields.keys()
+
+
+def test_a_probe_calls_the_service_by_a_name_that_it_serves() -> None:
+    """By the address of its pod it would be refused."""
+    text = (DEPLOY / "kubernetes" / "autotune.yaml").read_text("utf-8")
+    (api,) = (
+        each["spec"]["template"]["spec"]["containers"][0]
+        for each in yaml.safe_load(text)["items"]
+        if each["kind"] == "Deployment"
+    )
+    probes = [api[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
+    assert [each["path"] for each in probes] == ["/healthz", "/healthz", "/readyz"]
+    assert {str(each["httpHeaders"]) for each in probes} == {
+        "[{'name': 'Host', 'value': 'localhost'}]"
+    }
