@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, show
+from autotune.cli.console import put, say, show
 from autotune.cli.remote import check_local_only, connected, show_result, tune_there
 from autotune.errors import Interrupted, OutputError
 
@@ -73,6 +73,8 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
             dataset_args=dataset_args,
         )
         return _show_plan(plan, as_json=json)
+    if engine == "local" and url is None:
+        _tell_of_unused_nodes()
     copies = Copies(config=config, script=script)
     copies.check()
     with _terminated_as_by_ctrl_c():
@@ -98,6 +100,16 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
     return None
+
+
+def _tell_of_unused_nodes() -> None:
+    """Say where a job of Slurm has more machines than the one that is searched."""
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "1")
+    if nodes.isdecimal() and int(nodes) > 1:
+        say(
+            f"Slurm gave this job {nodes} machines, of which only this one is used. To use all of "
+            "them, start Ray on each and add --engine ray; docs/cluster.md has a script."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

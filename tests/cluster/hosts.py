@@ -18,14 +18,14 @@ from pathlib import Path
 import psutil
 
 NETWORK = "10.77.0"
-PRIVATE = ("/dev/shm", "/run")  # noqa: S108 - each host has its own
+PRIVATE = ("/dev/shm", "/run", "/tmp/ray")  # noqa: S108 - each host has its own
 NAMESPACES = ("--net", "--mount", "--pid", "--uts")
 FIRST_PROCESS = """\
 set -e
 echo "${1%%.*}" > /proc/sys/kernel/hostname
 mount --bind "$2" /etc/hosts
 shift 2
-for each in "$@"; do mount -t tmpfs none "$each"; done
+for each in "$@"; do mkdir -p "$each"; mount -t tmpfs none "$each"; done
 ip link set lo up
 echo ready
 sleep infinity &

@@ -1,0 +1,48 @@
+"""A search in a Slurm job, by the script of the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.delivered import QUIET
+from tests.cluster.slurm import Slurm
+
+PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+MODULE = """\
+import keras
+import tensorflow as tf
+
+
+def model_fn():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def dataset_fn():
+    return tf.data.Dataset.from_tensors((tf.zeros(4), tf.zeros(1))).repeat(4096)
+"""
+
+
+@pytest.mark.real
+@pytest.mark.timeout(400)
+def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
+    """It is planned for two hosts, and leaves nothing on them."""
+    pytest.importorskip("ray", reason="Ray is not installed.")
+    [script] = re.findall(
+        r"^```bash\n(#!.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    (folder / "tune.slurm").write_text(script, encoding="utf-8")
+    (folder / "mine.py").write_text(MODULE, encoding="utf-8")
+    quiet = [f"{name}={value}" for name, value in QUIET.items()]
+    submit = ["env", *quiet, "sbatch", "--wait", "--output=job.txt", "tune.slurm"]
+    factories = ["mine.py:model_fn", "mine.py:dataset_fn"]
+    done = slurm.run(*submit, *factories, "--dry-run", cwd=folder, timeout=300)
+    output = (folder / "job.txt").read_text("utf-8")
+    assert done.returncode == 0, output
+    assert "2 hosts" in output
+    running = [each.name() for host in slurm.hosts for each in host.processes()]
+    assert not any("ray" in name or "python" in name for name in running)
