@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import guarded
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.jobs import app as jobs_app
@@ -47,6 +48,7 @@ for command in (watch, fetch, script, report, spaces, machine):
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
 app.add_typer(jobs_app, name="jobs")
+app.add_typer(cluster_app, name="cluster")
 app.add_typer(workers_app, name="workers")
 
 

@@ -4,7 +4,7 @@ What is reported while a search runs goes to whichever console it is given; noth
 imported by the processes that are timed.
 """
 
-from autotune.report.card import card, machine_table
+from autotune.report.card import card, links_table, machine_table
 from autotune.report.checks import checkup_text, document, verification_text
 from autotune.report.follow import all_of, terminal_report
 from autotune.report.lines import PlainReport, TurnsReport
@@ -20,6 +20,7 @@ __all__ = [
     "card",
     "checkup_text",
     "document",
+    "links_table",
     "machine_table",
     "result_text",
     "space_list",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -85,6 +87,19 @@ def machine_table(machine: Machine) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for name, value in _rows(machine):
         table.add_row(Text(name, style="dim"), Text(value))
+    return table
+
+
+def links_table(links: Mapping[tuple[str, str], tuple[float, float] | None]) -> RenderableType:
+    """Return what the network gives between hosts.
+
+    Args:
+        links: Seconds there and back, and bytes per second, from the first host to the second.
+    """
+    table = columns("|from", "|to", ">ms there and back", ">Mbit/s")
+    for (here, there), link in links.items():
+        figures = (f"{1000 * link[0]:.3g}", f"{link[1] * 8 / 1e6:,.0f}") if link else ("-", "-")
+        table.add_row(here, there, *figures)
     return table
 
 

@@ -1,0 +1,119 @@
+"""`autotune cluster`: whether machines can train together."""
+
+from __future__ import annotations
+
+import json as to_json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+
+import typer
+
+from autotune.cli import options as take
+from autotune.cli.console import guarded, put, say, show
+from autotune.errors import EngineError, UsageError
+from autotune.wording import plural
+
+if TYPE_CHECKING:
+    from autotune.machine import Machine
+    from autotune.run.engine import Engine
+    from autotune.run.remote.links import Link
+
+    Links = Mapping[tuple[str, str], Link | None]
+
+app = typer.Typer(
+    help="Check whether the machines of a cluster can train together.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+BOTH = "Pass both factories or neither."
+
+
+@runtime_checkable
+class Linked(Protocol):
+    """An engine of several hosts."""
+
+    def links(self) -> Links:
+        """Return what the network gives from each host to each other; None: it is not reached."""
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `check` a command of its own, though it is the only one."""
+
+
+@app.command()
+@guarded
+def check(
+    *,
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODEL", help="Function that returns the model, to be called too."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET]", help="Function that returns the dataset.")
+    ] = None,
+    engine: take.Engine = "ray",
+    json: take.Json = False,
+) -> None:
+    """Check that the machines have the same software and reach each other, before any trial.
+
+    With factories also that each machine can import them and read their data, and gets the same.
+    """
+    from autotune.run.resolve import reserved_engine
+
+    if (model is None) != (dataset is None):
+        raise UsageError("Only one factory was given.", BOTH)
+    with reserved_engine(engine, "cluster check", say) as running:
+        links = _links(running, engine)
+        machine = running.machine()
+        _check_reached(links)
+        if model and dataset:
+            _check_factories(running, model, dataset)
+    _tell(machine, links, as_json=json)
+
+
+def _links(running: Engine, name: str) -> Links:
+    if not isinstance(running, Linked):
+        raise UsageError(
+            f"The engine {name} has a single machine, so there is nothing to check.",
+            "Name a cluster: --engine ray://HOST:PORT.",
+        )
+    say("Measuring the network between the machines")
+    return running.links()
+
+
+def _check_reached(links: Links) -> None:
+    cut = [f"{there} from {here}" for (here, there), link in links.items() if link is None]
+    if cut:
+        raise EngineError(
+            f"Not reached: {', '.join(cut)}.",
+            "Open all ports between the machines to each other: TensorFlow chooses among them.",
+        )
+
+
+def _check_factories(running: Engine, model: str, dataset: str) -> None:
+    from autotune.workload import Workload, factory_from_text
+
+    say("Calling the factories on all machines")
+    facts = running.inspect(
+        Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
+    )
+    count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
+    say(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
+
+
+def _tell(machine: Machine, links: Links, *, as_json: bool) -> None:
+    if as_json:
+        pairs = [
+            {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
+            for (here, there), link in links.items()
+            if link
+        ]
+        found = {"machine": machine.model_dump(mode="json"), "links": pairs}
+        put(to_json.dumps(found, indent=2) + "\n")
+        return
+    from autotune.report import links_table, machine_table
+
+    show(machine_table(machine))
+    show(links_table(links))
+    say(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")

@@ -1,0 +1,75 @@
+"""`autotune cluster check` on a fake engine."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from autotune.testing import FakeEngine
+from autotune.testing.fake import fake_machine
+
+from .conftest import Run, speed
+
+
+class FakeLink(NamedTuple):
+    """What a network gives."""
+
+    latency: float
+    bandwidth: float
+
+
+class FakeCluster(FakeEngine):
+    """Two machines, of which one may not be reached."""
+
+    link: FakeLink | None = FakeLink(0.0005, 12.5e6)
+
+    def links(self) -> dict[tuple[str, str], FakeLink | None]:
+        """Return both ways."""
+        return {("10.1.0.1", "10.1.0.2"): self.link, ("10.1.0.2", "10.1.0.1"): self.link}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """The engine of the command."""
+    fake = FakeCluster(speed, machine=fake_machine(hosts=2))
+    monkeypatch.setattr("autotune.run.resolve.new_engine", lambda *_: fake)
+    return fake
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_network_between_all_machines_is_shown(run: Run) -> None:
+    """Both ways, in the units of networks."""
+    done = run("cluster", "check")
+    assert done.exit_code == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("10.1.0.")]
+    assert rows == [["10.1.0.1", "10.1.0.2", "0.5", "100"], ["10.1.0.2", "10.1.0.1", "0.5", "100"]]
+    link = {"from": "10.1.0.1", "to": "10.1.0.2", "seconds": 0.0005, "bytes_per_second": 12.5e6}
+    assert json.loads(run("cluster", "check", "--json").stdout)["links"][0] == link
+
+
+def test_a_machine_that_is_not_reached_is_named(run: Run, cluster: FakeCluster) -> None:
+    """With what to do; nothing is said to be in order."""
+    cluster.link = None
+    done = run("cluster", "check")
+    assert done.exit_code not in (0, 1)
+    assert "10.1.0.2 from 10.1.0.1" in done.stderr
+    assert "Open all ports" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.usefixtures("cluster")
+def test_factories_are_called_on_the_machines(run: Run) -> None:
+    """What they give is told; half of them is a wrong call."""
+    done = run("cluster", "check", "mine.py:model_fn", "mine.py:dataset_fn")
+    assert done.exit_code == 0, done.stderr
+    assert "All machines read" in done.stderr
+    assert run("cluster", "check", "mine.py:model_fn").exit_code == 2
+
+
+def test_a_single_machine_is_no_cluster(run: Run) -> None:
+    """The engine of this machine has no links."""
+    done = run("cluster", "check", "--engine", "local")
+    assert done.exit_code == 2
+    assert "--engine ray://" in done.stderr
