@@ -108,7 +108,7 @@ def _tell_of_unused_nodes() -> None:
     if nodes.isdecimal() and int(nodes) > 1:
         say(
             f"Slurm gave this job {nodes} machines, of which only this one is used. To use all of "
-            "them, start Ray on each and add --engine ray; docs/cluster.md has a script."
+            "them, start Ray on each and add --engine ray; examples/tune.slurm does that."
         )
 
 

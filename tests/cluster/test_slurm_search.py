@@ -1,8 +1,8 @@
-"""A search in a Slurm job, by the script of the page."""
+"""A search in a Slurm job, by the script among the examples."""
 
 from __future__ import annotations
 
-import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.delivered import QUIET
 from tests.cluster.slurm import Slurm
 
-PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
+SCRIPT = Path(__file__).parents[2] / "examples" / "tune.slurm"
 MODULE = """\
 import keras
 import tensorflow as tf
@@ -32,10 +32,7 @@ def dataset_fn():
 def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
     """It is planned for two hosts, and leaves nothing on them."""
     pytest.importorskip("ray", reason="Ray is not installed.")
-    [script] = re.findall(
-        r"^```bash\n(#!.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-    (folder / "tune.slurm").write_text(script, encoding="utf-8")
+    shutil.copy(SCRIPT, folder)
     (folder / "mine.py").write_text(MODULE, encoding="utf-8")
     quiet = [f"{name}={value}" for name, value in QUIET.items()]
     submit = ["env", *quiet, "sbatch", "--wait", "--output=job.txt", "tune.slurm"]
