@@ -133,7 +133,8 @@ class Settings(BaseSettings):
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO
-    """Whether searches get a network of their own, in which nobody reaches their gangs."""
+    """Whether searches get a network of their own, in which nobody reaches their gangs. An engine
+    that is a URL, or `ray`, is out of reach from there, so `auto` gives its searches none."""
     retention_days: int | None = Field(default=None, ge=7, le=36_500)
     """Jobs that ended so long ago are removed, with their files; None keeps them for good. Never
     sooner than idempotency keys are forgotten."""
@@ -160,6 +161,12 @@ class Settings(BaseSettings):
         """Let the environment win over the file."""
         del dotenv_settings, file_secret_settings
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def network(self) -> Isolation:
+        """What the operator wants of a search's network, as far as the engine allows it."""
+        elsewhere = "://" in self.engine or self.engine == "ray"
+        return Isolation.OFF if elsewhere and self.isolation is Isolation.AUTO else self.isolation
 
     @property
     def database_url(self) -> str:

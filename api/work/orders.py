@@ -68,7 +68,7 @@ def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
         options=_options(request, claimed.used_seconds),
         out=folder(claimed, settings).absolute(),
         engine=settings.engine,
-        isolation=settings.isolation,
+        isolation=settings.network,
         kept=claimed.kept if claimed.study else (),
         study=claimed.study,
         aside=aside(claimed.killers),

@@ -216,7 +216,7 @@ class Worker:
             claimed.marker,
             self._places,
             place / "search.log",
-            isolation=self._settings.isolation,
+            isolation=self._settings.network,
             adopts=self._adopts,
         )
 

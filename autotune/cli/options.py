@@ -94,7 +94,8 @@ Space = Annotated[
 Engine = Annotated[
     str,
     _search(
-        metavar="NAME|URL", help="Engine that runs the trials: local, or one that a package adds."
+        metavar="NAME|URL",
+        help="What runs the trials: local, ray://HOST:PORT, or an engine of a package.",
     ),
 ]
 Resume = Annotated[bool, _search("--resume", help="Continue an interrupted study.")]

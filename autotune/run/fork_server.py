@@ -1,6 +1,6 @@
 """A process that has imported TensorFlow and nothing else, and forks the processes of trials.
 
-    python -m autotune.run.fork_server DESCRIPTOR FOLDER
+    python -m autotune.run.fork_server DESCRIPTOR
 
 A forked process can train 0.6 s later, a fresh one needs 4 s. It has a program of its own, because
 `multiprocessing`'s fork server imports the caller's `__main__` again, and because what TensorFlow
@@ -9,8 +9,7 @@ devices: TensorFlow would start threads, and every child forked after that hangs
 
 It talks JSON lines over a socket. `{"fork": {...}}` is answered by `{"pid": n}` and, when that
 process is gone with everything that it started, by `{"exited": n, "status": s}`.
-`{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all, and
-the folder of its temporary files.
+`{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import gc
 import json
 import os
 import selectors
-import shutil
 import signal
 import socket
 import sys
@@ -144,8 +142,6 @@ def main(arguments: list[str]) -> None:
         return
     send(channel, {"ready": os.getpid()})
     ForkServer(channel).serve()
-    # The tuner does so too, unless it was killed.
-    shutil.rmtree(arguments[1], ignore_errors=True)
 
 
 def send(channel: socket.socket, message: Mapping[str, Any]) -> None:

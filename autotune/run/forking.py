@@ -48,10 +48,9 @@ class ForkClient:
 
     Args:
         environment: Variables of the server, beside those of this process; None removes one.
-        scratch: A folder that goes with the server.
     """
 
-    def __init__(self, environment: Mapping[str, str | None], scratch: str) -> None:
+    def __init__(self, environment: Mapping[str, str | None]) -> None:
         self.exits: dict[int, int] = {}
         """Wait status of every child that is gone with all it started."""
         self._unanswered = 0
@@ -69,7 +68,6 @@ class ForkClient:
                     "-c",
                     _PROGRAM,
                     str(theirs.fileno()),
-                    scratch,
                     json.dumps([*map(str, sys.path)]),
                 ],
                 env={name: value for name, value in variables.items() if value is not None},

@@ -17,6 +17,7 @@ from autotune.run.folder import SCRATCH, TrialFolder
 from autotune.run.forking import ForkClient, ForkServerDied
 from autotune.run.gang import ONE, Environment, Gang
 from autotune.run.orders import write_pickles
+from autotune.run.scratch import Scratch
 from autotune.script import CACHES
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
@@ -35,10 +36,9 @@ class LocalHost:
     """
 
     def __init__(self, environment: Environment | None = None) -> None:
-        # No `with`: it lives as long as the host's owner.
-        self._scratch = tempfile.TemporaryDirectory(prefix="autotune-")
+        self._scratch = Scratch()
         # TensorFlow leaves a file for each function that it compiles where a process is ended.
-        self._temporary = Path(self._scratch.name) / "tmp"
+        self._temporary = self._scratch.path / "tmp"
         self._temporary.mkdir()
         self._environment: Environment = {"TMPDIR": str(self._temporary), **(environment or {})}
         self._server: ForkClient | None = None
@@ -53,7 +53,7 @@ class LocalHost:
         if self._server is None or not self._server.alive:
             if self._server is not None:
                 self._server.close()
-            self._server = ForkClient(self._environment, self._scratch.name)
+            self._server = ForkClient(self._environment)
         return self._server
 
     def gang(
@@ -92,7 +92,7 @@ class LocalHost:
 
     def new_folder(self) -> TrialFolder:
         """Make a folder that goes when this is closed."""
-        return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.name)))
+        return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.path)))
 
     def remove_caches(self) -> None:
         """Remove the files of examples that a process has left behind that was ended."""
@@ -104,7 +104,7 @@ class LocalHost:
         """End all processes and remove their files; may be called twice."""
         if self._server is not None:
             self._server.close()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
     def _ready_server(self) -> ForkClient:
         for _ in range(_STARTS):

@@ -239,8 +239,6 @@ class Hosts:
     def close(self) -> None:
         """End all agents and the connection; may be called twice."""
         if self._bridge is not None:
-            with suppress(WorkersLost, AutotuneError):
-                answers({host: host.ask("close") for host in self.left})
             self._bridge.close()
         self._all = []
 

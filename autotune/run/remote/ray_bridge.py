@@ -35,6 +35,7 @@ from autotune.run.remote.bridge import Answer, Call, Gone, Node
 
 _THREADS = 4
 """Calls of an agent that may last at the same time: a long one, `clock`, `reach` and `end`."""
+_CLOSING_SECONDS = 3.0
 _LEAVING_SECONDS = 5.0
 
 
@@ -75,6 +76,11 @@ class Bridge:
         with suppress(EOFError, OSError):
             while True:
                 self._obey(self._tuner.recv())
+
+    def close(self) -> None:
+        """Let the agents remove their files; Ray ends those that do not answer."""
+        calls = [each.close.remote() for each in self._agents.values()]
+        ray.wait(calls, num_returns=len(calls), timeout=_CLOSING_SECONDS) if calls else None
 
     def send(self, answer: Answer) -> None:
         """Tell the tuner something."""
@@ -146,6 +152,7 @@ def main(arguments: list[str]) -> None:
         return
     bridge.send(Answer(0, nodes()))
     bridge.serve()
+    bridge.close()
     late = threading.Timer(_LEAVING_SECONDS, os._exit, [0])
     late.daemon = True
     late.start()

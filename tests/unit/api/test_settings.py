@@ -121,3 +121,19 @@ def test_a_password_is_not_shown() -> None:
     settings = load_settings(database="postgresql://me:secret@host/db")
     assert "secret" not in repr(settings)
     assert "secret" in settings.database_url
+
+
+@pytest.mark.parametrize(
+    ("engine", "wanted", "given"),
+    [
+        ("local", "auto", "auto"),
+        ("ray://head:6379", "auto", "off"),
+        ("ray", "auto", "off"),
+        ("ray", "required", "required"),
+        ("mine:Engine", "auto", "auto"),
+    ],
+)
+def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) -> None:
+    """A search has the machine's network where its engine needs it, unless that is forbidden."""
+    settings = load_settings(root=ROOT, engine=engine, isolation=wanted)
+    assert settings.network == given

@@ -1,0 +1,109 @@
+"""The engine on hosts with networks of their own, whose cables can be pulled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.hosts import Host, Hosts
+from tests.trials import PROGRAMS
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+
+PORT = "6379"
+START = ("--object-store-memory=78643200", "--include-log-monitor=false")
+CALLER = """
+import sys, time
+from pathlib import Path
+from autotune.cluster import Role
+from autotune.reason import Message
+from autotune.run.engine import Outcome, Stop
+from autotune.run.remote.ray_engine import RayEngine
+from tests.trials import request_for
+
+place, folder = sys.argv[1], Path(sys.argv[2])
+two = (Role(), Role(index=1, host=1))
+seen = []
+def told(windows):
+    seen.append(time.monotonic())
+    print("trains", len(windows), flush=True)
+with RayEngine(place) as engine:
+    print("hosts", *[each.name for each in engine.machine().hosts], flush=True)
+    result = engine.run(request_for("gang", folder / "gang", roles=two), told)
+    print("ended", result.reason.kind, getattr(result.reason, "host", ""), flush=True)
+    stop = Stop(Outcome.MEASURED, Message(text="Enough."))
+    alone = engine.run(request_for("fit", folder / "alone"), lambda _: stop)
+    print("alone", alone.outcome, flush=True)
+"""
+
+
+@pytest.fixture
+def cluster(hosts: Hosts) -> Iterator[Hosts]:
+    """Three hosts with Ray, of which the first one only calls."""
+    pytest.importorskip("ray", reason="Ray is not installed.")
+    ray = Path(sys.executable).parent / "ray"
+    head = ("--head", f"--port={PORT}", "--include-dashboard=false", "--num-cpus=0")
+    start(hosts[0], ray, *head)
+    for host in hosts[1:]:
+        start(host, ray, f"--address={hosts[0].address}:{PORT}", "--num-cpus=1")
+    yield hosts
+
+
+def start(host: Host, ray: Path, *options: str) -> None:
+    """Have a host take part; its own files are where no other host sees them."""
+    variables = ("RAY_USAGE_STATS_ENABLED=0", "RAY_TMPDIR=/run/ray", "TMPDIR=/run")
+    host.do("env", *variables, ray, "start", f"--node-ip-address={host.address}", *START, *options)
+
+
+def call(hosts: Hosts, folder: Path) -> subprocess.Popen[str]:
+    """Start the caller, and wait until its gang trains."""
+    (folder / "caller.py").write_text(CALLER)
+    root = PROGRAMS.parents[3]
+    process = hosts[0].start(
+        *("env", f"PYTHONPATH={root}", "TMPDIR=/run", sys.executable, folder / "caller.py"),
+        *(f"ray://{hosts[0].address}:{PORT}", folder),
+    )
+    assert process.stdout
+    said = [process.stdout.readline()]
+    while not said[-1].startswith("trains 5") and said[-1]:
+        said.append(process.stdout.readline())
+    assert said[-1], said
+    return process
+
+
+def test_a_host_that_is_cut_off_is_told_in_seconds(cluster: Hosts, tmp_path: Path) -> None:
+    """It is named long before Ray or TensorFlow see it, and the next trial runs on another one."""
+    with call(cluster, tmp_path) as process:
+        cluster.cut(2)
+        begun = time.monotonic()
+        assert process.stdout
+        while "ended" not in (line := process.stdout.readline()):
+            assert line
+        seconds = time.monotonic() - begun
+        assert line.split()[1:3] == ["host_lost", "host2"]
+        assert seconds < 20
+        assert process.stdout.readline() == "alone measured\n"
+        assert process.wait(60) == 0
+    print(f"cut link: told after {seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
+
+
+def test_a_caller_that_is_cut_off_leaves_no_trial(cluster: Hosts, tmp_path: Path) -> None:
+    """Its gang is ended on hosts that hear nothing of it."""
+    with call(cluster, tmp_path) as process:
+        cluster.cut(0)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and any(ranks(each) for each in cluster[1:]):
+            time.sleep(0.5)
+        assert [ranks(each) for each in cluster[1:]] == [0, 0]
+        process.kill()
+
+
+def ranks(host: Host) -> int:
+    """Return how many processes its fork server has started."""
+    forked = [each for each in host.processes() if "fork_server" in " ".join(each.cmdline())]
+    return max(len(forked) - 1, 0)
