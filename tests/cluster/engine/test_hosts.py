@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ with RayEngine(place) as engine:
 
 
 @pytest.fixture
-def cluster(hosts: Hosts) -> Iterator[Hosts]:
+def cluster(hosts: Hosts) -> Hosts:
     """Three hosts with Ray, of which the first one only calls."""
     pytest.importorskip("ray", reason="Ray is not installed.")
     ray = Path(sys.executable).parent / "ray"
@@ -51,7 +50,7 @@ def cluster(hosts: Hosts) -> Iterator[Hosts]:
     start(hosts[0], ray, *head)
     for host in hosts[1:]:
         start(host, ray, f"--address={hosts[0].address}:{PORT}", "--num-cpus=1")
-    yield hosts
+    return hosts
 
 
 def start(host: Host, ray: Path, *options: str) -> None:

@@ -1,18 +1,11 @@
-"""What processes on this machine are told of their GPUs, and where their temporary files are."""
+"""What processes on this machine are told of their GPUs."""
 
 from __future__ import annotations
-
-import os
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from autotune.cluster import Role
 from autotune.run.local_host import environments_of
-from autotune.run.scratch import Scratch
 
 
 @pytest.mark.parametrize(
@@ -40,25 +33,3 @@ def test_gpus_that_nobody_divides_are_left_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     (environment,) = environments_of((Role(),), ("",))
     assert "CUDA_VISIBLE_DEVICES" not in environment
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files that nobody else uses."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
-def test_what_the_killed_have_left_is_removed(temporary: Path) -> None:
-    """By the next one; the folder of one that lives is left alone, and goes with its owner."""
-    killed = "import os, autotune.run.scratch as s; s.Scratch(); os.kill(os.getpid(), 9)"
-    environment = {**os.environ, "TMPDIR": str(temporary)}
-    subprocess.run([sys.executable, "-c", killed], env=environment, check=False)
-    [left] = temporary.iterdir()
-    mine, other = Scratch(), Scratch()
-    assert {*temporary.iterdir()} == {mine.path, other.path}
-    assert left not in (mine.path, other.path)
-    mine.remove()
-    mine.remove()
-    del other
-    assert not [*temporary.iterdir()]
