@@ -34,6 +34,7 @@ WHY = {
 }
 SOURCES = {
     BatchSource.FIT: "what the script gives to fit",
+    BatchSource.DATASET: "that of the batches of dataset_fn",
     BatchSource.FACTORY: "the default of dataset_fn's batch_size",
     BatchSource.KERAS: "that of Keras, as nothing says otherwise",
 }

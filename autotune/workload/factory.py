@@ -265,8 +265,8 @@ class WorkloadFacts(Value):
     optimizer: str = ""
     loss: str = ""
     usual_batch: int | None = None
-    """Default of the dataset factory's parameter `batch_size`, or what a script gives to its `fit`;
-    None where there is none."""
+    """Of the batches that the dataset factory returns, else the default of its parameter
+    `batch_size`, or what a script gives to its `fit`; None where there is none."""
     learning: Learning | None = None
     """What an example teaches at other batch sizes; None where the objective does not ask."""
     fit: FitFacts | None = None

@@ -16,6 +16,8 @@ class BatchSource(StrEnum):
     """The option `global_batch`."""
     FIT = "fit"
     """The call of `fit` in a script."""
+    DATASET = "dataset"
+    """The batches that the dataset factory returns."""
     FACTORY = "factory"
     """The default of the dataset factory's parameter `batch_size`."""
     KERAS = "keras"
@@ -38,7 +40,14 @@ def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
     """
     if asked:
         return OwnBatch(asked, BatchSource.OPTION)
-    usual, source = Configuration().per_replica_batch, BatchSource.KERAS
-    if facts.usual_batch:
-        usual, source = facts.usual_batch, BatchSource.FIT if facts.fit else BatchSource.FACTORY
-    return OwnBatch(min(usual, facts.examples or usual), source)
+    usual = facts.usual_batch or Configuration().per_replica_batch
+    return OwnBatch(min(usual, facts.examples or usual), _source(facts))
+
+
+def _source(facts: WorkloadFacts) -> BatchSource:
+    if facts.usual_batch is None:
+        return BatchSource.KERAS
+    if facts.fit:
+        return BatchSource.FIT
+    batches = facts.returned.unbatched or facts.returned.by_python
+    return BatchSource.DATASET if batches else BatchSource.FACTORY

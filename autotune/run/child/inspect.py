@@ -83,7 +83,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     return {
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
-        "usual_batch": usual_batch(dataset_fn),
+        "usual_batch": taken.own_batch or usual_batch(dataset_fn),
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),

@@ -31,6 +31,7 @@ class Taken(NamedTuple):
         returned: What was returned, as the facts say it.
         examples: How many there are; None where only the dataset knows.
         least: The fewest elements that the dataset has; below zero where nobody knows.
+        own_batch: Examples in the batches that were returned; None where they were not batches.
     """
 
     dataset: Any
@@ -39,6 +40,7 @@ class Taken(NamedTuple):
     returned: dict[str, bool]
     examples: int | None = None
     least: int = tf.data.UNKNOWN_CARDINALITY
+    own_batch: int | None = None
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
@@ -118,20 +120,23 @@ def _from_python(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Take
         )
     try:
         dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
+        own = _length(data[0])
     except Exception as exc:
         raise FactoryFailed(
             f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
             "Check that its __getitem__(0) returns arrays or tensors, in a batch.",
         ) from exc
     returned["by_python"] = True
-    return Taken(dataset, BATCH, batched=True, returned=returned)
+    return Taken(dataset, BATCH, batched=True, returned=returned, own_batch=own)
 
 
 def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
     sizes = _sizes(dataset, 1)
-    least = (int(dataset.cardinality()) - 1) * (sizes[0] if sizes else 0)
+    own = sizes[0] if sizes else 0
+    least = (int(dataset.cardinality()) - 1) * own
     returned["unbatched"] = True
-    return Taken(dataset.unbatch(), 1, batched=False, returned=returned, least=least)
+    dataset = dataset.unbatch()
+    return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
 
 
 def _has_static_batch(spec: Any) -> bool:

@@ -17,7 +17,7 @@ from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.strategies import strategy
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import BatchSource, Factory, OwnBatch, Workload, own_batch
 
 pytestmark = pytest.mark.real
 
@@ -100,13 +100,19 @@ def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:
     train(engine, given, facts, tmp_path / "t")
 
 
+def test_the_batch_of_a_pydataset_is_the_users_own(engine: LocalEngine) -> None:
+    """It trains with that today, whatever the program makes of its rows."""
+    facts = engine.inspect(workload("by_python", "dense"))
+    assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)
+
+
 def test_batches_are_taken_apart(engine: LocalEngine, tmp_path: Path) -> None:
     """Batches where examples are expected are told; asked to, autotune takes them apart."""
     with pytest.raises(FactoryFailed, match=r"batches of 32.*--unbatch"):
         engine.inspect(workload("batches", "dense"))
     given = workload("batches", "dense", unbatch=True)
     facts = engine.inspect(given)
-    assert facts.examples == 100
+    assert (facts.examples, facts.usual_batch) == (100, 32)
     train(engine, given, facts, tmp_path / "t")
 
 

@@ -13,7 +13,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import fake_learning
-from autotune.workload import FitFacts
+from autotune.workload import FitFacts, Returned
 
 from .conftest import Tuner, speed
 from .test_time_to_loss import steep
@@ -75,6 +75,10 @@ def test_a_batch_that_cannot_be_divided_leaves_one_device(tuner: Tuner) -> None:
         ({}, "is 32, that of Keras"),
         ({"usual_batch": 48}, "is 48, the default of dataset_fn's batch_size"),
         ({"usual_batch": 48, "fit": FitFacts(line=6)}, "is 48, what the script gives to fit"),
+        (
+            {"usual_batch": 48, "returned": Returned(unbatched=True)},
+            "is 48, that of the batches of dataset_fn",
+        ),
     ],
 )
 def test_the_report_says_who_chose_the_batch(
