@@ -17,7 +17,7 @@ from autotune.run.engine import Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.strategies import strategy
-from autotune.workload import BatchSource, Factory, OwnBatch, Workload, own_batch
+from autotune.workload import BatchSource, Factory, OwnBatch, Workload, WorkloadFacts, own_batch
 
 pytestmark = pytest.mark.real
 
