@@ -3,8 +3,8 @@
     python -c ... main(["DESCRIPTOR", "ADDRESS"])
 
 Ray ends the process that is connected to it when its head is gone, and prints what it likes to
-standard output. It also changes what it starts: environment, module path and memory score, which an
-agent sets right before it starts anything.
+standard output. It also changes what it starts: environment, module path, memory score and
+priority, which an agent sets right before it starts anything.
 
 It reads calls from a socket and answers each when its agent has; when the tuner goes, by whatever
 means, the connection goes, and Ray ends the agents.
@@ -48,9 +48,7 @@ class RayAgent(Agent):
         sys.path.sort(key=lambda each: mine in Path(each).parents)
         raylet = psutil.Process().parent()
         if raylet is not None:
-            with suppress(OSError):
-                score = Path(f"/proc/{raylet.pid}/oom_score_adj").read_text(encoding="ascii")
-                Path("/proc/self/oom_score_adj").write_text(score, encoding="ascii")
+            _take_on(raylet)
         super().__init__(_as_before(raylet.environ() if raylet else {}))
 
 
@@ -158,6 +156,16 @@ def main(arguments: list[str]) -> None:
     late.start()
     ray.shutdown()
     os._exit(0)  # Ray's handlers at exit may wait for a head that is gone.
+
+
+def _take_on(raylet: psutil.Process) -> None:
+    """Take on the memory score and, where that is allowed, the priority of what Ray starts from."""
+    with suppress(OSError):
+        score = Path(f"/proc/{raylet.pid}/oom_score_adj").read_text(encoding="ascii")
+        Path("/proc/self/oom_score_adj").write_text(score, encoding="ascii")
+    with suppress(OSError):
+        for thread in Path("/proc/self/task").iterdir():
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), raylet.nice())
 
 
 def _as_before(raylet: Environment) -> Environment:

@@ -1,0 +1,34 @@
+"""What Ray changes in the processes that it starts does not reach trials."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from autotune.run.remote.ray_engine import RayEngine
+from tests.trials import request_for
+
+pytestmark = pytest.mark.real
+
+TELL = """
+import json, os
+found = {"variables": dict(os.environ), "nice": os.nice(0), "directory": os.getcwd()}
+print("found", json.dumps(found), flush=True)
+raise SystemExit
+"""
+
+
+def test_a_trial_sees_what_ray_was_started_in(engine: RayEngine, tmp_path: Path) -> None:
+    """Variables and, for root, the priority; the folder is that of the caller."""
+    engine.run(request_for(TELL, tmp_path / "run"), lambda _: None)
+    output = (tmp_path / "run" / "output-0.txt").read_text().splitlines()
+    found = json.loads(next(line for line in output if line.startswith("found"))[6:])
+    assert not [name for name in found["variables"] if name.startswith("RAY_")]
+    for name in ("OMP_NUM_THREADS", "PYTHONBREAKPOINT", "SPT_NOENV"):
+        assert found["variables"].get(name) == os.environ.get(name)
+    assert found["directory"] == str(Path.cwd())
+    if os.geteuid() == 0:
+        assert found["nice"] == os.nice(0)
