@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,8 @@ def gang(hosts: Hosts, count: int, size: int) -> Iterator[tuple[str, float]]:
     try:
         for rate in RATES:
             hosts.shape(None if rate == "unshaped" else rate)
-            seconds = [float(line) for line in islice(read(workers[0]), SETTLING + STEPS)]
+            steps = read(workers[0], time.monotonic())
+            seconds = [*islice(steps, SETTLING + STEPS)]
             print(f"{count} hosts, {size} bytes, {rate}: {median(seconds):.4f} s", file=sys.stderr)
             yield rate, median(seconds[SETTLING:])
     finally:
@@ -147,9 +149,12 @@ def start(hosts: Hosts, count: int, size: int) -> list[subprocess.Popen[str]]:
     ]
 
 
-def read(worker: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield the lines of a worker that must not end."""
-    yield from worker.stdout or ()
+def read(worker: subprocess.Popen[str], since: float) -> Iterator[float]:
+    """Yield the seconds of each step that a worker, which must not end, began after a time."""
+    for line in worker.stdout or ():
+        begun, seconds = map(float, line.split())
+        if begun > since:
+            yield seconds
     raise SystemExit("A worker ended: there is no figure.")
 
 

@@ -1,4 +1,4 @@
-"""One worker that trains a wide layer without end, and prints the seconds of each step.
+"""One worker that trains a wide layer without end, and prints when each step began and its seconds.
 
     python -m benchmarks.scaling.worker UNITS
 
@@ -41,7 +41,7 @@ def main(units: int) -> None:
         begin = time.monotonic()
         step()
         weights.values[0][0, 0].numpy() if together else weights[0, 0].numpy()
-        print(time.monotonic() - begin, flush=True)
+        print(begin, time.monotonic() - begin, flush=True)
 
 
 if __name__ == "__main__":
