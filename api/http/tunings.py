@@ -63,6 +63,16 @@ DIGITS = BeforeValidator(_digits)
 """Of a whole number in plain digits; `+1.0` is none."""
 
 
+def _dated(given: Any) -> Any:
+    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
+        raise ValueError("Input should be a date with a time and a zone")
+    return given
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
+"""A time as text; seconds since 1970 are none."""
+
+
 class ListQuery(Value):
     """Which jobs to list."""
 
@@ -74,9 +84,9 @@ class ListQuery(Value):
     """Only those of this project, among those that the key may see."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
-    since: AwareDatetime | None = None
+    since: Moment | None = None
     """Only those created at this time or later."""
-    until: AwareDatetime | None = None
+    until: Moment | None = None
     """Only those created before this time."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""

@@ -259,6 +259,7 @@ def test_a_list_is_narrowed_down(client: TestClient, client_with: Any, done: Job
     assert found(other, project=done.owner) == found(admin, project="nobody") == []
     for odd in (
         {"since": "yesterday"},
+        {"until": "0.5"},
         {"verdict": "maybe"},
         {"since": "2026-01-01T00:00:00"},
         {"project": "\0"},
