@@ -49,15 +49,24 @@ class Start(NamedTuple):
         return self.processes + self.first_call
 
 
+SMALL_START = Start(0.0, SMALL_CALL)
+"""Of a small model, beside what every process takes."""
+
+
+def expected_start(facts: WorkloadFacts) -> Start:
+    """Return what a trial on one device is expected to take, beside what every process takes."""
+    return Start(facts.calling_seconds, expected_first_call(facts))
+
+
 class Costs:
     """Expects of a trial what trials like it took.
 
     Args:
         trials: Everything that was run so far.
-        first_call: Seconds that the first call of the step is expected to take on one device.
+        expected: What the look lets expect of a process on one device.
     """
 
-    def __init__(self, trials: Iterable[Trial], first_call: float = SMALL_CALL) -> None:
+    def __init__(self, trials: Iterable[Trial], expected: Start = SMALL_START) -> None:
         # A trial that hung says what a hang takes.
         ran = [trial for trial in trials if trial.examples_per_second]
         self._own: dict[Configuration, list[float]] = defaultdict(list)
@@ -73,8 +82,8 @@ class Costs:
         rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
         # A slow disk or a full machine adds to the start of a process.
-        self._late = median(late) if late else 0.0
-        self._call = median(calls) if calls else first_call
+        self._late = median(late) if late else expected.processes
+        self._call = median(calls) if calls else expected.first_call
 
     def seconds(self, configuration: Configuration) -> float:
         """Return the expected wall time of a trial."""

@@ -22,7 +22,7 @@ from autotune.measure import (
 from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
 from autotune.run.engine import Outcome
-from autotune.search.costs import SMALL_CALL, Costs
+from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.screening import Screening
 from autotune.trial import Stage, Trial
 from autotune.wording import plural
@@ -56,7 +56,7 @@ class History:
         trials: Oldest first; kept by whoever appends to them.
         expected: The noise between runs, as far as it is known before.
         score: Reads off a trial how good it is.
-        first_call: Seconds that the first call of a training step is expected to take.
+        start: What the look lets expect of a process on one device.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class History:
         trials: Iterable[Trial],
         expected: Expected = UNMEASURED,
         score: Score = throughput_of,
-        first_call: float = SMALL_CALL,
+        start: Start = SMALL_START,
     ) -> None:
         self.expected = expected
         self.score = score
@@ -76,7 +76,7 @@ class History:
         self._today: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None
         self._noise_in_finals: dict[bool, Noise] = {}
-        self._first_call = first_call
+        self._start = start
         self._costs: Costs | None = None
         for trial in trials:
             self._add(trial, earlier=True)
@@ -228,7 +228,7 @@ class History:
     def costs(self) -> Costs:
         """What further trials are expected to take."""
         if self._costs is None:
-            self._costs = Costs(self._trials, self._first_call)
+            self._costs = Costs(self._trials, self._start)
         return self._costs
 
     def _of_today(self) -> Iterator[Trial]:

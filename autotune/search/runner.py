@@ -31,7 +31,7 @@ from autotune.run.engine import (
 from autotune.script import render
 from autotune.search.allreduce import allreduce_request, step_seconds
 from autotune.search.bounds import still_known
-from autotune.search.costs import expected_first_call
+from autotune.search.costs import expected_start
 from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.history import History
 from autotune.search.request import Subject
@@ -115,7 +115,7 @@ class Runner:
             still_known(study.trials),
             expected,
             subject.scorer,
-            first_call=expected_first_call(subject.facts),
+            start=expected_start(subject.facts),
         )
 
     def run(

@@ -19,7 +19,7 @@ from autotune.result import Result
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
-from autotune.search.costs import Costs, expected_first_call
+from autotune.search.costs import Costs, expected_start
 from autotune.search.design import default_in
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
@@ -55,7 +55,7 @@ class _Prepared:
 
     def promised(self, trials: Sequence[Trial] = ()) -> Plan:
         """Return the plan with what trials let expect of the time."""
-        costs = Costs(trials, expected_first_call(self.subject.facts))
+        costs = Costs(trials, expected_start(self.subject.facts))
         return with_times(self.plan, self.found, costs, self.seconds, self.options)
 
     @property

@@ -256,6 +256,8 @@ class WorkloadFacts(Value):
     """Whether the dataset factory's own pipeline holds a cache, which the first epoch fills."""
     prefetched: int = 0
     """Examples that its own stages may hold ready before the first step."""
+    calling_seconds: float = 0.0
+    """That the user's code takes in each process, until model and data are there."""
     first_pass: InputPass | None = None
     """Over the input alone; None where not even its beginning was seen in the time."""
     second_pass: InputPass | None = None
@@ -280,7 +282,8 @@ class WorkloadFacts(Value):
 
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
-        return self.model_copy(update={"first_pass": None, "second_pass": None, "learning": None})
+        passes = {"first_pass": None, "second_pass": None}
+        return self.model_copy(update={"calling_seconds": 0.0, **passes, "learning": None})
 
     @property
     def cache_bytes(self) -> int | None:

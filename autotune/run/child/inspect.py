@@ -6,6 +6,7 @@ Every step is announced before it is taken, so that the tuner knows what blocks.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     if request["script"]:
         return _script_facts(request, folder, announce)
     announce(Step.IMPORTING)
+    begun = time.monotonic()
     dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
     own, handed = request["offered"], Handed()
@@ -66,6 +68,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
 
     announce(Step.CALLING_DATASET)
     made = _call(dataset_fn, "dataset_fn", dataset_values)
+    calling = time.monotonic() - begun
     announce(Step.FIRST_EXAMPLE)
     batched = "batch_size" in dataset_values
     taken = taken_from(made, batched=batched, unbatch=request["unbatch"])
@@ -74,7 +77,9 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     data = InspectedDataset(taken)
     data.read_first()
     announce(Step.CALLING_MODEL)
+    begun = time.monotonic()
     model = InspectedModel(_call(model_fn, "model_fn", model_values))
+    calling += time.monotonic() - begun
     data.check_rank(model.ranks())
     announce(Step.TRYING)
     model.train_on(data.few())
@@ -84,6 +89,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
         "usual_batch": taken.own_batch or usual_batch(dataset_fn),
+        "calling_seconds": calling,
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),
@@ -96,7 +102,9 @@ def _script_facts(
     announce(Step.IMPORTING)
     program = load_reader(folder, request["script"])
     announce(Step.RUNNING)
+    begun = time.monotonic()
     of_fit = reach_fit(program)
+    calling = time.monotonic() - begun
     announce(Step.CALLING_DATASET)
     made = _call(program.dataset_fn, "The data of fit", {"batch_size": BATCH})
     data = InspectedDataset(Taken(made, BATCH, batched=True, returned={}))
@@ -108,6 +116,7 @@ def _script_facts(
     announce(Step.LOOKING)
     return {
         "dataset_takes": ("batch_size",),
+        "calling_seconds": calling,
         **model.facts(),
         **data.facts(request["seconds"] / 4),
         **of_fit,

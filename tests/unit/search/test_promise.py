@@ -11,7 +11,7 @@ from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.report.result import counts
 from autotune.result import Verdict
-from autotune.search.costs import Costs, expected_first_call
+from autotune.search.costs import Costs, expected_start
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.workload import Workload, WorkloadFacts
@@ -44,7 +44,7 @@ def test_after_the_first_trial_times_are_right(
 ) -> None:
     """Whatever the look let expect, all other trials together take what is promised then."""
     trials = tuner(None, engine=engine(facts, tracing), options={"budget": 2000.0}).trials
-    costs = Costs(trials[:1], expected_first_call(facts))
+    costs = Costs(trials[:1], expected_start(facts))
     spent = [trial for trial in trials[1:] if trial.wall_seconds]
     promised = costs.total([trial.configuration for trial in spent])
     assert len(spent) > 8
@@ -56,6 +56,15 @@ def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
     assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
     assert plan.exhaustive_seconds > plan.configurations * TRACING
     assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
+
+
+def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> None:
+    """Loading the data, say, which each process of each trial does again."""
+    options = SearchOptions(budget=60.0)
+    request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
+    plan = dry_run(request, engine(SMALL.model_copy(update={"calling_seconds": 20.0})))
+    assert plan.exhaustive_seconds > plan.configurations * 20
+    assert "too short" in times_in_words(plan)
 
 
 def test_a_budget_that_cannot_do_is_told_with_one_that_can(plan: Plan) -> None:
