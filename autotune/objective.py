@@ -23,6 +23,7 @@ from autotune.measure import Interval
 from autotune.plugins import load_plugin, plugin_names
 from autotune.strategies import update_batch
 from autotune.trial import Trial
+from autotune.wording import rate
 from autotune.workload import WorkloadFacts
 
 GROUP = "autotune.objectives"
@@ -83,7 +84,7 @@ class Objective(Protocol):
 
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
-        return f"{value:.3g} {self.unit}"
+        return f"{rate(value)} {self.unit}"
 
 
 class MaxThroughput(Objective):
@@ -154,9 +155,9 @@ class Cost(Objective):
 
     def value(self, measurement: Measurement) -> float | None:
         """Return the hours of all devices together."""
-        rate, examples = progress(measurement), measurement.facts.examples or EPOCH
+        made, examples = progress(measurement), measurement.facts.examples or EPOCH
         paid = devices(measurement.configuration, measurement.machine)
-        return rate and paid * examples / rate / 3600
+        return made and paid * examples / made / 3600
 
 
 def devices(configuration: Configuration, machine: Machine) -> int:
