@@ -49,7 +49,7 @@ def predict(
         hosts: How many to predict for.
         gradient_bytes: What a host gives to be added up in a step; 0 if that is unknown.
         bandwidth: Bytes a second that a host can send, if that was measured. It tells bytes from
-            latency where only one number of hosts was measured beside one.
+            latency, which two hosts alone do not, and three not surely.
     """
     several = sorted(number for number in steps if number > 1)
     if 1 not in steps or not several:
@@ -98,10 +98,13 @@ def _ring(added: Mapping[int, np.ndarray], moved: float) -> tuple[np.ndarray, np
     if first == last:
         size = np.minimum(moved or np.inf, least / _share(first))
         return (least - size * _share(first)) / (first - 1), size
-    # Through the two, or what comes nearest to both with one of them zero.
-    size = (least * (last - 1) - most * (first - 1)) / (
-        _share(first) * (last - 1) - _share(last) * (first - 1)
-    )
+    if moved:
+        size = np.full(DRAWS, moved)
+    else:
+        size = (least * (last - 1) - most * (first - 1)) / (
+            _share(first) * (last - 1) - _share(last) * (first - 1)
+        )
+    # What comes nearest to both where that takes more than all there is.
     size = np.clip(size, 0.0, np.sqrt(least / _share(first) * most / _share(last)))
     left = [(x - size * _share(n)) / (n - 1) for n, x in ((first, least), (last, most))]
     return np.maximum((left[0] + left[1]) / 2, 0.0), size

@@ -24,7 +24,7 @@ from statistics import median
 
 from autotune.cluster import Role, tf_config
 from autotune.diagnose.scaling import of_runs, predict
-from autotune.measure import Interval, Noise, squared_residuals
+from autotune.measure import EXPECTED, Interval, Noise, squared_residuals
 from benchmarks.page import ROOT, add_options, page_of, this_commit
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not
@@ -193,11 +193,7 @@ def _noise(steps: Steps) -> Noise:
     """Return the noise between rounds, of all that was measured together."""
     logs = [[math.log(s) for s in runs] for case in steps.values() for runs in case.values()]
     squares, degrees = squared_residuals(logs)
-    return (
-        Noise(sd=math.sqrt(squares / degrees), degrees=degrees)
-        if degrees
-        else Noise(sd=0.0, degrees=1)
-    )
+    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees) if degrees else EXPECTED
 
 
 if __name__ == "__main__":
