@@ -30,7 +30,7 @@ _NOTICE_SECONDS = 10.0
 """That a host may take for an agent before the user is told."""
 _AGENTS = 3
 """That a host gets one after the other, where only they are lost."""
-_RETURN_SECONDS = 15.0
+_RETURN_SECONDS = 30.0
 """For an agent in place of one that has ended."""
 _PINGS = 9
 _CLOCK_SECONDS = 60.0
@@ -233,7 +233,7 @@ class Hosts:
             if host.lost and host.lost.silent is None and host.agents < _AGENTS:
                 host.place()
                 with suppress(WorkersLost):
-                    answers({host: host.ask("clock")}, _RETURN_SECONDS)
+                    _await_return(host)
                     answers({host: host.ask("facts")}, _FACTS_SECONDS)
 
     def close(self) -> None:
@@ -267,6 +267,19 @@ def told() -> Iterator[None]:
         raise EngineError(
             reason_text(exc.reason), "Start it again, or take it out of the cluster (`ray stop`)."
         ) from exc
+
+
+def _await_return(host: RemoteHost) -> None:
+    """Wait for a new agent, which says nothing until it is there.
+
+    Raises:
+        WorkersLost: It does not come.
+    """
+    call = host.ask("clock")
+    wait([call], _RETURN_SECONDS)
+    if not call.done():
+        raise host.lose(silent=_RETURN_SECONDS)
+    answer(host, call)
 
 
 def _check_placed(node: Node, call: Future[float]) -> None:

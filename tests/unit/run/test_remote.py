@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -60,6 +61,8 @@ class Agents:
         self.calls.append((agent, method, arguments))
         future: Future[Any] = Future()
         found = self.says.get(method, lambda *_: None)(agent, *arguments)
+        if isinstance(found, Future):
+            return found
         if isinstance(found, BaseException):
             future.set_exception(found)
         elif found is not ...:
@@ -193,6 +196,18 @@ def test_a_machine_has_all_hosts() -> None:
     machine: Machine = cluster_of(Agents(facts=lambda _: same)).machine()
     assert [host.name for host in machine.hosts] == ["10.0.0.0", "10.0.0.1"]
     assert machine.cpus == 8
+
+
+def test_a_new_agent_may_take_longer_than_a_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose agent was killed is used again, however slowly the next one starts."""
+    monkeypatch.setattr(hosts, "SILENCE_SECONDS", 0.05)
+    late: Future[float] = Future()
+    threading.Timer(0.3, late.set_result, [0.0]).start()
+    cluster = cluster_of(Agents(clock=lambda _: late))
+    cluster.left[0].lose()
+    assert len(cluster.left) == 1
+    cluster.renew()
+    assert len(cluster.left) == 2
 
 
 def cluster_of(agents: Agents) -> Hosts:
