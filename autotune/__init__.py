@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autotune.api.errors import ServiceError as ServiceError
     from autotune.api.events import Ended as Ended
+    from autotune.api.needs import Needs as Needs
     from autotune.api.states import State as State
     from autotune.api.values import Job as Job, JobEvent as JobEvent
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
