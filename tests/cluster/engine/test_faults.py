@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -82,7 +83,11 @@ def test_an_agent_that_is_killed_is_replaced(
     engine: RayEngine, nodes: Nodes, tmp_path: Path
 ) -> None:
     """Its machine is named at once, what it had started ends, and a new one takes its place."""
-    result, seconds = seconds_until_told(engine, tmp_path / "one", nodes.agents()[0].kill)
+
+    def kill() -> None:
+        nodes.agents()[0].kill()
+
+    result, seconds = seconds_until_told(engine, tmp_path / "one", kill)
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent is None
     assert seconds < 3
@@ -166,8 +171,7 @@ def test_a_caller_that_stands_still_leaves_no_trial(
 
 def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
     """The trial has crashed for it; what needs one host goes on, what needs two says so."""
-    place = Path(f"/tmp/at-{os.getpid()}")  # noqa: S108 - short, for Ray's sockets
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(prefix="at-"))
     small = Nodes(place)
     try:
         with RayEngine(small.url) as engine:
@@ -183,3 +187,4 @@ def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
         assert small.left() == []
     finally:
         small.close()
+        shutil.rmtree(place, ignore_errors=True)
