@@ -119,7 +119,8 @@ def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: P
     alone = own.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
     assert alone.outcome is Outcome.MEASURED
     own.close()
-    assert nodes.left() == []
+    # Its files go with the next agent on the host.
+    assert not [each for each in nodes.left() if not isinstance(each, Path)]
 
 
 CALLER = """
