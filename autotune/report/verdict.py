@@ -147,9 +147,25 @@ def _figures(result: Result) -> dict[str, str]:
         "distributable": str(result.grounds.distributable),
         "margin": f"{result.margin:.0%}",
         "adjective": result.grounds.adjective,
+        "better": _compared(result.grounds.adjective, "more"),
+        "worse": _compared(result.grounds.adjective, "less"),
         "most": f"{max(decision.most - 1, 0):.0%}",
         "own": f"{result.grounds.default.global_batch:,}",
     }
+
+
+_COMPARED = {
+    ("fast", "more"): "faster",
+    ("fast", "less"): "slower",
+    ("cheap", "more"): "cheaper",
+    ("cheap", "less"): "dearer",
+}
+
+
+def _compared(adjective: str, degree: str) -> str:
+    """Return how much of a quality something has beside something else, such as `faster`."""
+    word, *rest = adjective.split(" ", 1)
+    return " ".join([_COMPARED.get((word, degree), f"{degree} {word}"), *rest])
 
 
 _CONCLUSIONS = {
@@ -168,9 +184,9 @@ _CONCLUSIONS = {
     Conclusion.REJECTED: (
         "Stay on one device: the faster distributed configuration failed certification."
     ),
-    Conclusion.PROVED_SLOWER: ("Stay on one device: no distributed configuration can be faster."),
+    Conclusion.PROVED_SLOWER: "Stay on one device: no distributed configuration can be {better}.",
     Conclusion.SLOWER: (
-        "Stay on one device: every distributed configuration that ran was significantly slower."
+        "Stay on one device: every distributed configuration that ran was significantly {worse}."
     ),
     Conclusion.NOT_TRIED: (
         "Undecided: the budget ran out before a distributed configuration was tried; stay on one "
@@ -203,7 +219,7 @@ _CONCLUSIONS = {
         "budget."
     ),
     Conclusion.LIKELY: (
-        "Undecided: {recommended} is probably faster than one device ({likely} as {adjective}), "
+        "Undecided: {recommended} is probably {better} than one device ({likely} as {adjective}), "
         "and recommended meanwhile; increase the budget to be sure."
     ),
     Conclusion.AT_MOST: (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autotune.config import Configuration
 from autotune.measure import Interval
 from autotune.report.verdict import summary
@@ -21,6 +23,27 @@ def test_who_is_recommended_without_a_verdict_is_told(result: Result) -> None:
     assert told.startswith("Undecided: ")
     assert "is probably faster than one device" in told
     assert "increase the budget to be sure" in told
+
+
+@pytest.mark.parametrize(
+    ("adjective", "worse"),
+    [
+        ("fast", "slower"),
+        ("cheap", "dearer"),
+        ("fast to the same loss", "slower to the same loss"),
+        ("accurate", "less accurate"),
+    ],
+)
+def test_what_is_worse_is_said_of_what_is_compared(
+    result: Result, adjective: str, worse: str
+) -> None:
+    """Dearer is not slower."""
+    decision = Decision(verdict=Verdict.ONE_DEVICE)
+    grounds = Grounds(
+        conclusion=Conclusion.SLOWER, decision=decision, default=ALONE, adjective=adjective
+    )
+    told = summary(result.model_copy(update={"grounds": grounds}))
+    assert f"that ran was significantly {worse}." in told
 
 
 def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
