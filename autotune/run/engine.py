@@ -204,8 +204,8 @@ class Engine(Protocol):
     """Runs trials. Used by one thread at a time; a context manager that owns its processes.
 
     Entering it starts in the background what its first call would wait for. An engine that derives
-    from this class gets the defaults: nobody to wait for, a load that nobody can tell, nothing to
-    start, and no screening.
+    from this class gets the defaults: nobody to wait for, a load and a network that nobody can
+    tell, nothing to start, and no screening.
     """
 
     keeps_history: bool = True
@@ -232,6 +232,13 @@ class Engine(Protocol):
         """Return what other programs have taken of the cores since the last call.
 
         None at the first call, and where nobody can tell.
+        """
+        return None
+
+    def bandwidth(self) -> float | None:
+        """Return the bytes per second that one of its hosts can send to another.
+
+        None where there is but one, and where nobody can tell.
         """
         return None
 

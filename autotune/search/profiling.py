@@ -155,7 +155,12 @@ class Profiler:
         runs[1] = alone or self._steps(best.on_one_device())
         steps = {n: of_runs(seconds, noise) for n, seconds in runs.items() if seconds}
         more = [n for n in MORE_HOSTS if n > max(steps)]
-        return predict(steps, more, gradient_bytes=subject.facts.dense_gradient_bytes)
+        return predict(
+            steps,
+            more,
+            gradient_bytes=subject.facts.dense_gradient_bytes,
+            bandwidth=self._runner.bandwidth(),
+        )
 
     def _is_spread(self, configuration: Configuration) -> bool:
         """Return whether every replica has a host to itself, and waits for the others."""

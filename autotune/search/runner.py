@@ -162,6 +162,10 @@ class Runner:
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
         return self._keep(trial_of(number, stage, configuration, result, turn, epoch))
 
+    def bandwidth(self) -> float | None:
+        """Return the bytes per second from one host to another; None if that cannot be told."""
+        return self._engine.bandwidth()
+
     def screen(self, walk: Sequence[Configuration], seconds: float) -> Screening | None:
         """Time settings in turn within one process and keep what they showed.
 

@@ -264,6 +264,12 @@ class EngineContract(ABC):
             assert load.seconds >= 0
             assert min(load.busy, load.stolen) >= 0
 
+    def test_its_network_has_a_bandwidth_between_hosts(self, engine: Engine) -> None:
+        """Within a single host there is none."""
+        bandwidth = engine.bandwidth()
+        assert bandwidth is None or bandwidth > 0
+        assert bandwidth is None or len(engine.machine().hosts) > 1
+
     def test_inspect_tells_what_the_factories_give(self, engine: Engine) -> None:
         """The same facts each time, of a workload that can be trained."""
         facts = engine.inspect(PROBE)

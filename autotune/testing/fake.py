@@ -72,6 +72,7 @@ class FakeEngine(Engine):
         faults: What is wrong with the training of a configuration, if anything is.
         load: What it claims that others took since they were last asked for.
         learning: What it claims to have learned from gradients; None: it offers no look at them.
+        bandwidth: Bytes per second between hosts that it claims.
         seed: Of the noise.
     """
 
@@ -93,6 +94,7 @@ class FakeEngine(Engine):
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
         learning: Learning | None = None,
+        bandwidth: float | None = None,
         seed: int = 0,
     ) -> None:
         self._speed = speed
@@ -108,6 +110,7 @@ class FakeEngine(Engine):
         self._faults = faults
         self._load = load
         self._learning = learning
+        self._bandwidth = bandwidth
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
         self.requests: list[TrialRequest] = []
@@ -125,6 +128,10 @@ class FakeEngine(Engine):
     def load(self) -> Load | None:
         """Return the load that it claims."""
         return self._load()
+
+    def bandwidth(self) -> float | None:
+        """Return the bytes per second between its hosts that it claims."""
+        return self._bandwidth
 
     def machine(self) -> Machine:
         """Return the machine that it claims to be."""

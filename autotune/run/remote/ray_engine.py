@@ -6,8 +6,9 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import pairwise, permutations
 from typing import Self
 
 from autotune.errors import EngineError, FactoryFailed, UsageError, WorkloadError
@@ -23,6 +24,7 @@ from autotune.run.remote.group import RemoteGroup
 from autotune.run.remote.hosts import Hosts, RemoteHost, answers, bring, told
 from autotune.run.remote.links import Link
 from autotune.run.trial_run import TrialRun
+from autotune.run.workers import WorkersLost
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts
 
@@ -100,17 +102,19 @@ class RayEngine(ProcessEngine):
         """
         self.hosts.take(lambda _: None)
         hosts = self.hosts.left
-        found: dict[tuple[str, str], Link | None] = {}
         with told():
-            for there in hosts:
-                patience = _LINK_SECONDS * len(hosts)
-                port = answers({there: there.ask("answer", patience)})[there]
-                for here in hosts:
-                    if here is not there:
-                        call = here.ask("reach", there.node.address, port)
-                        link = answers({here: call}, _LINK_SECONDS)[here]
-                        found[here.node.address, there.node.address] = link
-        return found
+            return {
+                (here.node.address, there.node.address): _link(here, there)
+                for here, there in permutations(hosts, 2)
+            }
+
+    def bandwidth(self) -> float | None:
+        """Return what the network gives between two of the hosts."""
+        with suppress(WorkersLost):
+            for here, there in pairwise(self.hosts.left[:2]):
+                link = _link(here, there)
+                return link and link.bandwidth
+        return None
 
     def execute(
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
@@ -220,6 +224,17 @@ def _check_same(
                 f"{words} {here} and {there}.",
                 _EVERYWHERE,
             )
+
+
+def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
+    """Return what the network gives from one host to another; None if it is not reached.
+
+    Raises:
+        WorkersLost: A host is gone.
+    """
+    port = answers({there: there.ask("answer", _LINK_SECONDS)})[there]
+    call: Future[Link | None] = here.ask("reach", there.node.address, port)
+    return answers({here: call}, _LINK_SECONDS)[here]
 
 
 def _together(loads: Sequence[Load]) -> Load:

@@ -87,7 +87,11 @@ def test_the_rival_is_taken_apart_although_it_lost(tuner: Tuner) -> None:
 
 
 def exchanging(
-    *, drift: float = 0.0, taken: Ending | None = None, machine: Machine | None = None
+    *,
+    drift: float = 0.0,
+    taken: Ending | None = None,
+    machine: Machine | None = None,
+    bandwidth: float | None = None,
 ) -> FakeEngine:
     """An engine on which a quarter of each distributed step goes into the exchange.
 
@@ -95,6 +99,7 @@ def exchanging(
         drift: Share by which each run of the profile is slower than the one before.
         taken: How a run ends that has no exchange; None: it is as much faster.
         machine: On which it runs.
+        bandwidth: Between its hosts, in bytes per second.
     """
     rates, runs = speed(distributed=0.6), count()
 
@@ -112,7 +117,15 @@ def exchanging(
 
     begun: list[Configuration] = []
     facts = FAKE_FACTS.model_copy(update={"dense_gradient_bytes": FAKE_FACTS.gradient_bytes})
-    return FakeEngine(rate, held=held, apart=apart, between=0.02, facts=facts, machine=machine)
+    return FakeEngine(
+        rate,
+        held=held,
+        apart=apart,
+        between=0.02,
+        facts=facts,
+        machine=machine,
+        bandwidth=bandwidth,
+    )
 
 
 def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
@@ -124,6 +137,18 @@ def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
     [told] = [each for each in result.reasons if "64 hosts" in each]
     assert told.startswith("Predicted, not measured")
     assert result.verdict is Verdict.ONE_DEVICE
+
+
+def test_a_network_that_is_quick_leaves_latency_which_grows_with_hosts(tuner: Tuner) -> None:
+    """What the engine measured of it goes into what is predicted."""
+
+    def seconds(bandwidth: float | None) -> float:
+        engine = exchanging(machine=fake_machine(hosts=2, cpus=1), bandwidth=bandwidth)
+        diagnosis = tuner(speed(), engine=engine, options=LONG).diagnosis
+        assert diagnosis is not None
+        return diagnosis.predicted[-1].seconds.value
+
+    assert seconds(bandwidth=1e12) > 2 * seconds(bandwidth=None)
 
 
 def test_nothing_is_predicted_from_workers_that_share_a_host(tuner: Tuner) -> None:
