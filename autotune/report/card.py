@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,6 +13,7 @@ from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.space import space_for
+from autotune.value import Scalar
 from autotune.wording import plural, sentence, size
 from autotune.workload import FitFacts, WorkloadFacts
 
@@ -76,10 +77,17 @@ def _axes(plan: Plan) -> Table:
     every = [axis for each in plan.strategies for axis in each.axes]
     for name in dict.fromkeys(axis.name for axis in every):
         mine = [axis for axis in every if axis.name == name]
-        values = dict.fromkeys(value for axis in mine for value in axis.values)
+        values = _in_order({value: None for axis in mine for value in axis.values})
         text = Text(", ".join(map(str, values)))
         table.add_row(name, text.append(f"  {mine[0].meaning}", style="dim"))
     return table
+
+
+def _in_order(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Return numbers by size, and anything else as it comes."""
+    every = tuple(values)
+    numbers = [each for each in every if type(each) is int]
+    return tuple(sorted(numbers)) if len(numbers) == len(every) else every
 
 
 def machine_table(machine: Machine) -> RenderableType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
@@ -242,19 +242,12 @@ def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
         title=strategy(name).title,
         configurations=len(mine),
         axes=tuple(
-            AxisPlan(name=axis, values=_in_order(values), meaning=describe(axis))
+            AxisPlan(name=axis, values=tuple(values), meaning=describe(axis))
             for axis, values in found_values.items()
             if len(values) > 1
         ),
         limits=tuple(limit for limit in found.limits if limit.strategy == name),
     )
-
-
-def _in_order(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
-    """Return numbers by size, and anything else as it comes."""
-    every = tuple(values)
-    numbers = [each for each in every if type(each) is int]
-    return tuple(sorted(numbers)) if len(numbers) == len(every) else every
 
 
 def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:

@@ -67,6 +67,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._gradients: Gradients | None = None
         self._refused: Unpredictable | None = None
         self._probes: list[GradientProbe] = []
+        self._looks = 0
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Begin to count, unless nothing could be told."""
@@ -85,7 +86,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self.model.stop_training = True
         elif self._due():
             self._look()
-            self.model.stop_training = bool(self._refused) or len(self._probes) == 2
+            self.model.stop_training = bool(self._refused) or self._looks == 2
 
     def answer(self) -> Learning:
         """Return what was found."""
@@ -114,6 +115,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
                 if len(sums) >= MOST_BATCHES or time.monotonic() > until:
                     break
         self._began += time.monotonic() - began
+        self._looks += 1
         self._note(sums.probe(self._steps), clipped / max(len(sums), 1))
 
     def _note(self, probe: GradientProbe | None, clipped: float) -> None:
@@ -190,7 +192,9 @@ class Gradients:
             tf.zeros_like(v.value) if g is None else tf.convert_to_tensor(g)
             for g, v in zip(found, variables, strict=True)
         ]
-        unscaled = [tf.cast(g, tf.float32) * tf.cast(loss / scaled, tf.float32) for g in whole]
+        # A loss of zero has gradients of zero, whatever its scale.
+        scale = tf.cast(tf.math.divide_no_nan(loss, scaled), tf.float32)
+        unscaled = [tf.cast(g, tf.float32) * scale for g in whole]
         parts = [tf.reshape(g, [-1])[:: self._stride] for g in unscaled]
         return tf.concat(parts, 0), _clips(inner_optimizer(model), unscaled)
 

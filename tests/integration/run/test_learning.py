@@ -110,6 +110,18 @@ def test_what_no_formula_covers_is_refused(
     assert learn(**changed).refused is why
 
 
+def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
+    """What was seen before they did counts; where they did so at once, there were too few."""
+    found = learn("keras.optimizers.SGD(1.2)")
+    assert (found.refused, len(found.probes)) in {(None, 1), (Unpredictable.TOO_FEW, 0)}
+
+
+def test_a_loss_of_zero_has_gradients_of_zero(learn: Learn) -> None:
+    """A model that has learned all there is says nothing of other batches, and is looked at."""
+    found = learn(loss="lambda y, p: 0.0 * keras.ops.mean(p * y, axis=-1)")
+    assert [probe.whole.trace for probe in found.probes] == [0.0, 0.0]
+
+
 def test_layers_with_a_state_are_looked_at_too(learn: Learn) -> None:
     """Normalization and dropout change variables of their own in every step."""
     found = learn("'adam'", before="keras.layers.BatchNormalization(), keras.layers.Dropout(0.1),")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import describe
-from autotune.plan import Plan
+from autotune.plan import AxisPlan, Plan
 from autotune.report import card
 from autotune.workload import FitCall, FitFacts
 
@@ -31,6 +31,15 @@ def test_it_says_what_is_searched_and_why_not_more(card_plan: Plan, draw: Draw) 
     assert all(f"{limit.configurations:,}" in text for limit in limits)
     assert f"{card_plan.configurations} configurations" in text
     assert "at most 3 min" in text
+
+
+def test_the_values_of_all_strategies_stand_in_one_order(card_plan: Plan, draw: Draw) -> None:
+    """By size, whichever strategy has them."""
+    first, *others = card_plan.strategies
+    axis = AxisPlan(name="per_replica_batch", values=(48, 32, 512, 16), meaning="")
+    strategies = (first.model_copy(update={"axes": (axis,)}), *others)
+    text = draw(card(card_plan.model_copy(update={"strategies": strategies})), 200)
+    assert "16, 32, 48, 128, 512" in text
 
 
 def test_no_name_is_broken(card_plan: Plan, draw: Draw) -> None:

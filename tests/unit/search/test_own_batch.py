@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +11,11 @@ from autotune.learning import Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
-from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import fake_learning
-from autotune.workload import FitFacts, Returned, Workload
+from autotune.workload import FitFacts, Returned
 
-from .conftest import SPACE, Tuner, speed
+from .conftest import Tuner, speed
 from .test_time_to_loss import steep
 
 DEFAULT = SearchOptions().objective
@@ -69,18 +67,6 @@ def test_a_batch_that_cannot_be_divided_leaves_one_device(tuner: Tuner) -> None:
     plan = next(each.plan for each in seen if each.kind == "planned")
     limits = [rule_text(limit.rule) for each in plan.strategies for limit in each.limits]
     assert "a global batch of 33 is not divisible by the number of replicas" in limits
-
-
-def test_the_card_lists_batches_by_size(workload: Workload) -> None:
-    """Also the own one, which comes first to be tried."""
-    request = TuningRequest(
-        workload=workload, space=SPACE, options=SearchOptions(), out=Path("out")
-    )
-    facts = FAKE_FACTS.model_copy(update={"usual_batch": 48})
-    plan = dry_run(request, FakeEngine(speed(), facts=facts))
-    found = [x.values for s in plan.strategies for x in s.axes if x.name == "per_replica_batch"]
-    assert 48 in found[0]
-    assert [*found[0]] == sorted(found[0])
 
 
 @pytest.mark.parametrize(
