@@ -26,7 +26,13 @@ HERE = Path(__file__).parent
 SHORT = SearchOptions(max_trials=3)
 DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 Run = Callable[..., subprocess.CompletedProcess[str]]
-ASKED = {"workload": "digits", "space": "quick", "budget": 60, "max_trials": 3}
+ASKED = {
+    "workload": "digits",
+    "space": "quick",
+    "budget": 60,
+    "max_trials": 3,
+    "objective": "max_throughput",
+}
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,10 @@ def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
             assert again.reason == TooFewHosts(needed=2, left=1)
             alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
             assert alone.outcome is Outcome.MEASURED
+        # The files of the agent that was killed with its node go with the next one.
+        assert not [each for each in small.left() if not isinstance(each, Path)]
+        with RayEngine(small.url) as engine:
+            engine.machine()
         assert small.left() == []
     finally:
         small.close()
