@@ -11,15 +11,18 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.learning import Learning, Unpredictable
-from autotune.run.engine import LearningRequest, TrialRequest
+from autotune.reason import Completed
+from autotune.run.engine import LearningRequest, Outcome, Stop, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.strategies import strategy
+from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload
 
 pytestmark = pytest.mark.real
 
 Learn = Callable[..., Learning]
+Requested = Callable[..., TrialRequest]
 DATA = """
 import keras, numpy as np, tensorflow as tf
 draw = np.random.default_rng(0)
@@ -44,7 +47,32 @@ class Own(keras.Sequential):
 
 
 @pytest.fixture
-def learn(engine: LocalEngine, tmp_path: Path) -> Learn:
+def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
+    """Return a function that makes a request for a training of a model."""
+
+    def request_of(
+        body: str, configuration: Configuration, learning: Learning | None = None
+    ) -> TrialRequest:
+        (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
+        made = {
+            role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
+            for role in ("model", "dataset")
+        }
+        workload, machine = Workload(**made), engine.machine()
+        facts = engine.inspect(workload).model_copy(update={"learning": learning})
+        return TrialRequest(
+            configuration=configuration,
+            script=render(configuration, workload, facts, machine).train,
+            workload=workload,
+            roles=strategy(configuration.strategy).roles(configuration, machine),
+            folder=tmp_path / "run",
+        )
+
+    return request_of
+
+
+@pytest.fixture
+def learn(engine: LocalEngine, request_of: Requested) -> Learn:
     """Return a function that has a model looked at."""
 
     def learn(
@@ -54,23 +82,38 @@ def learn(engine: LocalEngine, tmp_path: Path) -> Learn:
         before: str = "",
     ) -> Learning:
         body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
-        (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
-        made = {
-            role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
-            for role in ("model", "dataset")
-        }
-        workload, configuration = Workload(**made), Configuration()
-        machine, facts = engine.machine(), engine.inspect(workload)
-        trial = TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, facts, machine).train,
-            workload=workload,
-            roles=strategy(configuration.strategy).roles(configuration, machine),
-            folder=tmp_path / "run",
-        )
+        trial = request_of(body, Configuration())
         return engine.learn(LearningRequest(trial=trial, seconds=4.0))
 
     return learn
+
+
+@pytest.mark.parametrize(
+    "distributed",
+    [
+        Configuration(
+            strategy="mirrored",
+            replicas_per_worker=2,
+            per_replica_batch=64,
+            reduction="one_device",
+        ),
+        Configuration(
+            strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
+        ),
+    ],
+    ids=lambda each: each.strategy,
+)
+def test_a_rate_is_multiplied_on_every_replica(
+    engine: LocalEngine, request_of: Requested, distributed: Configuration
+) -> None:
+    """It is a variable of several replicas there."""
+    body = MODEL.format(
+        optimizer="keras.optimizers.Adam(0.001)", loss="'mse'", kind="keras.Sequential", before=""
+    )
+    request = request_of(body, distributed, fake_learning(64.0))
+    assert "LEARNING_RATE_FACTOR = 2" in request.script
+    result = engine.run(request, lambda _: Stop(Outcome.MEASURED, Completed()))
+    assert result.outcome is Outcome.MEASURED, result.reason
 
 
 def test_gradients_that_are_known_are_found(learn: Learn) -> None:
