@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Self
 
 from autotune.machine import Machine, free_ports
@@ -79,13 +77,12 @@ class LocalEngine(ProcessEngine):
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
     ) -> RunResult:
         """Run the processes of a request until something ends them."""
-        begun = time.monotonic()
         result = self._attempt(request, watch, folder, task)
         if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
             result = self._attempt(request, watch, folder, task)
         self.host.remove_caches()
-        return replace(result, wall_seconds=time.monotonic() - begun)
+        return result
 
     def close(self) -> None:
         """End everything that this engine started; may be called twice."""

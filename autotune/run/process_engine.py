@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 
 from autotune.learning import Learning
 from autotune.run.engine import (
@@ -45,28 +46,35 @@ class ProcessEngine(Engine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        return self.execute(request, watch, prepare(request), _task(request))
+        return self._timed(request, watch, prepare(request), _task(request))
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""
         folder = prepare_observation(request)
         task = "refer" if request.reference_to else "observe"
-        result = self.execute(request.trial, lambda _: None, folder, task)
+        result = self._timed(request.trial, lambda _: None, folder, task)
         return observation(folder, result, len(request.trial.roles))
 
     def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
         """Time settings in turn within one process, briefly."""
-        return self.execute(request.trial, watch, prepare_screening(request), "screen")
+        return self._timed(request.trial, watch, prepare_screening(request), "screen")
 
     def learn(self, request: LearningRequest) -> Learning:
         """Train for a while and tell what an example teaches at other batch sizes."""
         folder = prepare_learning(request)
-        result = self.execute(request.trial, lambda _: None, folder, "learn")
+        result = self._timed(request.trial, lambda _: None, folder, "learn")
         return learning(folder, result, request.trial.configuration.global_batch)
 
     def now(self) -> float:
         """Return this host's monotonic clock in seconds."""
         return time.monotonic()
+
+    def _timed(
+        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+    ) -> RunResult:
+        begun = self.now()
+        result = self.execute(request, watch, folder, task)
+        return replace(result, wall_seconds=self.now() - begun)
 
 
 def _task(request: TrialRequest) -> str:

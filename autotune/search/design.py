@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
+from autotune.options import SearchOptions
 from autotune.value import Scalar
+from autotune.workload import WorkloadFacts, own_batch
 
 CROWD = 3
 """Trials of a batch under a strategy, while the next larger or smaller one has none."""
@@ -19,6 +21,13 @@ def default_in(pool: Sequence[Configuration], batch: int | None = None) -> Confi
     """Return the configuration closest to what Keras does by itself, with the user's batch."""
     usual = Configuration() if batch is None else Configuration(per_replica_batch=batch)
     return nearest(usual, pool)
+
+
+def own_default(
+    pool: Sequence[Configuration], facts: WorkloadFacts, options: SearchOptions
+) -> Configuration:
+    """Return one device with the user's own batch, or the closest that can run."""
+    return default_in(pool, own_batch(facts, options.global_batch).size)
 
 
 def one_factor_at_a_time(

@@ -10,12 +10,11 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
-from autotune.search.design import default_in, openers
+from autotune.search.design import openers, own_default
 from autotune.search.stopping import MAX_FINALS_SHARE
 from autotune.search.verdict import LOOKS
 from autotune.space import Candidates
 from autotune.trial import Trial
-from autotune.workload import own_batch
 
 OFF = 1.25
 """A promise that is wrong by more than this factor is corrected aloud."""
@@ -33,8 +32,7 @@ def with_times(
         prepared: Seconds that pass before the first one.
         options: Say whether the recommendation will be profiled.
     """
-    own = own_batch(plan.facts, options.global_batch)
-    default = default_in(candidates.one_device, own.size)
+    default = own_default(candidates.one_device, plan.facts, options)
     rivals = openers(default, candidates.distributed)
     verdict = _seconds_to_verdict(default, rivals, costs) if rivals else None
     return plan.model_copy(

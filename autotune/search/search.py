@@ -22,7 +22,7 @@ from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import default_in, larger, openers
+from autotune.search.design import larger, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -33,7 +33,7 @@ from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import Candidates
-from autotune.workload import WorkloadFacts, own_batch
+from autotune.workload import WorkloadFacts
 
 ALLREDUCE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
@@ -114,8 +114,7 @@ class Search:
         self._matched = candidates.matched
         self._aside = candidates.aside
         self._options = options
-        own = own_batch(runner.subject.facts, options.global_batch)
-        self._default = default_in(self._one_device, own.size)
+        self._default = own_default(self._one_device, runner.subject.facts, options)
         self._divided = runner.subject.objective.batches is not Batches.ALIKE
         self._openers = tuple(openers(self._default, self._distributed, divided=self._divided))
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])

@@ -20,7 +20,7 @@ from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.costs import Costs, expected_start
-from autotune.search.design import default_in
+from autotune.search.design import own_default
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
@@ -35,7 +35,6 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
-from autotune.workload import own_batch
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -61,8 +60,7 @@ class _Prepared:
     @property
     def default(self) -> Configuration:
         """One device with the user's own batch, or the closest that can run."""
-        own = own_batch(self.subject.facts, self.options.global_batch)
-        return default_in(self.found.one_device, own.size)
+        return own_default(self.found.one_device, self.subject.facts, self.options)
 
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes, and only those that it compares."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Self
 
 from autotune.errors import EngineError, FactoryFailed, UsageError, WorkloadError
@@ -110,27 +109,16 @@ class RayEngine(ProcessEngine):
 
     def bandwidth(self) -> float | None:
         """Return what the network gives between two of the hosts."""
+        two = self.hosts.left[:2]
         with suppress(WorkersLost):
-            for here, there in pairwise(self.hosts.left[:2]):
-                link = _link(here, there)
-                return link and link.bandwidth
+            link = _link(*two) if len(two) > 1 else None
+            return link and link.bandwidth
         return None
 
     def execute(
         self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
     ) -> RunResult:
         """Run the processes of a request until something ends them."""
-        begun = time.monotonic()
-        result = self._attempt(request, watch, folder, task)
-        return replace(result, wall_seconds=time.monotonic() - begun)
-
-    def close(self) -> None:
-        """End everything that this engine started; may be called twice."""
-        self.hosts.close()
-
-    def _attempt(
-        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
-    ) -> RunResult:
         left = self._left()
         needed = 1 + max(role.host for role in request.roles)
         if needed > len(left):
@@ -144,6 +132,10 @@ class RayEngine(ProcessEngine):
         # What the other processes said of it may have come first.
         outcome = Outcome.OUT_OF_MEMORY if lost.memory else Outcome.CRASHED
         return replace(result, outcome=outcome, reason=lost, detail="")
+
+    def close(self) -> None:
+        """End everything that this engine started; may be called twice."""
+        self.hosts.close()
 
     def _left(self) -> list[RemoteHost]:
         """Return the hosts that can be used.
