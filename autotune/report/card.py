@@ -60,6 +60,11 @@ def fit_in_words(fit: FitFacts) -> str:
             f"line {fit.network} uses the network, in each trial anew unless it keeps what it gets "
             "outside the working folder"
         )
+    if fit.backend not in {None, "tensorflow"}:
+        texts.append(
+            f"it asks for Keras's backend {fit.backend}, but is timed, and trains in the program "
+            "that is handed over, with TensorFlow's"
+        )
     return f"{'; '.join(texts)}." if texts else ""
 
 

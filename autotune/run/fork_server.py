@@ -29,10 +29,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
+_BACKEND = "tensorflow"
 _ORPHANED = 1.0
 """Seconds between looks at whether the tuner still lives, should its socket not tell."""
 _PATIENCE = 5.0
 """Longest wait, in seconds, for killed strays to go."""
+
+
+class OtherBackend(Exception):
+    """Keras computes with what its text names, which is not TensorFlow."""
 
 
 class ForkServer:
@@ -137,6 +142,9 @@ def main(arguments: list[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         _import_everything()
+    except OtherBackend as exc:
+        send(channel, {"backend": str(exc)})
+        return
     except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
         send(channel, {"failed": f"{type(exc).__name__}: {exc}"})
         return
@@ -150,13 +158,22 @@ def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def _import_everything() -> None:
-    import tensorflow  # noqa: F401, ICN001, PLC0415 - its import takes seconds: after the socket
+    _check_backend(os.environ.get("KERAS_BACKEND") or _BACKEND)
+    import keras  # noqa: PLC0415 - its import takes seconds: after the socket
+
+    # Its file of settings may name another one too.
+    _check_backend(keras.backend.backend())
 
     from autotune.run.child import process  # noqa: F401, PLC0415 - so that no child has to
 
     # Pages that the collector does not touch stay shared with the children.
     gc.collect()
     gc.freeze()
+
+
+def _check_backend(name: str) -> None:
+    if name != _BACKEND:
+        raise OtherBackend(name)
 
 
 def _has_exited(pid: int) -> bool:

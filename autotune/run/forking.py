@@ -190,6 +190,8 @@ class ForkClient:
             self.exits.pop(message["pid"], None)
         elif "ready" in message:
             self._ready = True
+        elif "backend" in message:
+            raise _without_tensorflow(message["backend"])
         elif "failed" in message:
             raise _unusable(message["failed"])
         else:
@@ -213,7 +215,14 @@ class ForkClient:
 def _unusable(why: str) -> EngineError:
     return EngineError(
         f"TensorFlow cannot be imported: {why}.",
-        'Check that `python -c "import tensorflow"` works in this environment.',
+        'Check that `python -c "import tensorflow, keras"` works in this environment.',
+    )
+
+
+def _without_tensorflow(backend: str) -> EngineError:
+    return EngineError(
+        f"Keras computes with {backend} in this environment; tf.distribute needs TensorFlow.",
+        'Set KERAS_BACKEND=tensorflow, or "backend" in ~/.keras/keras.json.',
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -88,6 +89,7 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
     ):
         _run(program, leave)
     found["fit"]["network"] = next(iter(connecting), None)
+    found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
         raise ScriptFailed(
             f"The script builds a strategy of its own{_at(built)}.",

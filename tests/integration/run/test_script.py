@@ -124,6 +124,12 @@ ask("127.0.0.1")
     assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=14, network=13)
 
 
+def test_another_backend_is_found(inspect: Inspect) -> None:
+    """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
+    fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
+    assert fit == FitFacts(line=7, backend="jax")
+
+
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
     """As on its own command line."""
     facts = inspect("import sys; model.fit(x, y, int(sys.argv[2]))", "--batch", "5")

@@ -166,3 +166,23 @@ def test_tensorflow_that_cannot_be_imported_is_an_error_of_the_engine(
     monkeypatch.syspath_prepend(tmp_path)
     with LocalEngine() as broken, pytest.raises(EngineError, match=r"no such luck.*Check that"):
         broken.machine()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "no_such_backend"])
+def test_another_backend_of_keras_is_an_error_of_the_engine(backend: str) -> None:
+    """Whether it is there or not; what tf.distribute trains is TensorFlow's."""
+    told = rf"computes with {backend} .*Set KERAS_BACKEND=tensorflow"
+    with LocalEngine({"KERAS_BACKEND": backend}) as other, pytest.raises(EngineError, match=told):
+        other.machine()
+
+
+def test_the_backend_that_keras_itself_names_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file of settings may name another one; here a module that says so stands for it."""
+    keras = "class backend:\n    backend = staticmethod(lambda: 'jax')\n"
+    (tmp_path / "keras.py").write_text(keras)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with LocalEngine() as other, pytest.raises(EngineError, match="computes with jax"):
+        other.machine()

@@ -75,6 +75,8 @@ def test_examples_that_nobody_counted(card_plan: Plan, draw: Draw) -> None:
         ),
         (FitFacts(line=6, left_out=("CSVLogger",)), "is tuned; trials leave out CSVLogger."),
         (FitFacts(line=6, network=3), "; line 3 uses the network, in each trial anew unless"),
+        (FitFacts(line=6, backend="jax"), "; it asks for Keras's backend jax, but is timed, and"),
+        (FitFacts(line=6, backend="tensorflow"), "The fit in line 6 is tuned."),
     ],
 )
 def test_it_says_which_fit_is_tuned(card_plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:
