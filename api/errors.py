@@ -60,6 +60,10 @@ class InvalidOption(InvalidTuning):
     """An option names what there is not."""
 
 
+class ProjectMissing(InvalidTuning):
+    """A caller of several projects does not say for which one a job is."""
+
+
 class Conflict(ServiceError):
     """The state of a job does not allow what was asked."""
 

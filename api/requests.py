@@ -60,6 +60,8 @@ class JobRequest(Tuning):
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
+    project: Annotated[Text, Field(min_length=1, max_length=100)] | None = None
+    """Whose job it is; needed only by callers who may ask for jobs in several projects."""
 
     @property
     def fingerprint(self) -> str:
@@ -90,7 +92,8 @@ def checked(
     check_budget(request.budget, quotas)
     _check_names(request)
     _check_runnable_somewhere(request, machines)
-    return Tuning(**{**dict(request), "params": dict(params)})
+    asked = {**dict(request), "params": dict(params)}
+    return Tuning(**{name: asked[name] for name in Tuning.model_fields})
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:

@@ -23,8 +23,9 @@ from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 from autotune.api.errors import KeyMissing, ServiceError
 from autotune.api.http.problems import response_to
 from autotune.api.log import about
+from autotune.api.roles import Caller, Scope
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Key, Keyring, Scope, digest
+from autotune.api.store.auth import Keyring, digest
 from autotune.api.values import LOCAL_OWNER
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -46,7 +47,7 @@ Source = Callable[[HTTPConnection], str | None]
 """Finds the secret that a request shows."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
 """Answers a request that is not let in."""
-EVERYTHING = Key(id=LOCAL_OWNER, name=LOCAL_OWNER, scopes=frozenset(Scope))
+EVERYTHING = Caller(id=LOCAL_OWNER, name=LOCAL_OWNER, project=LOCAL_OWNER, scopes=frozenset(Scope))
 """Who asks a service without keys."""
 
 
@@ -63,9 +64,9 @@ class Guard:
     ) -> None:
         self._keyring = keyring
         self._clock = clock
-        self._trusted: dict[str, tuple[Key, float]] = {}
+        self._trusted: dict[str, tuple[Caller, float]] = {}
 
-    async def admit(self, secret: str | None) -> Key:
+    async def admit(self, secret: str | None) -> Caller:
         """Return the key of a secret, wherever the caller had it from: a header, or a cookie.
 
         Raises:
@@ -87,7 +88,7 @@ class Guard:
         """Look a secret up again the next time."""
         self._trusted.pop(digest(secret), None)
 
-    def _trust(self, secret: str, key: Key) -> Key:
+    def _trust(self, secret: str, key: Caller) -> Caller:
         if len(self._trusted) >= MOST_TRUSTED:
             self._trusted.clear()
         self._trusted[digest(secret)] = key, self._clock() + TRUSTED_SECONDS
@@ -185,25 +186,27 @@ _header = HTTPBearer(
 
 async def caller(
     request: Request, needed: SecurityScopes, _: Annotated[object, Security(_header)]
-) -> Key:
+) -> Caller:
     """Return the key that asks.
 
     Raises:
         ScopeMissing: It lacks a scope that the route declares.
     """
-    key: Key = request.state.key
+    key: Caller = request.state.key
     for scope in needed.scopes:
         key.require(Scope(scope))
     return key
 
 
-Reader = Annotated[Key, Security(caller, scopes=[Scope.READ])]
+Reader = Annotated[Caller, Security(caller, scopes=[Scope.READ])]
 """A caller who may look."""
-Writer = Annotated[Key, Security(caller, scopes=[Scope.WRITE])]
+Writer = Annotated[Caller, Security(caller, scopes=[Scope.WRITE])]
 """A caller who may ask for jobs and cancel them."""
-Operator = Annotated[Key, Security(caller, scopes=[Scope.ADMIN])]
+Manager = Annotated[Caller, Security(caller, scopes=[Scope.PROJECT])]
+"""A caller who administers a project."""
+Operator = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
 """A caller who may do what concerns everybody."""
-Watcher = Annotated[Key, Security(caller, scopes=[Scope.METRICS])]
+Watcher = Annotated[Caller, Security(caller, scopes=[Scope.METRICS])]
 """A caller who may read the metrics."""
 
 

@@ -8,7 +8,10 @@ from typing import Any
 from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
 from autotune.api.records import read
-from autotune.api.values import SeenWorker
+from autotune.api.roles import Scope
+from autotune.api.store.auth import Key
+from autotune.api.store.members import Member
+from autotune.api.values import SeenWorker, Time
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -118,6 +121,57 @@ class WorkersAnswer(Value):
     """The workers that are there, by name."""
 
     workers: tuple[SeenWorker, ...]
+
+
+class ProjectAnswer(Value):
+    """A project, as its caller sees it."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+    """What the caller may do there."""
+
+
+class ProjectsAnswer(Value):
+    """Projects by name."""
+
+    projects: tuple[ProjectAnswer, ...]
+
+
+class MembersAnswer(Value):
+    """The members of a project, by name."""
+
+    members: tuple[Member, ...]
+
+
+class KeyAnswer(Value):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    project: str
+    scopes: tuple[Scope, ...]
+    created_at: Time
+    expires_at: Time | None
+    revoked_at: Time | None
+
+    @classmethod
+    def of(cls, key: Key) -> KeyAnswer:
+        """Return the answer for a key."""
+        told = {name: getattr(key, name) for name in KeyAnswer.model_fields}
+        return cls(**{**told, "scopes": tuple(sorted(key.scopes))})
+
+
+class KeysAnswer(Value):
+    """The keys of a project, oldest first."""
+
+    keys: tuple[KeyAnswer, ...]
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A new key."""
+
+    secret: str
+    """What its holder shows; it is told this once."""
 
 
 class SpacesAnswer(Value):

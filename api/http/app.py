@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
-from autotune.api.http import files, operating, tunings
+from autotune.api.http import files, operating, projects, tunings
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Compress, Envelope
@@ -33,7 +33,7 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, operating, routes, entering, rendering)
+PARTS = (tunings, files, projects, operating, routes, entering, rendering)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]

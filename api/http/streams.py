@@ -12,7 +12,13 @@ from contextlib import contextmanager, suppress
 from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.errors import DatabaseUnavailable, KeyRefused, ServiceError, TooManyStreams
+from autotune.api.errors import (
+    DatabaseUnavailable,
+    KeyRefused,
+    ScopeMissing,
+    ServiceError,
+    TooManyStreams,
+)
 from autotune.api.events import Ended, Queued, Released
 from autotune.api.http.metrics import Metrics
 from autotune.api.log import say
@@ -133,7 +139,7 @@ class Streams:
             job_id: The job.
             after: Number of the last event that is not wanted.
             key_id: Of the key that follows.
-            again: Lets that key in again; the stream ends when it raises `KeyRefused`.
+            again: Lets that key in again; the stream ends when it is refused, or may look no more.
 
         Raises:
             TooManyStreams: As many are open as may.
@@ -213,7 +219,7 @@ async def _admitted(again: Again) -> bool:
     """Return whether a follower may still follow, which may end before the job does."""
     try:
         await again()
-    except KeyRefused:
+    except (KeyRefused, ScopeMissing):
         return False
     except ServiceError:
         say("The API key of an event stream cannot be checked.", logging.WARNING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -24,8 +24,8 @@ from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.requests import JobRequest, Text
+from autotune.api.roles import Caller, Scope
 from autotune.api.states import FINAL, State
-from autotune.api.store.auth import Key, Scope
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
 from autotune.api.values import Filter, Job, Page
 from autotune.result import Result, Verdict
@@ -46,6 +46,8 @@ _FOR_SUBMIT = (
     "space-not-runnable",
     "invalid-budget",
     "invalid-option",
+    "project-missing",
+    "not-found",
     "idempotency-mismatch",
     "quota-exceeded",
     *CHANGING,
@@ -81,7 +83,7 @@ class ListQuery(Value):
     workload: Text | None = None
     """Only those of this workload."""
     project: Text | None = None
-    """Only those of this project, among those that the key may see."""
+    """Only those of this project, among those that the caller may see."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
     since: Moment | None = None
@@ -163,8 +165,18 @@ async def stream_of(
     if job.state in FINAL and seen == job.events:
         yield None
     else:
-        with here.streams.follow(job.id, seen, key.id, request.state.again) as stream:
+        again = partial(_still_reading, request.state.again, job.owner)
+        with here.streams.follow(job.id, seen, key.id, again) as stream:
             yield stream
+
+
+async def _still_reading(again: Callable[[], Awaitable[Caller]], project: str) -> None:
+    """Make sure that a follower may look at a project's jobs as before.
+
+    Raises:
+        ServiceError: It may not.
+    """
+    (await again()).require(Scope.READ, project)
 
 
 async def swiftly(make: Callable[[], Value]) -> Response:
@@ -209,9 +221,9 @@ def submit(
     """Queue a job. Jobs run one at a time on the same devices."""
     if request.priority > 0:
         key.require(Scope.ADMIN)
-    job = jobs.submit(request, key.project, idempotency_key, key.id)
+    job = jobs.submit(request, key.project_for(request.project), idempotency_key, key.id)
     response.headers["Location"] = job.url
-    return jobs.placed(job.id, key.project)
+    return jobs.placed(job.id, job.owner)
 
 
 @router.get(
@@ -224,14 +236,14 @@ def submit(
     },
 )
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
-    """List the jobs of the key's project, newest first; with the scope admin, all jobs.
+    """List the jobs of the caller's projects, newest first; with the scope admin, all jobs.
 
     Whatever is asked for must hold at once.
     """
     return await swiftly(partial(page_of, jobs, key, query))
 
 
-def page_of(jobs: Jobs, key: Key, query: ListQuery) -> Page:
+def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
     """Return the jobs that a key asks for."""
     return jobs.page(
         key.owner,
@@ -328,4 +340,16 @@ async def result(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
 )
 def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Job:
     """Cancel a job; cancelling it again has no effect."""
-    return jobs.cancel(job_id, key.owner)
+    return cancelled(jobs, job_id, key)
+
+
+def cancelled(jobs: Jobs, job_id: str, key: Caller) -> Job:
+    """Have a job end for a caller.
+
+    Raises:
+        NotFound: There is none that the caller may see.
+        ScopeMissing: It may only look at it.
+        IllegalTransition: It has ended otherwise.
+    """
+    key.require(Scope.WRITE, jobs.get(job_id, key.owner).owner)
+    return jobs.cancel(job_id, key.projects(Scope.WRITE))

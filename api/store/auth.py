@@ -1,4 +1,4 @@
-"""API keys, and the sessions that stand for a key in a browser.
+"""API keys, and the sessions that stand for a key or a person in a browser.
 
 Both are 256 random bits, shown once; what is kept is their SHA-256. A fast digest suffices,
 because so many random bits cannot be guessed, unlike a password.
@@ -11,7 +11,6 @@ import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
@@ -20,6 +19,7 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
+    Table,
     delete,
     func,
     insert,
@@ -28,11 +28,13 @@ from sqlalchemy import (
     update,
 )
 
-from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
+from autotune.api.errors import KeyRefused, NotFound, UnreadableRecord
+from autotune.api.records import read, written
+from autotune.api.roles import WITHIN, Caller, Scope
 from autotune.api.store.audit import note
-from autotune.api.store.database import Database, Now
-from autotune.api.store.tables import keys, sessions
-from autotune.value import Value
+from autotune.api.store.database import Database, Now, insert_new
+from autotune.api.store.members import copy_roles, greater, roles_of
+from autotune.api.store.tables import keys, person_sessions, sessions
 
 PREFIX = "autotune_"
 """Lets scanners find a key that was committed by mistake."""
@@ -44,72 +46,20 @@ _FORM = re.compile(rf"(?:{PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
 _SESSION_FORM = re.compile(rf"{SESSION}[\w-]{{43}}", re.ASCII)
 
 
-class Scope(StrEnum):
-    """What a key allows."""
-
-    READ = "tunings:read"
-    """To look at jobs and what may be asked for."""
-    WRITE = "tunings:write"
-    """To ask for jobs and cancel them."""
-    METRICS = "metrics"
-    """To read the metrics, and nothing else."""
-    ADMIN = "admin"
-    """To see everybody's jobs; it implies `tunings:read` and `metrics`."""
-
-
-class Role(StrEnum):
-    """What somebody is within a project: a name for scopes."""
-
-    VIEWER = "viewer"
-    """Looks at the project's jobs."""
-    EDITOR = "editor"
-    """Asks for jobs and cancels them, too."""
-    ADMIN = "admin"
-    """Operates the service: everything, for all projects."""
-
-    @property
-    def scopes(self) -> frozenset[Scope]:
-        """What it allows."""
-        return _OF_ROLE[self]
-
-
-_OF_ROLE = {
-    Role.VIEWER: frozenset({Scope.READ}),
-    Role.EDITOR: frozenset({Scope.READ, Scope.WRITE}),
-    Role.ADMIN: frozenset(Scope),
-}
-_IMPLIED = frozenset({Scope.READ, Scope.METRICS})
-"""What an administrator may without being given it."""
 MOST_SESSIONS = 20
-"""Of one key; the oldest end."""
+"""Of one key or person; the oldest end."""
+REPLAY_SECONDS = 3600
+"""A sign-in at a provider is remembered for so long after its session has ended."""
 
 
-class Key(Value):
+class Key(Caller):
     """A key without its secret."""
 
-    id: str
-    name: str
     project: str = Field(default_factory=lambda data: data["id"])
     """Whose its jobs are; other keys of the same project see them, and may cancel them."""
-    scopes: frozenset[Scope]
     created_at: float = 0.0
     expires_at: float | None = None
     revoked_at: float | None = None
-
-    @property
-    def owner(self) -> str | None:
-        """The project whose jobs it may see; None for everybody's."""
-        return None if Scope.ADMIN in self.scopes else self.project
-
-    def require(self, scope: Scope) -> None:
-        """Make sure that the key allows something.
-
-        Raises:
-            ScopeMissing: It does not.
-        """
-        implied = scope in _IMPLIED and Scope.ADMIN in self.scopes
-        if scope not in self.scopes and not implied:
-            raise ScopeMissing(f"This key lacks the scope {scope}.", "Ask the operator for one.")
 
 
 @dataclass(frozen=True)
@@ -169,21 +119,24 @@ class Keyring:
         """Make a key that may do everything, if there has never been any key."""
         return None if self.all() else self.hand_out(FIRST, list(Scope), project=FIRST)
 
-    def recognise(self, secret: str) -> Key:
-        """Return the key of a secret: its own, or that of a session.
+    def recognise(self, secret: str) -> Caller:
+        """Return whose a secret is: that of a key, or of a session.
 
         Raises:
             KeyRefused: It is unknown, revoked or expired.
         """
+        of_session = is_session(secret)
         query = _valid_key(keys.c.digest == digest(secret))
-        if is_session(secret):
+        if of_session:
             mine = (sessions.c.digest == digest(secret), sessions.c.expires_at > Now())
             query = _valid_key(keys.c.id == sessions.c.key_id, *mine)
         with self._database.reading() as connection:
             row = connection.execute(query).mappings().first()
-        if row is None:
-            raise _refused()
-        return _key(row)
+            if row is None and not of_session:
+                raise _refused()
+            found = _person(connection, secret) if row is None else _key(row)
+            roles = greater(found.roles, roles_of(connection, found.id))
+        return found.model_copy(update={"roles": roles})
 
     def sign_in(self, secret: str, seconds: float) -> str:
         """Return the secret of a new session of a key; it ends with the key, if not before.
@@ -205,14 +158,51 @@ class Keyring:
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.expires_at <= Now()))
             connection.execute(insert(sessions).values(**row))
-            _end_oldest(connection, key.id)
+            _end_oldest(connection, sessions, sessions.c.key_id == key.id)
             note(connection, "sign in", key.id, actor=key.id)
+        return session
+
+    def sign_in_person(self, person: Caller, state: str, seconds: float) -> str:
+        """Return the secret of a new session of a person whom a provider has vouched for.
+
+        Args:
+            person: Who it is.
+            state: What the sign-in was begun with.
+            seconds: How long the session lasts.
+
+        Raises:
+            KeyRefused: A session was begun with that before.
+            ScopeMissing: The person belongs to no project.
+        """
+        session = SESSION + secrets.token_urlsafe(32)
+        row = {"digest": digest(session), "state": hashlib.sha256(state.encode()).hexdigest()}
+        row |= {"person": person.id, "caller": written(person)}
+        old = person_sessions.c.expires_at <= Now() - REPLAY_SECONDS
+        with self._database.writing() as connection:
+            roles = greater(person.roles, roles_of(connection, person.id))
+            person.model_copy(update={"roles": roles}).require(Scope.READ)
+            connection.execute(delete(person_sessions).where(old))
+            added = insert_new(connection, person_sessions, **row, expires_at=Now() + seconds)
+            if not connection.execute(added.returning(person_sessions.c.digest)).first():
+                raise _refused()
+            _end_oldest(connection, person_sessions, person_sessions.c.person == person.id)
+            note(connection, "sign in", person.id, actor=person.id)
         return session
 
     def sign_out(self, session: str) -> None:
         """End a session."""
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.digest == digest(session)))
+            mine = update(person_sessions).where(person_sessions.c.digest == digest(session))
+            connection.execute(mine.values(expires_at=Now()))
+
+    def end_sessions(self, person: str) -> int:
+        """End all sessions of a person, and return how many there were."""
+        live = (person_sessions.c.person == person, person_sessions.c.expires_at > Now())
+        with self._database.writing() as connection:
+            note(connection, "end sessions", person)
+            ended = update(person_sessions).where(*live).values(expires_at=Now())
+            return connection.execute(ended).rowcount
 
     def all(self) -> tuple[Key, ...]:
         """Return all keys, oldest first, revoked and expired ones too."""
@@ -241,15 +231,27 @@ class Keyring:
         with self._database.writing() as connection:
             mine = update(keys).where(keys.c.id == key_id, sooner)
             connection.execute(mine.values(expires_at=end))
+            copy_roles(connection, key_id, made.key.id)
             note(connection, "rotate key", key_id)
         return made
 
-    def revoke(self, key_id: str) -> None:
+    def of_project(self, project: str) -> tuple[Key, ...]:
+        """Return the keys that may do something in a project and nowhere else, oldest first."""
+        own = (each for each in self.all() if each.project == project)
+        return tuple(each for each in own if each.scopes <= WITHIN)
+
+    def revoke(self, key_id: str, project: str | None = None) -> None:
         """Make a key invalid from now on.
+
+        Args:
+            key_id: The key.
+            project: Only if it is this one's and nobody else's.
 
         Raises:
             NotFound: There is no such key, or it is revoked already.
         """
+        if project is not None and key_id not in {each.id for each in self.of_project(project)}:
+            raise _no_key()
         mine = (keys.c.id == key_id, keys.c.revoked_at.is_(None))
         with self._database.writing() as connection:
             if not connection.execute(update(keys).where(*mine).values(revoked_at=Now())).rowcount:
@@ -266,12 +268,29 @@ def _validity(key: Key) -> float | None:
     return None if key.expires_at is None else key.expires_at - key.created_at
 
 
-def _end_oldest(connection: Connection, key_id: str) -> None:
-    """End the sessions of a key that are too many."""
-    mine = select(sessions.c.digest).where(sessions.c.key_id == key_id)
-    old = mine.order_by(sessions.c.expires_at.desc()).offset(MOST_SESSIONS)
+def _end_oldest(connection: Connection, table: Table, mine: ColumnElement[bool]) -> None:
+    """End the sessions of somebody that are too many."""
+    live = select(table.c.digest).where(mine, table.c.expires_at > Now())
+    old = live.order_by(table.c.expires_at.desc()).offset(MOST_SESSIONS)
     found = connection.execute(old).scalars().all()
-    connection.execute(delete(sessions).where(sessions.c.digest.in_(found)))
+    connection.execute(delete(table).where(table.c.digest.in_(found)))
+
+
+def _person(connection: Connection, session: str) -> Caller:
+    """Return whose session this is.
+
+    Raises:
+        KeyRefused: Nobody's, or it has ended.
+    """
+    table = person_sessions
+    mine = (table.c.digest == digest(session), table.c.expires_at > Now())
+    found = connection.execute(select(table.c.caller).where(*mine)).scalar()
+    if found is None:
+        raise _refused()
+    try:
+        return read(Caller, found)
+    except UnreadableRecord as exc:
+        raise _refused() from exc
 
 
 def is_session(secret: str) -> bool:
@@ -290,7 +309,7 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-_COLUMNS = [keys.c[name] for name in Key.model_fields]
+_COLUMNS = [keys.c[name] for name in Key.model_fields if name in keys.c]
 
 
 def _refused() -> KeyRefused:

@@ -28,6 +28,7 @@ from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.needs import Needs
 from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
+from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import UNFINISHED, State
 from autotune.api.store.activity import Activity, activity
@@ -42,7 +43,7 @@ from autotune.api.store.reading import (
     RECORDS,
     ending,
     job_of,
-    page_query,
+    page_rows,
     read_events,
     read_job,
     read_trials,
@@ -71,8 +72,8 @@ Machines = Callable[[Needs], Sequence[Machine]]
 class Jobs:
     """Takes in jobs and tells of them. Threads may share it.
 
-    Everywhere `owner` is the project of the key that asks, or None for one that may see everything.
-    A job of another project is not found.
+    Everywhere `owner` is the project of whoever asks, or several, or None for one that may see
+    everything. A job of another project is not found.
 
     Args:
         database: Keeps the jobs.
@@ -130,7 +131,7 @@ class Jobs:
             note(connection, "submit", job_id)
             return read_job(connection, job_id, owner)
 
-    def get(self, job_id: str, owner: str | None) -> Job:
+    def get(self, job_id: str, owner: Whose) -> Job:
         """Return a job as it stands.
 
         Raises:
@@ -139,7 +140,7 @@ class Jobs:
         with self._database.reading() as connection:
             return read_job(connection, job_id, owner)
 
-    def placed(self, job_id: str, owner: str | None) -> Job:
+    def placed(self, job_id: str, owner: Whose) -> Job:
         """Return a job as it stands, and what it waits for.
 
         Raises:
@@ -151,7 +152,7 @@ class Jobs:
 
     def page(
         self,
-        owner: str | None,
+        owner: Whose,
         *,
         states: Collection[State] = (),
         wanted: Filter = EVERY_JOB,
@@ -171,18 +172,16 @@ class Jobs:
             NotFound: There is no job `before`.
         """
         most = max(1, min(limit, MOST_JOBS))
-        given: dict[str, Any] = {**wanted.model_dump(exclude_none=True), "owner": owner}
-        given["limit"] = most + 1
+        given: dict[str, Any] = {**wanted.model_dump(exclude_none=True), "limit": most + 1}
         with self._database.reading() as connection:
             if before is not None:
                 given["position"] = POSITION.one(connection, before, owner).seq
-            names = frozenset(name for name, value in given.items() if value is not None)
-            query = page_query(frozenset(states), names)
-            found = [job_of(row) for row in connection.execute(query, given).all()]
+            rows = page_rows(connection, owner, frozenset(states), given)
+            found = [job_of(row) for row in rows]
         more = len(found) > most
         return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
 
-    def trials(self, job_id: str, owner: str | None) -> tuple[JobTrial, ...]:
+    def trials(self, job_id: str, owner: Whose) -> tuple[JobTrial, ...]:
         """Return the trials of a job by number.
 
         Raises:
@@ -193,7 +192,7 @@ class Jobs:
             return read_trials(connection, job_id)
 
     def trial_records(
-        self, job_id: str, owner: str | None, *, after: int = -1, limit: int = MOST_TRIALS
+        self, job_id: str, owner: Whose, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
         """Return the trials of a job after a number, each as JSON; reading them takes longest.
 
@@ -207,7 +206,7 @@ class Jobs:
                 read_job(connection, job_id, owner)
         return tuple(found)
 
-    def trial(self, job_id: str, owner: str | None, number: int) -> Trial:
+    def trial(self, job_id: str, owner: Whose, number: int) -> Trial:
         """Return a trial of a job.
 
         Raises:
@@ -220,7 +219,7 @@ class Jobs:
         raise NotFound("Trial not found.", "See the job's trials.")
 
     def events(
-        self, job_id: str, owner: str | None, *, after: int = 0, limit: int = MOST_EVENTS
+        self, job_id: str, owner: Whose, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
         """Return what happened to a job after an event, oldest first; the last one is `ended`.
 
@@ -232,7 +231,7 @@ class Jobs:
             read_job(connection, job_id, owner)
             return read_events(connection, job_id, after, most)
 
-    def story(self, job_id: str, owner: str | None) -> Story:
+    def story(self, job_id: str, owner: Whose) -> Story:
         """Return a job with its latest trials and events, and its recommendation if there is one.
 
         Raises:
@@ -255,7 +254,7 @@ class Jobs:
             recommendation=best,
         )
 
-    def cancel(self, job_id: str, owner: str | None) -> Job:
+    def cancel(self, job_id: str, owner: Whose) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
         A job that was cancelled before stays as it is.
@@ -269,7 +268,7 @@ class Jobs:
             _cancel(connection, job_id)
             return read_job(connection, job_id, owner)
 
-    def recommendation(self, job_id: str, owner: str | None) -> Result:
+    def recommendation(self, job_id: str, owner: Whose) -> Result:
         """Return the recommendation of a job.
 
         Raises:
@@ -280,7 +279,7 @@ class Jobs:
             found, _ = ending(connection, job_id, owner)
             return whole(connection, job_id, found)
 
-    def short_recommendation(self, job_id: str, owner: str | None) -> tuple[str, int]:
+    def short_recommendation(self, job_id: str, owner: Whose) -> tuple[str, int]:
         """Return the recommendation of a job as JSON without its trials, and how many these are.
 
         Raises:
@@ -304,7 +303,7 @@ class Jobs:
         with self._database.reading() as connection:
             return float(connection.execute(query).scalar_one())
 
-    def workers(self, owner: str | None) -> tuple[SeenWorker, ...]:
+    def workers(self, owner: Whose) -> tuple[SeenWorker, ...]:
         """Return the workers that are there, by name, each with its job if the owner may see it."""
         with self._database.reading() as connection:
             return there(connection, owner)

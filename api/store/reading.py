@@ -6,8 +6,11 @@ an error.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -27,6 +30,7 @@ from sqlalchemy import (
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
 from autotune.api.records import OTHER_VERSION, read, read_as
+from autotune.api.roles import Whose
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, trials
@@ -53,17 +57,16 @@ class OfOneJob:
 
     def __init__(self, query: Select[Any]) -> None:
         self._anybodys = query.where(jobs.c.id == bindparam("job_id"))
-        self._owned = self._anybodys.where(jobs.c.owner == bindparam("owner"))
+        self._owned = self._anybodys.where(jobs.c.owner.in_(bindparam("owners", expanding=True)))
 
-    def ask(
-        self, connection: Connection, job_id: str, owner: str | None, **given: int
-    ) -> Rows[Any]:
-        """Ask it of a job; None for an owner is anybody."""
+    def ask(self, connection: Connection, job_id: str, owner: Whose, **given: int) -> Rows[Any]:
+        """Ask it of a job."""
         if owner is None:
             return connection.execute(self._anybodys, {"job_id": job_id, **given})
-        return connection.execute(self._owned, {"job_id": job_id, "owner": owner, **given})
+        owners = [owner] if isinstance(owner, str) else sorted(owner)
+        return connection.execute(self._owned, {"job_id": job_id, "owners": owners, **given})
 
-    def one(self, connection: Connection, job_id: str, owner: str | None) -> Row[Any]:
+    def one(self, connection: Connection, job_id: str, owner: Whose) -> Row[Any]:
         """Return the only row of the answer.
 
         Raises:
@@ -87,7 +90,7 @@ RECORDS = OfOneJob(
 )
 
 
-def read_job(connection: Connection, job_id: str, owner: str | None = None) -> Job:
+def read_job(connection: Connection, job_id: str, owner: Whose = None) -> Job:
     """Return a job within a transaction.
 
     Raises:
@@ -141,7 +144,7 @@ def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[fl
     return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
 
 
-def ending(connection: Connection, job_id: str, owner: str | None) -> tuple[str, int]:
+def ending(connection: Connection, job_id: str, owner: Whose) -> tuple[str, int]:
     """Return the recommendation of a job as it is kept, and how many trials there are.
 
     Raises:
@@ -213,22 +216,49 @@ _WANTED: Mapping[str, ColumnElement[bool]] = {
 """What a page may be asked for, by the name of its value."""
 
 
+def page_rows(
+    connection: Connection, owner: Whose, states: frozenset[State], given: Mapping[str, Any]
+) -> list[Row[Any]]:
+    """Return the rows of a page, newest first.
+
+    Args:
+        connection: The transaction.
+        owner: Whose jobs.
+        states: Those of the jobs; empty for any.
+        given: What else is asked for, with the most rows as `limit`.
+    """
+    if owner is None or isinstance(owner, str):
+        return _rows(connection, states, {**given, "owner": owner})
+    # Each project by its index: that of all together would pass over whatever others have.
+    wanted = owner & {given["project"]} if "project" in given else owner
+    parts = [_rows(connection, states, {**given, "owner": each}) for each in sorted(wanted)]
+    return heapq.nlargest(given["limit"], chain.from_iterable(parts), key=attrgetter("seq"))
+
+
+def _rows(
+    connection: Connection, states: frozenset[State], given: Mapping[str, Any]
+) -> list[Row[Any]]:
+    values = {name: value for name, value in given.items() if value is not None}
+    query = _page_query(states, frozenset(values))
+    return list(connection.execute(query, values).all())
+
+
 @lru_cache(maxsize=256)
-def page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
+def _page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
     """Return the query for a page; there are few, and making one takes long.
 
     Args:
         states: Those of the jobs; empty for any.
         given: The names of what else is asked for, whose values come with the query.
     """
-    query = select(*COLUMNS).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
+    query = select(*COLUMNS, jobs.c.seq).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
     query = query.where(*(_WANTED[name] for name in sorted(given & _WANTED.keys())))
     if not states:
         return query
     # Each state by its index: some are rare among an owner's jobs.
     bounds = query.with_only_columns(jobs.c.seq)
     parts = [select(bounds.where(jobs.c.state == each).subquery()) for each in sorted(states)]
-    latest = select(*COLUMNS).where(jobs.c.seq.in_(union_all(*parts)))
+    latest = select(*COLUMNS, jobs.c.seq).where(jobs.c.seq.in_(union_all(*parts)))
     return latest.order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
 
 

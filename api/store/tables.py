@@ -58,7 +58,7 @@ class JobRow(Base, table=True):
     owner: str
     """The project whose it is."""
     created_by: str | None = None
-    """The id of the key that asked for it."""
+    """The id of the key or person that asked for it."""
     workload: str
     request: str = Field(sa_type=Text)
     budget_seconds: float
@@ -219,6 +219,35 @@ class SessionRow(Base, table=True):
     expires_at: float
 
 
+class PersonSessionRow(Base, table=True):
+    """A browser in which a person is signed in; its secret is not kept."""
+
+    __tablename__ = "person_sessions"
+    __table_args__ = (UniqueConstraint("state"), Index(None, "expires_at"), Index(None, "person"))
+
+    digest: str = Field(primary_key=True)
+    """SHA-256 of its secret."""
+    state: str
+    """SHA-256 of what the sign-in was begun with, so that none is used twice."""
+    person: str
+    caller: str = Field(sa_type=Text)
+    """Who that is, and what the provider's groups allow them."""
+    expires_at: float
+
+
+class MemberRow(Base, table=True):
+    """Somebody's role in a project."""
+
+    __tablename__ = "members"
+    __table_args__ = (Index(None, "project"),)
+
+    member: str = Field(primary_key=True)
+    """The id of a key, or `person:` and a person's name at the provider."""
+    project: str = Field(primary_key=True)
+    role: str
+    created_at: float
+
+
 class IdempotencyRow(Base, table=True):
     """A request that must not make a second job when it comes again."""
 
@@ -240,7 +269,7 @@ class AuditRow(Base, table=True):
     seq: int | None = Field(default=None, primary_key=True)
     at: float
     actor: str
-    """The id of a key, or an account of the host."""
+    """The id of a key or a person, or an account of the host."""
     action: str
     target: str
     client: str | None = None
@@ -267,6 +296,8 @@ leases = metadata.tables["leases"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
+person_sessions = metadata.tables["person_sessions"]
+members = metadata.tables["members"]
 idempotency = metadata.tables["idempotency"]
 audit = metadata.tables["audit"]
 totals = metadata.tables["totals"]

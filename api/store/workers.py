@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, sel
 
 from autotune.api.errors import NotFound, UnreadableRecord
 from autotune.api.records import read, written
+from autotune.api.roles import Whose
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
@@ -55,12 +56,12 @@ def leave(database: Database, post: Post) -> None:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
 
-def there(connection: Connection, owner: str | None = None) -> tuple[SeenWorker, ...]:
+def there(connection: Connection, owner: Whose = None) -> tuple[SeenWorker, ...]:
     """Return the workers that are there, by name.
 
     Args:
         connection: The transaction.
-        owner: The project whose jobs may be named; None for everybody's.
+        owner: Whose jobs may be named.
     """
     query = _rows().where(~_gone()).order_by(workers.c.name)
     return tuple(_worker(row, owner) for row in connection.execute(query).all())
@@ -117,8 +118,9 @@ def _rows() -> Select[Any]:
     return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)
 
 
-def _worker(row: Row[Any], owner: str | None) -> SeenWorker:
+def _worker(row: Row[Any], owner: Whose) -> SeenWorker:
     has = json.loads(row.workloads)
+    owners = {owner} if isinstance(owner, str) else owner or ()
     return SeenWorker(
         name=row.name,
         devices=row.devices,
@@ -132,7 +134,7 @@ def _worker(row: Row[Any], owner: str | None) -> SeenWorker:
         seen_at=row.seen_at,
         draining=row.draining,
         busy=row.job_id is not None,
-        job=row.job_id if owner in (None, row.owner) else None,
+        job=row.job_id if owner is None or row.owner in owners else None,
     )
 
 

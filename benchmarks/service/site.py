@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autotune.api.roles import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
-from autotune.api.store.auth import Keyring, Scope
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.testing import FAKE_MACHINE
 

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 
 from autotune.api.http.access import EVERYTHING, Reader
-from autotune.api.store.auth import Key, Scope
+from autotune.api.roles import Caller, Scope, is_person
 from autotune.api.values import moment
 from autotune.report.html.page import fragments
 from autotune.report.html.rendering import SCRIPT, STYLE, part
@@ -75,18 +75,20 @@ class Frame:
     """What stands around every page."""
 
     who: str | None
-    """The name of the key that is signed in; None where nobody signs in."""
+    """The name of the key or person that is signed in; None where nobody signs in."""
+    person: bool
     signed_in: bool
-    may_write: bool
+    may_cancel: bool = False
 
 
-STRANGER = Frame(who=None, signed_in=False, may_write=False)
+STRANGER = Frame(who=None, person=False, signed_in=False)
 
 
-def frame_for(key: Key) -> Frame:
-    """Return what stands around the pages of whoever shows a key."""
+def frame_for(key: Caller, project: str | None = None) -> Frame:
+    """Return what stands around the pages of a caller; `project` is whose job is shown."""
     who = None if key == EVERYTHING else key.name
-    return Frame(who=who, signed_in=True, may_write=Scope.WRITE in key.scopes)
+    may_cancel = project is not None and key.may(Scope.WRITE, project)
+    return Frame(who=who, person=is_person(key.id), signed_in=True, may_cancel=may_cancel)
 
 
 def frame_of(connection: HTTPConnection) -> Frame:

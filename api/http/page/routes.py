@@ -25,8 +25,8 @@ from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
 from autotune.api.http.page.rendering import frame_for, render
 from autotune.api.http.service import Here, Service, TheJobs
-from autotune.api.http.tunings import JobId, ListQuery, page_of
-from autotune.api.store.auth import Key, Scope
+from autotune.api.http.tunings import JobId, ListQuery, cancelled, page_of
+from autotune.api.roles import Caller, Scope
 from autotune.api.values import Job
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -35,7 +35,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 @router.get(HOME)
 def home(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Response:
     """Show the jobs, newest first, and the form for a new one."""
-    form = form_view(here.catalog) if Scope.WRITE in key.scopes else None
+    form = form_view(here.catalog, key) if key.projects(Scope.WRITE) != frozenset() else None
     return _listed(here, key, query, form)
 
 
@@ -45,7 +45,7 @@ def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -
     try:
         job = _submitted(typed, key, here)
     except FormError as exc:
-        form = form_view(here.catalog, typed, exc.mistakes)
+        form = form_view(here.catalog, key, typed, exc.mistakes)
         return _listed(here, key, ListQuery(), form, exc.status)
     return RedirectResponse(job_page(job.id), SEE_OTHER)
 
@@ -53,15 +53,15 @@ def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -
 @router.get(job_page("{job_id}"))
 def job(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Show a job."""
-    view = job_view(jobs.story(job_id, key.owner))
-    return render("job.html", view, frame_for(key))
+    story = jobs.story(job_id, key.owner)
+    return render("job.html", job_view(story), frame_for(key, story.job.owner))
 
 
 @router.post(job_page("{job_id}"))
 def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
     """Cancel a job; one that has ended meanwhile stays as it is."""
     with suppress(IllegalTransition):  # The page shows how it ended.
-        jobs.cancel(job_id, key.owner)
+        cancelled(jobs, job_id, key)
     return RedirectResponse(job_page(job_id), SEE_OTHER)
 
 
@@ -71,16 +71,17 @@ def workers(key: Reader, jobs: TheJobs) -> Response:
     return render("workers.html", jobs.workers(key.owner), frame_for(key))
 
 
-def _submitted(typed: Typed, key: Key, here: Service) -> Job:
+def _submitted(typed: Typed, key: Caller, here: Service) -> Job:
     asked = asked_from(typed, here.catalog)
     try:
-        return here.jobs.submit(asked, key.project, repeatable(typed, asked), key.id)
+        project = key.project_for(asked.project)
+        return here.jobs.submit(asked, project, repeatable(typed, asked), key.id)
     except ServiceError as exc:
         raise of_service(exc) from exc
 
 
 def _listed(
-    here: Service, key: Key, query: ListQuery, form: FormView | None, status: int = 200
+    here: Service, key: Caller, query: ListQuery, form: FormView | None, status: int = 200
 ) -> Response:
     page = page_of(here.jobs, key, query)
     return render("jobs.html", list_view(page, query, form), frame_for(key), status)

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import Result
 
 from autotune.api.errors import KeyRefused
+from autotune.api.roles import Scope
 from autotune.api.settings import load_settings
-from autotune.api.store.auth import Key, Keyring, Scope
+from autotune.api.store.auth import Key, Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 
@@ -49,6 +50,16 @@ def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run) -> None
     assert key.scopes == {Scope.ADMIN}
     assert key.expires_at is not None
     assert key.expires_at - key.created_at == pytest.approx(2 * 86400, abs=5)
+
+
+@pytest.mark.usefixtures("service")
+def test_an_administrator_is_one_of_a_project_or_of_the_service(run: Run) -> None:
+    """Of the service only where no project is named."""
+    words = ("keys", "create", "x", "--role", "admin")
+    operator = recognised(run(*words).stdout.strip())
+    assert operator.scopes == set(Scope)
+    admin = recognised(run(*words, "--project", "vision").stdout.strip())
+    assert admin.projects(Scope.PROJECT) == {"vision"}
 
 
 @pytest.mark.usefixtures("service")

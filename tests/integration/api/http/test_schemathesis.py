@@ -19,8 +19,9 @@ from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
+from autotune.api.roles import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
-from autotune.api.store.auth import Keyring, Scope
+from autotune.api.store.auth import Keyring
 from autotune.api.store.jobs import open_database
 from autotune.api.work.worker import Worker
 from autotune.testing import FAKE_MACHINE

@@ -13,11 +13,12 @@ from starlette.testclient import TestClient
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
 from autotune.api.requests import JobRequest
+from autotune.api.roles import Scope
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
-from autotune.api.store.auth import Keyring, Scope
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post

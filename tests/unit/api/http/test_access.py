@@ -29,8 +29,9 @@ from autotune.api.http.access import (
 from autotune.api.http.app import create_app
 from autotune.api.http.middleware import HEADERS
 from autotune.api.log import logger
+from autotune.api.roles import Scope
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Keyring, Scope
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from autotune.api.http import examples, problems
 from autotune.api.http.answers import RecommendationAnswer
-from autotune.api.store.auth import Scope
+from autotune.api.roles import Scope
 from autotune.api.values import Job
 from autotune.result import Result
 

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.errors import DatabaseUnavailable
+from autotune.api.roles import Scope
 from autotune.api.store import workers
-from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, Post

@@ -8,10 +8,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.roles import Scope
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
-from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from autotune.api.roles import Scope
 from autotune.api.store import attempts, workers
-from autotune.api.store.auth import Scope
 from autotune.api.store.database import Database
 from autotune.api.values import Job, Post
 from autotune.testing import FAKE_MACHINE

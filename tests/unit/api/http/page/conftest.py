@@ -9,7 +9,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.store.auth import Keyring, NewKey, Scope
+from autotune.api.roles import Scope
+from autotune.api.store.auth import Keyring, NewKey
 from autotune.api.store.database import Database
 
 SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}

@@ -14,8 +14,9 @@ from autotune.api.http.access import TRUSTED_SECONDS
 from autotune.api.http.app import create_app
 from autotune.api.http.page.addresses import safe
 from autotune.api.http.page.entering import COOKIE, SESSION_SECONDS
+from autotune.api.roles import Scope
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Keyring, NewKey, Scope, digest
+from autotune.api.store.auth import Keyring, NewKey, digest
 from autotune.api.store.database import Database
 from autotune.api.store.tables import keys
 
