@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from autotune.config import Configuration
-from autotune.reason import Outcome, Reason
+from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
 from autotune.value import Value
 from autotune.window import Window
 
@@ -58,3 +58,14 @@ class Trial(Value):
     def measured(self) -> bool:
         """Whether its throughput may be compared."""
         return self.outcome is Outcome.MEASURED
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it ended for want of a host, which tells nothing of its configuration."""
+        return lacks_host(self.reason)
+
+
+def lacks_host(reason: Reason | None) -> bool:
+    """Return whether something ended because a host was lost, and not for its memory."""
+    lost = isinstance(reason, HostLost) and not reason.memory
+    return lost or isinstance(reason, TooFewHosts)

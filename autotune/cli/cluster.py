@@ -117,3 +117,4 @@ def _tell(machine: Machine, links: Links, *, as_json: bool) -> None:
     show(machine_table(machine))
     show(links_table(links))
     say(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
+    say("A machine that joins during a search is not used before the next one")

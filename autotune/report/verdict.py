@@ -210,6 +210,10 @@ _CONCLUSIONS = {
         "Undecided ({tried} of {distributable} distributed configurations tried): no gain was "
         "found, but others may gain {margin} or more; stay on one device, or increase the budget."
     ),
+    Conclusion.HOSTS_LOST: (
+        "Undecided: machines were lost, and configurations that need them may gain {margin} or "
+        "more; stay on one device, or start them again and continue with --resume."
+    ),
     Conclusion.RIVALED: (
         "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "
         "single-device settings may be as {adjective} ({rival}); increase the budget."
@@ -233,12 +237,17 @@ _CONCLUSIONS = {
 
 
 def _current(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials without failures of configurations that were measured later."""
+    """Return the trials without failures of configurations that were measured later.
+
+    The loss of a host is no failure of theirs, and is told.
+    """
     last = {trial.configuration: trial.number for trial in trials if trial.measured}
     return [
         trial
         for trial in trials
-        if trial.outcome is Outcome.REJECTED or trial.number >= last.get(trial.configuration, -1)
+        if trial.outcome is Outcome.REJECTED
+        or trial.interrupted
+        or trial.number >= last.get(trial.configuration, -1)
     ]
 
 

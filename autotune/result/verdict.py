@@ -39,6 +39,8 @@ class Decision(Value):
     """Whether all runs of the challenger may have been at the higher of two levels."""
     few_tried: bool = False
     """Whether distributed configurations that were not tried may gain as much as the margin."""
+    hosts_lost: bool = False
+    """Whether distributed configurations may gain as much for which hosts were lost."""
     most: float = 0.0
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
@@ -73,6 +75,8 @@ class Conclusion(StrEnum):
     """A gain is likely, but distributed runs may have two levels, of which the higher was seen."""
     FEW_TRIED = "few tried"
     """No gain was found, but others that were not tried may gain as much as the margin."""
+    HOSTS_LOST = "hosts lost"
+    """No gain was found, but others that lack a host may gain as much as the margin."""
     RIVALED = "rivaled"
     """A gain is likely, but other single-device settings may be as fast."""
     LIKELY = "likely"

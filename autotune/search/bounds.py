@@ -246,7 +246,7 @@ def still_known(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _hopeless(trials: Sequence[Trial]) -> StrategyFailed | None:
-    broken = [trial for trial in trials if trial.outcome in _BROKEN]
+    broken = [t for t in trials if t.outcome in _BROKEN and not t.interrupted]
     if len(broken) < FAILURES or any(trial.outcome in _RAN for trial in trials):
         return None
     name = broken[0].configuration.strategy

@@ -153,7 +153,9 @@ class Explorer:
 
     def _why_not(self, configuration: Configuration) -> Reason | None:
         """Return why a configuration need not be run, or None if it should."""
-        failed = Dominance(self.history.trials).why_not(configuration)
+        failed = self._runner.why_impossible(configuration) or Dominance(
+            self.history.trials
+        ).why_not(configuration)
         if failed or self._bounds is None:
             return failed
         return self._bounds.why_not(configuration)

@@ -174,9 +174,17 @@ class Finals:
 
     @property
     def _sound(self) -> list[Configuration]:
-        """Challengers that were not refused and did not fail."""
+        """Challengers that were not refused, did not fail, and whose hosts are left."""
         right = [c for c in self._rivals if not self._certification.refused(c)]
-        return [c for c in right if self._failures[c] < FAILURES]
+        sound = [c for c in right if self._failures[c] < FAILURES]
+        return [c for c in sound if self._runner.why_impossible(c) is None]
+
+    @property
+    def all_out(self) -> bool:
+        """Whether there were challengers, and each is wrong or lacks a host."""
+        return bool(self._rivals) and all(
+            self._certification.refused(c) or self._runner.why_impossible(c) for c in self._rivals
+        )
 
     @property
     def all_refused(self) -> bool:
@@ -267,7 +275,7 @@ class Finals:
         if trial.measured and score:
             self._scores[trial.configuration][number] = score
             self._trials[trial.configuration].append(trial)
-        else:
+        elif not trial.interrupted:
             self._failures[trial.configuration] += 1
 
     def _typical(self, configuration: Configuration) -> float:

@@ -66,8 +66,8 @@ def _without_comparison(findings: Findings) -> Conclusion:
 
 def _undecided(findings: Findings) -> Conclusion:
     decision = findings.decision
-    if decision.few_tried:
-        return Conclusion.FEW_TRIED
+    if decision.hosts_lost or decision.few_tried:
+        return Conclusion.HOSTS_LOST if decision.hosts_lost else Conclusion.FEW_TRIED
     if decision.gain is None:
         return _without_gain(findings)
     if decision.levels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -36,6 +36,8 @@ ROUGH = 0.15
 WORSE = math.log(2.0)
 """A configuration that failed counts as half as good as the worst, so that its neighbours are
 looked at last."""
+ATTEMPTS = 2
+"""A configuration whose host was lost is tried again, in case others are left for it."""
 SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
 """Outcomes with a speed; what broke down later had one too, and is no use."""
 
@@ -113,8 +115,10 @@ class History:
 
     @property
     def tried(self) -> set[Configuration]:
-        """Configurations with any outcome."""
-        return {trial.configuration for trial in self._trials}
+        """Configurations with an outcome of their own, or none in `ATTEMPTS` attempts."""
+        lost = Counter(trial.configuration for trial in self._trials if trial.interrupted)
+        own = {trial.configuration for trial in self._trials if not trial.interrupted}
+        return own | {c for c, times in lost.items() if times >= ATTEMPTS}
 
     def scores(self, configuration: Configuration) -> tuple[float, ...]:
         """Return the score of each exploring run of a configuration that was measured."""
@@ -188,7 +192,8 @@ class History:
         if not observed:
             return {}
         worst = Observed(min(each.log_score for each in observed.values()) - WORSE, ROUGH)
-        ran = (t.configuration for t in self._exploring() if t.outcome is not Outcome.SKIPPED)
+        ended = (t for t in self._exploring() if not t.interrupted)
+        ran = (t.configuration for t in ended if t.outcome is not Outcome.SKIPPED)
         return {**dict.fromkeys(ran, worst), **observed}
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:

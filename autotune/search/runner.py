@@ -17,7 +17,7 @@ from autotune.config import Configuration
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import UNKNOWN, UNMEASURED, Epoch, Expected, Noise, Reading, read, steady_from
 from autotune.options import SCRIPT_SEED
-from autotune.reason import BudgetEnded, Reason, Uncertified
+from autotune.reason import BudgetEnded, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     Engine,
@@ -44,8 +44,9 @@ from autotune.search.stopping import (
     read_out_watch,
 )
 from autotune.strategies import strategy
-from autotune.trial import Stage, Trial
+from autotune.trial import Stage, Trial, lacks_host
 from autotune.window import Window
+from autotune.wording import plural
 
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
@@ -111,6 +112,7 @@ class Runner:
         self._budget = budget
         self._observer = observer
         self._scripts: dict[tuple[Configuration, bool], str] = {}
+        self._lost_hosts = 0
         self.history = History(
             still_known(study.trials),
             expected,
@@ -160,7 +162,18 @@ class Runner:
         if result.outcome is Outcome.HUNG and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
-        return self._keep(trial_of(number, stage, configuration, result, turn, epoch))
+        trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
+        self._tell_lost_hosts()
+        return trial
+
+    def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
+        """Return why a configuration cannot run any more, or None if its hosts are left."""
+        lost, machine = self._engine.lost_hosts(), self.subject.machine
+        if not lost:
+            return None
+        roles = strategy(configuration.strategy).roles(configuration, machine)
+        needed, left = 1 + max(role.host for role in roles), len(machine.hosts) - lost
+        return TooFewHosts(needed=needed, left=left) if needed > left else None
 
     def bandwidth(self) -> float | None:
         """Return the bytes per second from one host to another; None if that cannot be told."""
@@ -254,7 +267,7 @@ class Runner:
         """Look whether a configuration trains as one device would; keep it as a trial if not.
 
         Returns:
-            What was found; None if the budget ended before that.
+            What was found; None if the budget ended before that, or a host was lost.
         """
         self._observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
         subject = self.subject
@@ -270,7 +283,8 @@ class Runner:
         # Not among the traces of the trials: it holds copies of examples.
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
             certificate = certify(self._engine, candidate, Path(folder))
-        if certificate.failures and self._budget.left <= 0:
+        lost = any(lacks_host(each.reason) for each in certificate.failures)
+        if lost or (certificate.failures and self._budget.left <= 0):
             # The limits were cut to the budget; a process that was ended by them proves nothing.
             return None
         if certificate.failures:
@@ -314,6 +328,13 @@ class Runner:
         self.history.add(trial)
         self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
         return trial
+
+    def _tell_lost_hosts(self) -> None:
+        lost, every = self._engine.lost_hosts(), len(self.subject.machine.hosts)
+        if lost > self._lost_hosts:
+            self._lost_hosts = lost
+            left = f"{every - lost} of {plural(every, 'machine')}"
+            self._observer(Notice(text=f"The search goes on with {left}."))
 
     def _noise(self, reference: Sequence[float]) -> Noise | None:
         return self.history.noise if reference else None

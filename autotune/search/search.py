@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from autotune.autotuned_values import AutotunedValues
@@ -110,13 +110,15 @@ class Search:
         self._runner = runner
         self._budget = budget
         self._one_device = candidates.one_device
-        self._distributed = candidates.distributed
+        self._every_distributed = candidates.distributed
         self._matched = candidates.matched
         self._aside = candidates.aside
         self._options = options
         self._default = own_default(self._one_device, runner.subject.facts, options)
         self._divided = runner.subject.objective.batches is not Batches.ALIKE
-        self._openers = tuple(openers(self._default, self._distributed, divided=self._divided))
+        self._openers = tuple(
+            openers(self._default, self._every_distributed, divided=self._divided)
+        )
         every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
@@ -130,6 +132,11 @@ class Search:
         self._sampler = sampler(self._expectations, options.seed)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
+
+    @property
+    def _distributed(self) -> list[Configuration]:
+        """Distributed configurations that the hosts can run that are left."""
+        return [c for c in self._every_distributed if self._runner.why_impossible(c) is None]
 
     def run(self) -> Findings:
         """Search until the verdict is clear or the budget is spent.
@@ -204,7 +211,7 @@ class Search:
     def _decide(self) -> None:
         self._certify_leader()
         self._run_finals()
-        while self._finals and self._finals.all_refused and self._affords_others():
+        while self._finals and self._finals.all_out and self._affords_others():
             self._certify_leader()
             self._run_finals()
         self._certify_likely()
@@ -254,7 +261,7 @@ class Search:
         alone, many = (
             self._expectations.measured(distributed=each, finals=True) for each in (False, True)
         )
-        right = [each for each in many if not self._certification.refused(each)]
+        right = self._right(many)
         if not alone or not right:
             return None
         best = max(right, key=lambda each: many[each].log_score)
@@ -314,11 +321,7 @@ class Search:
         return choose_finalists(
             self._runner.history,
             self._expectations.ranked(distributed=False),
-            [
-                each
-                for each in self._expectations.ranked(distributed=True)
-                if not self._certification.refused(each)
-            ],
+            self._right(self._expectations.ranked(distributed=True)),
             self._default,
         )
 
@@ -326,6 +329,10 @@ class Search:
         if self._finals is None:
             return Decision(verdict=Verdict.UNDECIDED)
         decision = self._finals.decision()
+        open_ = decision.verdict is Verdict.ONE_DEVICE or decision.gain is None
+        if open_ and may_gain(self._expectations, self._out_of_reach(), self._options.margin):
+            lost = {"verdict": Verdict.UNDECIDED, "hosts_lost": True}
+            return decision.model_copy(update=lost)
         judged = any(
             trial.configuration.distributed
             and (self._runner.subject.scorer(trial) or isinstance(trial.reason, Proof))
@@ -341,8 +348,19 @@ class Search:
 
     def _untried(self) -> list[Configuration]:
         """Return distributed configurations of which nothing is known."""
-        right = [c for c in self._distributed if not self._certification.refused(c)]
-        return self._explorer(self._reserve).open_among(right)
+        return self._explorer(self._reserve).open_among(self._right(self._every_distributed))
+
+    def _out_of_reach(self) -> list[Configuration]:
+        """Return distributed configurations that lack a host, and are not known to be no better."""
+        lost = [c for c in self._every_distributed if self._runner.why_impossible(c)]
+        right = [c for c in lost if not self._certification.refused(c)]
+        return [c for c in right if not (self._follows_throughput and self._bounds.why_not(c))]
+
+    def _right(self, configurations: Iterable[Configuration]) -> list[Configuration]:
+        """Return those that were not refused, and that the hosts can run that are left."""
+        runner, certification = self._runner, self._certification
+        right = (c for c in configurations if not certification.refused(c))
+        return [c for c in right if runner.why_impossible(c) is None]
 
     def _recommended(self, decision: Decision) -> Configuration | None:
         """Return the distributed configuration that is recommended, if one is.
@@ -375,8 +393,8 @@ class Search:
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             facts=self._runner.subject.facts,
-            distributable=len(self._distributed),
-            tried=len(self._distributed) - len(self._untried()),
+            distributable=len(self._every_distributed),
+            tried=len(self._every_distributed) - len(self._untried()) - len(self._out_of_reach()),
             aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
             interrupted=interrupted,

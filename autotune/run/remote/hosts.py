@@ -181,6 +181,11 @@ class Hosts:
         """Those that were not lost."""
         return [host for host in self._all if host.lost is None]
 
+    @property
+    def lost(self) -> int:
+        """How many were."""
+        return len(self._all) - len(self.left)
+
     def connect(self) -> BridgeClient:
         """Begin to connect to the cluster."""
         if self._bridge is None:

@@ -75,6 +75,11 @@ class RayEngine(ProcessEngine):
         loads = [each for each in found.values() if each]
         return _together(loads) if loads else None
 
+    def lost_hosts(self) -> int:
+        """Return how many hosts were lost, after those got new agents that can have one."""
+        self.hosts.renew()
+        return self.hosts.lost
+
     def machine(self) -> Machine:
         """Return what the cluster's hosts offer, as TensorFlow sees it."""
         return self.hosts.machine()

@@ -1,0 +1,76 @@
+"""A search on a cluster that loses a node."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from autotune import Tuner
+from autotune.events import Event, TrialStarted
+from autotune.reason import HostLost, TooFewHosts
+from autotune.run.remote.ray_engine import RayEngine
+from tests.cluster.engine.nodes import NODE, Nodes
+from tests.cluster.engine.test_search import SPACE, WORKLOAD
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def three() -> Iterator[Nodes]:
+    """A cluster of three nodes, of which one may be lost."""
+    place = Path(tempfile.mkdtemp(prefix="at-"))
+    cluster = Nodes(place)
+    cluster.cluster.add_node(**NODE)
+    cluster.cluster.wait_for_nodes()
+    yield cluster
+    cluster.close()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+class Loss:
+    """Takes a node away from the first gang, for good.
+
+    Args:
+        nodes: Of the cluster.
+        engine: Uses them.
+    """
+
+    def __init__(self, nodes: Nodes, engine: RayEngine) -> None:
+        self._nodes = nodes
+        self._engine = engine
+        self.done = False
+
+    def __call__(self, event: Event) -> None:
+        """Do it when the gang is asked for."""
+        if self.done or not isinstance(event, TrialStarted) or not event.configuration.distributed:
+            return
+        self.done = True
+        used = {host.node.key for host in self._engine.hosts.left[:2]}
+        workers = self._nodes.cluster.worker_nodes
+        self._nodes.cluster.remove_node(next(n for n in workers if n.node_id in used))
+
+
+def test_a_search_goes_on_with_the_nodes_that_are_left(three: Nodes, tmp_path: Path) -> None:
+    """A gang of two is measured on the others, one of three is not run any more."""
+    (tmp_path / "mine.py").write_text(WORKLOAD)
+    axes = {**SPACE["axes"], "workers": [2, 3]}
+    (tmp_path / "space.yaml").write_text(yaml.safe_dump({**SPACE, "axes": axes}))
+    with RayEngine(three.url) as engine:
+        tuner = Tuner(engine=engine, observer=Loss(three, engine))
+        mine = tmp_path / "mine.py"
+        result = tuner.tune(
+            f"{mine}:model_fn", f"{mine}:dataset_fn", space=str(tmp_path / "space.yaml"), budget=110
+        )
+    trials = result.trials
+    lost = next(t.number for t in trials if isinstance(t.reason, HostLost))
+    after = [t for t in trials if t.number > lost]
+    assert any(t.measured and t.configuration.workers == 2 for t in after)
+    assert all(isinstance(t.reason, TooFewHosts) for t in after if t.configuration.workers == 3)
+    assert any("was lost" in reason for reason in result.reasons)
+    # The files of the agent that was killed with its node go with the next one.
+    assert not [each for each in three.left() if not isinstance(each, Path)]
