@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
-from statistics import median
 
 from autotune.config import Configuration
 from autotune.diagnose.amounts import Terms, learned, seconds, share, with_all
@@ -17,8 +16,6 @@ LIMITS = 0.3
 """From this share on a part is named as what limits the step."""
 SURELY = 0.05
 """If it is so large beyond doubt."""
-UNEQUAL = 1.25
-"""A worker that works so many times as long as the others is a straggler."""
 _ROUNDING = 1e-9
 
 
@@ -52,14 +49,19 @@ class Share(Value):
 
 
 class Straggler(Value):
-    """A worker that works longer on its step than the others do, so that they wait for it."""
+    """A worker that takes longer for its step than the others do, so that they wait for it."""
 
     worker: int
     """Its index."""
+    host: str = ""
+    """Of the worker; empty where all have the same."""
     factor: float
-    """Its core seconds of a step, as a multiple of the median of the others."""
+    """What it takes for a step, as a multiple of the median of the others."""
     seconds: tuple[float, ...] = ()
-    """Core seconds of a step, for each worker."""
+    """For each worker: of a step by itself where `without` is known, else core seconds."""
+    without: Interval | None = None
+    """Examples per second of the others as a gang, predicted as a multiple of those of all; None
+    where steps by themselves were not timed."""
 
     @property
     def waiting(self) -> float:
@@ -133,22 +135,6 @@ def breakdown(
         rounds=max(len(with_all(rounds, [Experiment.STEP, Experiment.HELD])), 1),
         fixed=_fixed(configuration, rounds, noise),
     )
-
-
-def straggler(work_seconds: Sequence[float]) -> Straggler | None:
-    """Return the worker for which the others wait, or None if all work about equally long.
-
-    Args:
-        work_seconds: Core seconds of a step, for each worker.
-    """
-    if len(work_seconds) < 2:
-        return None
-    worker = max(range(len(work_seconds)), key=lambda each: work_seconds[each])
-    others = median(each for i, each in enumerate(work_seconds) if i != worker)
-    factor = work_seconds[worker] / others if others > 0 else 1.0
-    if factor < UNEQUAL:
-        return None
-    return Straggler(worker=worker, factor=factor, seconds=tuple(work_seconds))
 
 
 _INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}

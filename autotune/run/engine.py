@@ -189,6 +189,8 @@ class RunResult:
     """Largest sum of resident bytes over all its processes, as sampled."""
     work_seconds: tuple[float, ...] = ()
     """Core seconds that each worker used for a step; empty where they did not all say."""
+    step_seconds: tuple[float, ...] = ()
+    """Seconds of a step of each worker, likewise; they differ where workers do not wait."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
     automatic: AutotunedValues | None = None

@@ -70,7 +70,7 @@ class TrialRun:
         self._watchdog = Watchdog(request.limits, self._begun)
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
-        self._cpu = WorkerCpu(len(request.roles))
+        self._steps = WorkerSteps(len(request.roles))
         self._read_out: list[Report] = []
         self._answered: set[int] = set()
         self._start_seconds: float | None = None
@@ -95,7 +95,7 @@ class TrialRun:
         """Take in what the processes report."""
         for member, event in reports:
             self._note_trouble(member, event)
-            self._cpu.note(member, event)
+            self._steps.note(member, event)
             if event["event"] == events.READ_OUT:
                 self._read_out.append(Report(member, event))
             if event["event"] == events.ANSWERED:
@@ -188,7 +188,8 @@ class TrialRun:
             filled=self._filled,
             lost_updates=self._lost_updates,
             peak_memory=self._group.memory().peak,
-            work_seconds=self._cpu.per_step(),
+            work_seconds=self._steps.each("work"),
+            step_seconds=self._steps.each("seconds"),
             automatic=autotuned_values(self._read_out) if self._request.reads_out else None,
         )
 
@@ -232,27 +233,31 @@ class Watchdog:
         return Overdue(phase=self.phase, seconds=seconds)
 
 
-class WorkerCpu:
-    """Keeps the processor time that each worker reports: the busiest one keeps the others waiting.
+class WorkerSteps:
+    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting.
 
     Args:
         members: How many processes there are.
     """
 
     def __init__(self, members: int) -> None:
-        self._windows: list[list[tuple[int, float]]] = [[] for _ in range(members)]
+        self._windows: list[list[Event]] = [[] for _ in range(members)]
 
     def note(self, member: int, event: Event) -> None:
         """Take in an event of a process, if it is a window."""
         if event["event"] == events.WINDOW:
-            self._windows[member].append((event["steps"], event["work"]))
+            self._windows[member].append(event)
 
-    def per_step(self) -> tuple[float, ...]:
-        """Return the core seconds of a step for each process; empty if one did not say."""
+    def each(self, what: str) -> tuple[float, ...]:
+        """Return what each process reports for a step; empty if one did not say.
+
+        Args:
+            what: Of a window: its `seconds`, or its `work` in core seconds.
+        """
         late = [each[int(len(each) * EARLY) :] for each in self._windows]
         if not all(late):
             return ()
-        return tuple(sum(work for _, work in each) / sum(n for n, _ in each) for each in late)
+        return tuple(sum(w[what] for w in each) / sum(w["steps"] for w in each) for each in late)
 
 
 def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
@@ -33,6 +34,14 @@ UNLIMITED = Limits()
 """The usual limits of each phase."""
 
 Family = tuple[Scalar, ...]
+
+
+class StepTime(NamedTuple):
+    """What a step takes."""
+
+    seconds: float
+    workers: tuple[float, ...] = ()
+    """By each worker's own clock; empty where they did not all say."""
 
 
 def family(configuration: Configuration) -> Family:
@@ -105,10 +114,10 @@ def allreduce_request(
     return trial_request(bare, workload, facts, machine, folder, seed=SCRIPT_SEED, limits=limits)
 
 
-def step_seconds(engine: Engine, request: TrialRequest) -> float | None:
-    """Run a request, and return the seconds of its step, or None if it could not be measured."""
+def step_time(engine: Engine, request: TrialRequest) -> StepTime | None:
+    """Run a request, and return what its step takes, or None if it could not be measured."""
     result = engine.run(request, MeasureWatch())
     start = steady_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:
         return None
-    return 1 / read(result.windows[start:]).steps_per_second
+    return StepTime(1 / read(result.windows[start:]).steps_per_second, result.step_seconds)

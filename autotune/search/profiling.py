@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from autotune.autotuned_values import AutotunedValues
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import breakdown, straggler
+from autotune.diagnose.breakdown import Straggler, breakdown
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.diagnosis import Diagnosis, Predicted
 from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
 from autotune.diagnose.remedies import Rated, advise
 from autotune.diagnose.scaling import MORE_HOSTS, of_runs, predict
+from autotune.diagnose.straggler import slow_worker, straggler
 from autotune.events import Observer, Preparing
 from autotune.measure import Noise
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
@@ -69,6 +71,7 @@ class Profiler:
         self._costs = runner.history.costs
         self._kept = 0.0
         self._broken: set[Variant] = set()
+        self._own: dict[Configuration, tuple[float, ...]] = {}
 
     def run(self, findings: Findings) -> Findings:
         """Return the findings with the diagnosis and the values, None where there was no time."""
@@ -126,7 +129,7 @@ class Profiler:
         noise = self._runner.history.noise
         parts = [
             breakdown(each, rounds, noise, otherwise=self._step(each)).model_copy(
-                update={"straggler": straggler(self._work(each))}
+                update={"straggler": self._straggler(each, rounds)}
             )
             for each, rounds in found.items()
         ]
@@ -186,6 +189,19 @@ class Profiler:
         rates = [rate for t in self._trials(configuration) if (rate := t.examples_per_second)]
         return [configuration.global_batch / rate for rate in rates]
 
+    def _straggler(self, configuration: Configuration, rounds: Rounds) -> Straggler | None:
+        """Return the worker for which the others wait, and on which host it is."""
+        together = [each[Experiment.HELD] for each in rounds if Experiment.HELD in each]
+        if (own := self._own.get(configuration)) and together:
+            found = slow_worker(own, fmean(together), self._runner.history.noise)
+        else:
+            found = straggler(self._work(configuration))
+        machine = self._runner.subject.machine
+        if found is None or len(machine.hosts) == 1:
+            return found
+        role = strategy(configuration.strategy).roles(configuration, machine)[found.worker]
+        return found.model_copy(update={"host": machine.hosts[role.host].name})
+
     def _work(self, configuration: Configuration) -> tuple[float, ...]:
         """Return what each worker worked for a step in the last run that tells."""
         told = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
@@ -209,7 +225,10 @@ class Profiler:
         configuration = what.configuration
         if what.only_bytes is not None:
             return self._runner.allreduce_seconds(configuration, gradient_bytes=what.only_bytes)
-        return self._runner.step_seconds(configuration, held=what.held, exchanges=what.exchanges)
+        found = self._runner.step_time(configuration, held=what.held, exchanges=what.exchanges)
+        if found and not what.exchanges:
+            self._own[configuration] = found.workers
+        return found and found.seconds
 
     def _automatic(self, chosen: Configuration) -> AutotunedValues | None:
         """Return AUTOTUNE's values; None without the time for it, or if there are none."""

@@ -29,7 +29,7 @@ from autotune.run.engine import (
     TrialRequest,
 )
 from autotune.script import render
-from autotune.search.allreduce import allreduce_request, step_seconds
+from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
 from autotune.search.costs import expected_start
 from autotune.search.epochs import epoch_of, fill_of
@@ -232,11 +232,12 @@ class Runner:
                 limits,
                 gradient_bytes=gradient_bytes,
             )
-            return step_seconds(self._engine, request)
+            found = step_time(self._engine, request)
+        return found and found.seconds
 
-    def step_seconds(
+    def step_time(
         self, configuration: Configuration, *, held: bool, exchanges: bool = True
-    ) -> float | None:
+    ) -> StepTime | None:
         """Measure the step of a configuration without keeping it as a trial.
 
         Args:
@@ -245,11 +246,11 @@ class Runner:
             exchanges: Whether its replicas exchange their gradients.
 
         Returns:
-            Seconds of a step; None if it could not be measured.
+            What a step takes; None if it could not be measured.
         """
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
-            return step_seconds(self._engine, replace(request, exchanges=exchanges))
+            return step_time(self._engine, replace(request, exchanges=exchanges))
 
     def read_out(self, configuration: Configuration) -> AutotunedValues:
         """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""

@@ -204,9 +204,9 @@ class Search:
             return
         # It may spare every trial of a distributed one, so it need not fit beside them.
         if costs.seconds(baseline) <= INPUT_SHARE * self._budget.left:
-            seconds = self._runner.step_seconds(baseline, held=True)
-            if seconds is not None:
-                self._bounds.note_without_input(baseline, seconds)
+            found = self._runner.step_time(baseline, held=True)
+            if found is not None:
+                self._bounds.note_without_input(baseline, found.seconds)
 
     def _decide(self) -> None:
         self._certify_leader()

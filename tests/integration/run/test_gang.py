@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.diagnose.breakdown import straggler
+from autotune.diagnose.straggler import straggler
 from autotune.reason import Message, Overdue, Phase
 from autotune.reason.sentences import reason_text
 from autotune.run import local

@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.run.local import LocalEngine
-from autotune.search.allreduce import allreduce_request, allreduce_workload, step_seconds
+from autotune.search.allreduce import allreduce_request, allreduce_workload, step_time
 from autotune.search.request import Subject
 from autotune.workload import WorkloadFacts
 
@@ -28,6 +28,6 @@ def test_replicas_exchange(
     """Replicas of one process, and workers of a gang, exchange any number of gradients."""
     facts = WorkloadFacts(dense_gradient_bytes=size)
     subject = Subject(workload=allreduce_workload(size), facts=facts, machine=engine.machine())
-    seconds = step_seconds(engine, allreduce_request(configuration, subject, tmp_path / "run"))
-    assert seconds is not None
-    assert seconds > 0
+    found = step_time(engine, allreduce_request(configuration, subject, tmp_path / "run"))
+    assert found is not None
+    assert found.seconds > 0

@@ -61,11 +61,9 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         for each in telling(configuration):
             what = variant(configuration, each, facts)
             assert what is not None
-            seconds = runner.step_seconds(
-                what.configuration, held=what.held, exchanges=what.exchanges
-            )
-            assert seconds is not None, each
-            made[each] = seconds
+            found = runner.step_time(what.configuration, held=what.held, exchanges=what.exchanges)
+            assert found is not None, each
+            made[each] = found.seconds
         return breakdown(configuration, [made], EXPECTED, otherwise=0.0)
 
     return take_apart

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown, Part, Straggler, breakdown, straggler
+from autotune.diagnose.breakdown import Breakdown, Part, breakdown
 from autotune.diagnose.experiment import Experiment, Round
 from autotune.measure import EXPECTED, Interval, Noise
 
@@ -209,20 +209,3 @@ def test_more_rounds_make_narrower_intervals() -> None:
         return waits.high - waits.low
 
     assert width(1) > 1.5 * width(3)
-
-
-@pytest.mark.parametrize(
-    ("work", "expected"),
-    [
-        ((), None),
-        ((0.1,), None),
-        ((0.10, 0.11), None),
-        ((0.1, 0.2), Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))),
-        ((0.5, 0.25, 0.25, 0.25), Straggler(worker=0, factor=2.0, seconds=(0.5, 0.25, 0.25, 0.25))),
-    ],
-)
-def test_who_works_longer_keeps_the_others_waiting(
-    work: tuple[float, ...], expected: Straggler | None
-) -> None:
-    """A worker is named from a quarter more work on; a lone one keeps nobody waiting."""
-    assert straggler(work) == expected

@@ -198,6 +198,16 @@ def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
     assert "idle for about 50% of that" in text
 
 
+def test_a_slow_host_is_told_with_what_the_others_would_reach() -> None:
+    """Marked as predicted, with the host's name where there are several."""
+    gain = Interval(low=1.0, value=1.2, high=1.4)
+    late = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=gain)
+    text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": late}))
+    assert "Worker 1 on 10.0.0.2 is a straggler: by itself its step takes 2.0 times" in text
+    assert "(100, 200, 100 ms by worker)" in text
+    assert "Predicted, not measured: without it the 2 others would process 1.2 times" in text
+
+
 def test_a_sequential_model_is_told() -> None:
     """Where half the batch takes nearly as long, the chain of operations is named."""
     found = step(ALONE, 20.0, compute=0.9, call=0.1).model_copy(update={"fixed": around(0.8)})

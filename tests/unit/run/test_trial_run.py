@@ -13,7 +13,15 @@ from autotune.reason import Completed, KernelKilled, Killed, Measured, Message, 
 from autotune.reason.sentences import reason_text
 from autotune.run import events
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
-from autotune.run.trial_run import GRACE, Ending, TrialRun, Trouble, Watchdog, WorkerCpu, root_cause
+from autotune.run.trial_run import (
+    GRACE,
+    Ending,
+    TrialRun,
+    Trouble,
+    Watchdog,
+    WorkerSteps,
+    root_cause,
+)
 from autotune.run.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
 from autotune.workload import Workload
 
@@ -193,16 +201,16 @@ def window_of(steps: int, work: float) -> dict[str, object]:
 
 def test_work_is_told_for_a_step_of_the_later_half() -> None:
     """The warm-up, which compiles, does not count."""
-    cpu = WorkerCpu(2)
+    steps = WorkerSteps(2)
     for member, later in ((0, 1.0), (1, 3.0)):
-        cpu.note(member, window_of(10, 99.0))
-        cpu.note(member, window_of(10, later))
-    assert cpu.per_step() == pytest.approx((0.1, 0.3))
+        steps.note(member, window_of(10, 99.0))
+        steps.note(member, window_of(10, later))
+    assert steps.each("work") == pytest.approx((0.1, 0.3))
 
 
 def test_who_says_nothing_is_not_guessed() -> None:
     """With one worker silent nothing is told; other events are none of this."""
-    cpu = WorkerCpu(2)
-    cpu.note(0, window_of(10, 1.0))
-    cpu.note(1, {"event": events.STARTED, "at": 0.0})
-    assert cpu.per_step() == ()
+    steps = WorkerSteps(2)
+    steps.note(0, window_of(10, 1.0))
+    steps.note(1, {"event": events.STARTED, "at": 0.0})
+    assert steps.each("work") == ()
