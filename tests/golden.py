@@ -7,6 +7,7 @@ from functools import cache
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.script import cluster_files, render
+from autotune.testing.fake import fake_learning
 from autotune.workload import (
     Factory,
     FitFacts,
@@ -71,6 +72,10 @@ SCRIPT = script_workload(Script(path="programs/whole.py", arguments=("--units", 
 NOTEBOOK = script_workload(Script(path="whole.ipynb", notebook=True, fit=7))
 FACTS = WorkloadFacts(examples=64)
 OF_SCRIPT = WorkloadFacts(examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12))
+LEARNED = WorkloadFacts(examples=64, learning=fake_learning(64.0))
+SCHEDULED = LEARNED.model_copy(
+    update={"learning": fake_learning(64.0).model_copy(update={"scheduled": True})}
+)
 IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
 IN_BATCHES = WorkloadFacts(
     examples=64,
@@ -165,6 +170,19 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         CUSTOM,
         IN_CONTEXT,
     ),
+    "scaled_rate": (ONE.but(per_replica_batch=128), CUSTOM, LEARNED),
+    "scaled_rate_script": (
+        ONE.but(per_replica_batch=128),
+        SCRIPT,
+        OF_SCRIPT.model_copy(update={"learning": fake_learning(64.0)}),
+    ),
+    "scaled_rate_workers": (
+        TWO_WORKERS.but(shard_policy="data", per_replica_batch=64),
+        TOY,
+        LEARNED,
+    ),
+    "scaled_rate_servers": (SERVED.but(per_replica_batch=128), TOY, LEARNED),
+    "scaled_schedule": (MIRRORED.but(steps_per_execution=8, per_replica_batch=64), TOY, SCHEDULED),
 }
 
 

@@ -6,10 +6,12 @@ for the same progress, with the learning rate that goes with it.
 """
 
 from autotune.learning.efficiency import (
+    WARM_UP_SHARE,
     Efficiency,
     Examples,
     examples_needed,
     learning_rate_factor,
+    warm_up_examples,
 )
 from autotune.learning.gradients import (
     BATCHES,
@@ -25,6 +27,7 @@ from autotune.learning.gradients import (
 __all__ = [
     "BATCHES",
     "RULES",
+    "WARM_UP_SHARE",
     "Efficiency",
     "Examples",
     "GradientProbe",
@@ -35,4 +38,5 @@ __all__ = [
     "UpdateRule",
     "examples_needed",
     "learning_rate_factor",
+    "warm_up_examples",
 ]

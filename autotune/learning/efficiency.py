@@ -26,6 +26,12 @@ batches that are `FAR` times as large as the user's own or more; for the same ba
 FAR = 4.0
 SDS = 1.96
 """Standard errors to each side of a 95 % interval."""
+WARM_UP_STEPS = 2000
+"""Of the user's own training, after whose examples the learning rate is the multiplied one: the
+2 / (1 - beta_2) steps of Ma and Yarats (2021) at Adam's default."""
+WARM_UP_SHARE = 5 / 90
+"""Of a training, at most: five of 90 epochs, as in Goyal et al. (2017). A short one would else be
+over before its rate is the multiplied one."""
 _NEVER = 300.0
 """Logarithm of a number of examples that is as good as infinite."""
 
@@ -84,6 +90,11 @@ def learning_rate_factor(learning: Learning, batch: int) -> float:
         return 1.0
     # The gain of plain steps is that by which they need more examples less than k times as many.
     return math.sqrt(k) if learning.rule is UpdateRule.NORMALIZED else k / _exp(needed.log)
+
+
+def warm_up_examples(learning: Learning) -> int:
+    """Return the examples in which the learning rate rises to the multiplied one."""
+    return WARM_UP_STEPS * learning.batch
 
 
 def _formula(learning: Learning, batch: int) -> Formula:

@@ -76,7 +76,7 @@ class Unpredictable(StrEnum):
     ACCUMULATED = "accumulated"
     """The optimizer adds up the gradients of several steps."""
     SCHEDULED = "scheduled"
-    """The learning rate follows a schedule, which counts steps and not examples."""
+    """A callback or a function changes the learning rate from step to step, and counts steps."""
     OPTIMIZER = "optimizer"
     """No formula is known for this optimizer."""
     FAILED = "failed"
@@ -97,6 +97,8 @@ class Learning(Value):
     refused: Unpredictable | None = None
     """Why nothing is known; None where something is."""
     rule: UpdateRule = UpdateRule.PLAIN
+    scheduled: bool = False
+    """Whether the learning rate follows a schedule of Keras, which a program can stretch."""
     probes: tuple[GradientProbe, ...] = ()
     """At points of the training, the earliest first; none where nothing is known."""
     seconds: float = 0.0

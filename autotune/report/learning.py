@@ -25,7 +25,7 @@ WHY = {
     Unpredictable.SUMMED_LOSS: "its loss is a sum over the batch",
     Unpredictable.CLIPPED: "most of its gradients are clipped",
     Unpredictable.ACCUMULATED: "the optimizer accumulates gradients over several steps",
-    Unpredictable.SCHEDULED: "the learning rate follows a schedule, which counts steps",
+    Unpredictable.SCHEDULED: "a function or a callback changes the learning rate within an epoch",
     Unpredictable.OPTIMIZER: "no formula is known for this optimizer",
     Unpredictable.FAILED: "the look at the gradients failed",
     Unpredictable.TOO_FEW: "too few gradients could be looked at",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from autotune.axis import AxisRole, Place
 from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
-from autotune.learning import learning_rate_factor
+from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
@@ -121,7 +121,7 @@ def _written(
         ),
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
-        "callbacks": _callbacks(workload, training),
+        "callbacks": _callbacks(workload, training, _scaled_for(configuration, facts, training)),
         **_script(workload, facts),
     }
     train = _with_factories(f"{training}.py.j2", context, workload, setup)
@@ -165,7 +165,6 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
 
 def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     gang = configuration.workers > 1
-    batch = "GLOBAL_BATCH" if configuration.distributed else "PER_REPLICA_BATCH"
     return {
         "gang": gang,
         "source": at_source(configuration),
@@ -173,7 +172,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "replicas": configuration.replicas,
         "replicas_per_worker": configuration.replicas_per_worker,
         "per_replica_batch": configuration.per_replica_batch,
-        "batch": "global_batch" if gang else batch,
+        "batch": _batch(configuration),
         "steps_per_execution": configuration.steps_per_execution,
         "xla": configuration.xla,
         "threads": configuration.threads_per_process,
@@ -184,13 +183,44 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
     }
 
 
+def _batch(configuration: Configuration) -> str:
+    """Return how a program calls the examples of a step."""
+    if configuration.workers > 1:
+        return "global_batch"
+    return "GLOBAL_BATCH" if configuration.distributed else "PER_REPLICA_BATCH"
+
+
 def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    """Return the factor on the learning rate that a comparison of batches has assumed, if any."""
-    if facts.learning is None:
+    """Return what a comparison of batches has assumed of the learning rate, if anything."""
+    factor, known = _rate_factor(configuration, facts), facts.learning
+    if known is None or factor is None:
         return {"rate_factor": None}
+    return {
+        "rate_factor": factor,
+        "warm_up": warm_up_examples(known),
+        "warm_up_share": f"{WARM_UP_SHARE:.2g}",
+        "usual_batch": known.batch,
+        "scheduled": known.scheduled,
+    }
+
+
+def _rate_factor(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    """Return the factor on the learning rate as it is written; None where it stays as it is."""
+    if facts.learning is None:
+        return None
     factor = learning_rate_factor(facts.learning, update_batch(configuration))
-    written = f"{factor:.3g}" if factor != 1 else None
-    return {"rate_factor": written, "usual_batch": facts.learning.batch}
+    return f"{factor:.3g}" if factor != 1 else None
+
+
+def _scaled_for(
+    configuration: Configuration, facts: WorkloadFacts, training: Training
+) -> list[str]:
+    """Return what is told to the function that scales the rate; nothing where it stays."""
+    if _rate_factor(configuration, facts) is None:
+        return []
+    if training == "coordinator":
+        return ["PER_REPLICA_BATCH", "workers * STEPS_PER_EXECUTION"]
+    return [_batch(configuration)]
 
 
 def _whole_calls(steps: int, steps_per_call: int) -> int:
@@ -250,19 +280,28 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
     return call("model_fn", pairs, before="model = ", indent=8)
 
 
-def _callbacks(workload: Workload, training: Training) -> str:
+def _callbacks(workload: Workload, training: Training, scaled_for: list[str]) -> str:
     """Return the argument of `fit`, or of the list that the loop keeps."""
     before = "callbacks=" if training == "fit" else ""
+    if not scaled_for:
+        return before + _every_callback(workload, len(before), 8)
+    arguments = [_every_callback(workload, 0, 12), *scaled_for]
+    return call("scaled", [("", each) for each in arguments], before=before, indent=8)
+
+
+def _every_callback(workload: Workload, before: int, indent: int) -> str:
+    """Return the list of all callbacks, to stand at `indent` behind so many characters."""
     if workload.script:
-        return f"{before}[*callbacks_of(call), *callbacks]"
+        return "[*callbacks_of(call), *callbacks]"
     if workload.callbacks is None:
-        return f"{before}list(callbacks)"
+        return "list(callbacks)"
     pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
-    flat = f"{before}[{call('*callbacks_fn', pairs, indent=-WIDTH)}, *callbacks],"
-    if len(flat) <= WIDTH - 8:
-        return flat.removesuffix(",")
-    own = call("*callbacks_fn", pairs, indent=12)
-    return f"{before}[\n            {own},\n            *callbacks,\n        ]"
+    flat = f"[{call('*callbacks_fn', pairs, indent=-WIDTH)}, *callbacks]"
+    if before + len(flat) < WIDTH - indent:
+        return flat
+    inner = " " * (indent + 4)
+    own = call("*callbacks_fn", pairs, indent=indent + 4)
+    return f"[\n{inner}{own},\n{inner}*callbacks,\n{' ' * indent}]"
 
 
 def in_words(configuration: Configuration) -> list[str]:

@@ -21,7 +21,7 @@ from statistics import fmean, median
 
 from autotune.config import Configuration
 from autotune.events import nobody
-from autotune.learning import Learning, examples_needed, learning_rate_factor
+from autotune.learning import Learning, examples_needed, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.run.local import LocalEngine
@@ -144,7 +144,9 @@ def predict(name: str) -> tuple[Machine, Learning]:
 
 def compare(name: str, learning: Learning) -> list[Row]:
     """Return a row for each batch, trained as autotune would have it."""
-    orders = [f"{batch}:{learning_rate_factor(learning, batch)!r}" for batch in BATCHES]
+    warm_up = warm_up_examples(learning)
+    factors = {batch: learning_rate_factor(learning, batch) for batch in BATCHES}
+    orders = [f"{batch}:{factor!r}:{warm_up}" for batch, factor in factors.items()]
     command = [sys.executable, "-m", "benchmarks.goodput.train", name, *orders]
     done = subprocess.run(
         [*command, "--seeds", str(SEEDS)], stdout=subprocess.PIPE, text=True, check=True

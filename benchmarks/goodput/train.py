@@ -1,9 +1,10 @@
 """Trains to a loss at some batches, in one process, and prints what that took as JSON.
 
-    python -m benchmarks.goodput.train TRAINING BATCH:FACTOR ... [--seeds 2] [--patience 24]
+    python -m benchmarks.goodput.train TRAINING BATCH:FACTOR:WARM_UP ...
 
-FACTOR multiplies the learning rate. A batch that has not reached the loss after PATIENCE times the
-examples of the first is given up.
+FACTOR multiplies the learning rate, which rises to that within WARM_UP examples, or a share of
+those that the first batch has needed, by what stands in the programs that autotune writes. A batch
+that has not reached the loss after so many times the examples of the first is given up.
 """
 
 from __future__ import annotations
@@ -13,19 +14,38 @@ import math
 import sys
 import time
 from argparse import ArgumentParser
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
 import keras
 import tensorflow as tf
 
+from autotune.learning import WARM_UP_SHARE
+from autotune.script.text import fill_in
 from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_fn
 
 LOOK = 1024
 """Examples between two looks at the loss, at least."""
 MOST = 1 << 21
 """Examples after which the first batch is given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How to train."""
+
+    batch: int
+    factor: float
+    """On the learning rate."""
+    warm_up: int
+    """Examples until it is multiplied in full."""
+
+    @classmethod
+    def from_text(cls, text: str) -> Order:
+        """Return what BATCH:FACTOR:WARM_UP says."""
+        batch, factor, warm_up = text.split(":")
+        return cls(batch=int(batch), factor=float(factor), warm_up=int(warm_up))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +61,17 @@ class Trained:
     """While it trained, without the looks at the loss."""
 
 
-def train(name: str, batch: int, factor: float, seed: int, most: float) -> Trained:
+def train(name: str, order: Order, seed: int, most: float) -> Trained:
     """Train until the loss is reached, or until so many examples.
 
     Args:
         name: Of the training.
-        batch: Examples of a step.
-        factor: On the learning rate.
+        order: How to train.
         seed: Of weights and order.
         most: Examples.
     """
     keras.utils.set_random_seed(seed)
-    model = model_fn(name)
-    model.optimizer.learning_rate = factor * float(model.optimizer.learning_rate)
+    model, batch = model_fn(name), order.batch
     steps = max(LOOK // batch, 1)
     curve = Curve(TRAININGS[name].target, batch * steps)
     batches = dataset_fn(name).repeat().batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
@@ -61,16 +79,26 @@ def train(name: str, batch: int, factor: float, seed: int, most: float) -> Train
         batches,
         epochs=max(math.ceil(most / (batch * steps)), 1),
         steps_per_epoch=steps,
-        callbacks=[Evaluated(held_out(name)), curve],
+        callbacks=scaled([Evaluated(held_out(name)), curve], order),
         verbose=0,
     )
     return Trained(
         batch=batch,
-        factor=factor,
+        factor=order.factor,
         seed=seed,
         examples=curve.reached,
         examples_per_second=curve.rate,
     )
+
+
+def scaled(callbacks: list[Any], order: Order) -> Any:
+    """Return the callbacks with what scales the learning rate in a program."""
+    values = {"rate_factor": order.factor, "warm_up": order.warm_up, "warm_up_share": 1.0}
+    other = {"usual_batch": 0, "scheduled": False, "script": None}
+    text = fill_in("_rate.j2", {**values, **other})
+    names: dict[str, Any] = {"keras": keras, "Any": Any, "STEPS_PER_EXECUTION": 1}
+    exec(text, names)  # noqa: S102 - it is part of each program
+    return names["scaled"](callbacks, order.batch)
 
 
 class Evaluated(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
@@ -140,16 +168,17 @@ def main() -> int:
     """Train and print."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("training", choices=TRAININGS)
-    parser.add_argument("batches", nargs="+", metavar="BATCH:FACTOR")
+    parser.add_argument("batches", nargs="+", metavar="BATCH:FACTOR:WARM_UP", type=Order.from_text)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--patience", type=float, default=24.0)
     asked = parser.parse_args()
     found: list[Trained] = []
     for seed in range(asked.seeds):
-        for text in asked.batches:
-            batch, _, factor = text.partition(":")
-            most = asked.patience * (found[0].examples or MOST) if found else MOST
-            found.append(train(asked.training, int(batch), float(factor), seed, most))
+        for order in asked.batches:
+            first = found[0].examples or MOST if found else MOST
+            most = asked.patience * first if found else MOST
+            warm_up = min(order.warm_up, int(WARM_UP_SHARE * first))
+            found.append(train(asked.training, replace(order, warm_up=warm_up), seed, most))
             print(json.dumps(asdict(found[-1])), flush=True)
     return 0
 

@@ -68,6 +68,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._refused: Unpredictable | None = None
         self._probes: list[GradientProbe] = []
         self._looks = 0
+        self._rate: float | None = None
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Begin to count, unless nothing could be told."""
@@ -75,9 +76,14 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._writer.write(events.TRAIN_BEGIN)
         self._refused = unpredictable(self.model)
 
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
+        """Forget the learning rate: it may follow the epochs, which are as long at any batch."""
+        self._rate = None
+
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Look if it is time."""
         self._steps += 1
+        self._watch_rate()
         if self._steps == 1:
             now = time.monotonic()
             self._writer.write(events.FIRST_STEP, steps=1, seconds=now - self._began)
@@ -92,8 +98,21 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         """Return what was found."""
         if self._refused or not self._probes:
             return Learning(batch=self._batch, refused=self._refused or Unpredictable.TOO_FEW)
-        rule = RULES[type(inner_optimizer(self.model)).__name__]
-        return Learning(batch=self._batch, rule=rule, probes=tuple(self._probes))
+        return Learning(
+            batch=self._batch,
+            rule=RULES[type(inner_optimizer(self.model)).__name__],
+            scheduled=is_scheduled(self.model),
+            probes=tuple(self._probes),
+        )
+
+    def _watch_rate(self) -> None:
+        """Refuse a learning rate that a callback changes from step to step."""
+        if self._refused or is_scheduled(self.model):
+            return
+        rate = float(self.model.optimizer.learning_rate.numpy())
+        if self._rate is not None and rate != self._rate:
+            self._refused = Unpredictable.SCHEDULED
+        self._rate = rate
 
     def _due(self) -> bool:
         share = (time.monotonic() - self._began) / self._seconds
@@ -136,12 +155,19 @@ def unpredictable(model: Any) -> Unpredictable | None:
         return Unpredictable.OPTIMIZER
     if getattr(optimizer, "gradient_accumulation_steps", None):
         return Unpredictable.ACCUMULATED
-    if isinstance(optimizer.get_config().get("learning_rate"), dict):
+    if not is_scheduled(model) and isinstance(optimizer.get_config()["learning_rate"], dict):
         return Unpredictable.SCHEDULED
     losses = tf.nest.flatten(model.loss)
     if any(getattr(each, "reduction", None) == "sum" for each in losses):
         return Unpredictable.SUMMED_LOSS
     return None
+
+
+def is_scheduled(model: Any) -> bool:
+    """Return whether the learning rate follows a schedule of Keras."""
+    # The property returns what the schedule says of the present step.
+    rate = getattr(inner_optimizer(model), "_learning_rate", None)
+    return isinstance(rate, keras.optimizers.schedules.LearningRateSchedule)
 
 
 def inner_optimizer(model: Any) -> Any:

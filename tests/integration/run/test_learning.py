@@ -33,13 +33,21 @@ def dataset_fn():
 """
 MODEL = """
 def model_fn():
+    global model
     last = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
     model = {kind}([keras.Input((8,)), {before} last])
     model.compile(optimizer={optimizer}, loss={loss})
     return model
 """
+CALLBACKS = """
+def callbacks_fn():
+    return [keras.callbacks.LambdaCallback({hooks})]
+"""
+QUICKER = "lambda batch, logs: setattr(model.optimizer, 'learning_rate', 1e-6 * batch)"
 STILL = "keras.optimizers.SGD(0.0)"
 OWN = """
+def quick():
+    return 0.1
 class Own(keras.Sequential):
     def train_step(self, data):
         return super().train_step(data)
@@ -56,7 +64,7 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
         (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
         made = {
             role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
-            for role in ("model", "dataset")
+            for role in ("model", "dataset", "callbacks")
         }
         workload, machine = Workload(**made), engine.machine()
         facts = engine.inspect(workload).model_copy(update={"learning": learning})
@@ -80,8 +88,10 @@ def learn(engine: LocalEngine, request_of: Requested) -> Learn:
         loss: str = "'mse'",
         kind: str = "keras.Sequential",
         before: str = "",
+        hooks: str = "",
     ) -> Learning:
         body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
+        body += CALLBACKS.format(hooks=hooks)
         trial = request_of(body, Configuration())
         return engine.learn(LearningRequest(trial=trial, seconds=4.0))
 
@@ -109,7 +119,7 @@ def test_a_rate_is_multiplied_on_every_replica(
     """It is a variable of several replicas there."""
     body = MODEL.format(
         optimizer="keras.optimizers.Adam(0.001)", loss="'mse'", kind="keras.Sequential", before=""
-    )
+    ) + CALLBACKS.format(hooks="")
     request = request_of(body, distributed, fake_learning(64.0))
     assert "LEARNING_RATE_FACTOR = 2" in request.script
     result = engine.run(request, lambda _: Stop(Outcome.MEASURED, Completed()))
@@ -139,10 +149,8 @@ def test_gradients_that_are_known_are_found(learn: Learn) -> None:
             {"optimizer": "keras.optimizers.SGD(0.0, gradient_accumulation_steps=2)"},
             Unpredictable.ACCUMULATED,
         ),
-        (
-            {"optimizer": "keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(0.1, 9))"},
-            Unpredictable.SCHEDULED,
-        ),
+        ({"optimizer": "keras.optimizers.SGD(quick)"}, Unpredictable.SCHEDULED),
+        ({"hooks": f"on_train_batch_end={QUICKER}"}, Unpredictable.SCHEDULED),
         ({"optimizer": "'adagrad'"}, Unpredictable.OPTIMIZER),
     ],
 )
@@ -151,6 +159,12 @@ def test_what_no_formula_covers_is_refused(
 ) -> None:
     """Each with its own reason."""
     assert learn(**changed).refused is why
+
+
+def test_a_schedule_of_keras_is_looked_at(learn: Learn) -> None:
+    """The program stretches it to the same examples."""
+    found = learn("keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(1e-6, 9))")
+    assert (found.refused, found.scheduled) == (None, True)
 
 
 def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
