@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
 
 from autotune.api.events import Event
+from autotune.api.labels import JobLabels, Selector
 from autotune.api.needs import Label, Needs
 from autotune.api.states import State
 from autotune.config import Configuration
@@ -39,6 +40,8 @@ class Tuning(SearchOptions):
     """What the worker that runs it must have."""
     priority: Annotated[int, Field(ge=-10, le=10), WHOLE] = 0
     """A job goes before all of lower priority, whosever they are; above 0 needs the scope admin."""
+    labels: JobLabels = Field(default_factory=dict)
+    """Its labels, by which lists find it; those of the worker that it wants are in `needs`."""
 
     @property
     def options(self) -> SearchOptions:
@@ -188,6 +191,8 @@ class Filter(Value):
     """Created at this time or later."""
     until: float | None = None
     """Created before this time."""
+    labels: tuple[Selector, ...] = ()
+    """With all of these labels."""
 
 
 class Page(Value):

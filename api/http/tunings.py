@@ -23,6 +23,7 @@ from autotune.api.http.examples import event_stream, json_answer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
+from autotune.api.labels import MOST_LABELS, Selector
 from autotune.api.requests import JobRequest, Text
 from autotune.api.roles import Caller, Scope
 from autotune.api.states import FINAL, State
@@ -35,10 +36,8 @@ router = APIRouter(tags=["tunings"])
 
 FOR_ONE = ("not-found", "invalid-request", "unreadable-record", *CLOSED)
 """Problems of every call about one job."""
-_FOR_SUBMIT = (
-    "malformed-body",
+_FOR_REPEAT = (
     "body-too-large",
-    "unsupported-media-type",
     "invalid-request",
     "unknown-workload",
     "invalid-parameter",
@@ -52,6 +51,16 @@ _FOR_SUBMIT = (
     "quota-exceeded",
     *CHANGING,
 )
+_FOR_SUBMIT = ("malformed-body", "unsupported-media-type", *_FOR_REPEAT)
+LOCATION = {"headers": {"Location": {"schema": {"type": "string"}}}}
+"""What OpenAPI says of the address of a new job."""
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        pattern="^[!-~]{1,200}$",
+        description="Repeating a request with its key within a week creates no second job.",
+    ),
+]
 
 
 def _digits(given: Any) -> Any:
@@ -90,6 +99,8 @@ class ListQuery(Value):
     """Only those created at this time or later."""
     until: Moment | None = None
     """Only those created before this time."""
+    label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
+    """Only those with this label, `name:text`; of several, only those with all of them."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
@@ -101,7 +112,13 @@ class ListQuery(Value):
         times = {"since": self.since, "until": self.until}
         # A job's own time is told in whole microseconds, and so may be a little later than it is.
         given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
-        return Filter(workload=self.workload, project=self.project, verdict=self.verdict, **given)
+        return Filter(
+            workload=self.workload,
+            project=self.project,
+            verdict=self.verdict,
+            labels=tuple(dict.fromkeys(self.label)),
+            **given,
+        )
 
 
 class TrialsQuery(Value):
@@ -199,8 +216,7 @@ def _response(make: Callable[[], Value]) -> Response:
     status_code=202,
     summary="Create a tuning job",
     responses={
-        202: json_answer(examples.TUNING, "The job is stored durably.")
-        | {"headers": {"Location": {"schema": {"type": "string"}}}},
+        202: json_answer(examples.TUNING, "The job is stored durably.") | LOCATION,
         **documented(*_FOR_SUBMIT),
     },
     dependencies=[Depends(json_only)],
@@ -210,18 +226,56 @@ def submit(
     key: Writer,
     jobs: TheJobs,
     response: Response,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            pattern="^[!-~]{1,200}$",
-            description="Repeating a request with its key within a week creates no second job.",
-        ),
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Job:
     """Queue a job. Jobs run one at a time on the same devices."""
+    job = taken_in(jobs, request, key, idempotency_key)
+    response.headers["Location"] = job.url
+    return jobs.placed(job.id, job.owner)
+
+
+def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
+    """Return the job of a request, made in the name of a caller.
+
+    Raises:
+        ScopeMissing: The caller may not let a job go before those of others.
+    """
     if request.priority > 0:
         key.require(Scope.ADMIN)
-    job = jobs.submit(request, key.project_for(request.project), idempotency_key, key.id)
+    return jobs.submit(request, key.project_for(request.project), idempotency_key, key.id)
+
+
+def repeatable_by(jobs: Jobs, job_id: str, key: Caller) -> JobRequest:
+    """Return a request for the same as a job, in its project if the caller may ask for jobs there.
+
+    Raises:
+        NotFound: There is none that the caller may see.
+        UnreadableRecord: Another version has taken it in.
+    """
+    request = jobs.request(job_id, key.owner)
+    own = request.project is not None and key.may(Scope.WRITE, request.project)
+    return request if own else request.model_copy(update={"project": None})
+
+
+@router.post(
+    "/v1/tunings/{job_id}/repeat",
+    status_code=202,
+    summary="Repeat a job",
+    responses={
+        202: json_answer(examples.TUNING, "A job of the same request is stored durably.")
+        | LOCATION,
+        **documented("unreadable-record", *_FOR_REPEAT),
+    },
+)
+def repeat(
+    job_id: JobId,
+    key: Writer,
+    jobs: TheJobs,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Job:
+    """Queue another job of the same request, in its project or else in one of the caller's."""
+    job = taken_in(jobs, repeatable_by(jobs, job_id, key), key, idempotency_key)
     response.headers["Location"] = job.url
     return jobs.placed(job.id, job.owner)
 

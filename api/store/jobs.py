@@ -25,6 +25,7 @@ from autotune.api.errors import (
     QuotaExceeded,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
+from autotune.api.labels import selectors
 from autotune.api.needs import Needs
 from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
@@ -41,8 +42,10 @@ from autotune.api.store.reading import (
     MOST_TOLD,
     POSITION,
     RECORDS,
+    REQUEST,
     ending,
     job_of,
+    label_name,
     page_rows,
     read_events,
     read_job,
@@ -53,7 +56,7 @@ from autotune.api.store.reading import (
     whole,
 )
 from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import attempts, idempotency, jobs, totals
+from autotune.api.store.tables import attempts, idempotency, jobs, labels, totals
 from autotune.api.store.workers import there
 from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
@@ -131,6 +134,17 @@ class Jobs:
             note(connection, "submit", job_id)
             return read_job(connection, job_id, owner)
 
+    def request(self, job_id: str, owner: Whose) -> JobRequest:
+        """Return what a job was asked for with, to ask for the same again.
+
+        Raises:
+            NotFound: There is no such job.
+            UnreadableRecord: Another version has taken it in.
+        """
+        with self._database.reading() as connection:
+            row = REQUEST.one(connection, job_id, owner)
+            return read(JobRequest, row.request).model_copy(update={"project": row.owner})
+
     def get(self, job_id: str, owner: Whose) -> Job:
         """Return a job as it stands.
 
@@ -172,7 +186,9 @@ class Jobs:
             NotFound: There is no job `before`.
         """
         most = max(1, min(limit, MOST_JOBS))
-        given: dict[str, Any] = {**wanted.model_dump(exclude_none=True), "limit": most + 1}
+        given: dict[str, Any] = wanted.model_dump(exclude_none=True, exclude={"labels"})
+        given |= {label_name(n): each for n, each in enumerate(wanted.labels)}
+        given["limit"] = most + 1
         with self._database.reading() as connection:
             if before is not None:
                 given["position"] = POSITION.one(connection, before, owner).seq
@@ -380,6 +396,9 @@ def reassign(
         found = tuple(connection.execute(query).scalars().all())
         if not found:
             raise NotFound(f"The project {owner!r} has no such job.", "Check its name.")
+        moved = labels.c.owner == owner
+        moved = moved & labels.c.job_id.in_(job_ids) if job_ids else moved
+        connection.execute(update(labels).where(moved).values(owner=to))
         # The key would lead the old project to a job that is no longer its own.
         forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.owner == to))
         of_old = idempotency.c.owner == owner
@@ -452,8 +471,9 @@ def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: fl
 def _insert(
     connection: Connection, job_id: str, tuning: Tuning, whose: Mapping[str, str | None]
 ) -> None:
-    connection.execute(
-        insert(jobs).values(
+    made = connection.execute(
+        insert(jobs)
+        .values(
             id=job_id,
             **whose,
             workload=tuning.workload,
@@ -467,4 +487,9 @@ def _insert(
             trials=0,
             created_at=Now(),
         )
+        .returning(jobs.c.seq)
     )
+    same = {"job_id": job_id, "owner": whose["owner"], "seq": made.scalar_one()}
+    rows = [{**same, "label": each} for each in selectors(tuning.labels)]
+    if rows:
+        connection.execute(insert(labels), rows)

@@ -33,7 +33,7 @@ from autotune.api.records import OTHER_VERSION, read, read_as
 from autotune.api.roles import Whose
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
-from autotune.api.store.tables import attempts, events, jobs, trials
+from autotune.api.store.tables import attempts, events, jobs, labels, trials
 from autotune.api.values import Job, JobEvent, JobTrial, Tuning
 from autotune.events import Notice
 from autotune.result import Result
@@ -80,6 +80,7 @@ class OfOneJob:
 
 JOB = OfOneJob(select(*COLUMNS))
 POSITION = OfOneJob(select(jobs.c.seq))
+REQUEST = OfOneJob(select(jobs.c.request, jobs.c.owner))
 ENDING = OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
 RECORDS = OfOneJob(
     select(trials.c.record)
@@ -251,7 +252,7 @@ def _page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
         states: Those of the jobs; empty for any.
         given: The names of what else is asked for, whose values come with the query.
     """
-    query = select(*COLUMNS, jobs.c.seq).order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
+    query = _labelled(select(*COLUMNS, jobs.c.seq), given).limit(bindparam("limit"))
     query = query.where(*(_WANTED[name] for name in sorted(given & _WANTED.keys())))
     if not states:
         return query
@@ -260,6 +261,23 @@ def _page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
     parts = [select(bounds.where(jobs.c.state == each).subquery()) for each in sorted(states)]
     latest = select(*COLUMNS, jobs.c.seq).where(jobs.c.seq.in_(union_all(*parts)))
     return latest.order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
+
+
+def label_name(number: int) -> str:
+    """Return the name under which a query takes a label that is asked for."""
+    return f"label_{number}"
+
+
+def _labelled(query: Select[Any], given: frozenset[str]) -> Select[Any]:
+    """Return a query for the jobs, newest first, that have the labels which come with it."""
+    order = jobs.c.seq
+    for name in sorted(each for each in given if each.startswith(label_name(0)[:-1])):
+        mine = labels.alias()
+        query = query.join(mine, mine.c.seq == order).where(mine.c.label == bindparam(name))
+        if "owner" in given:
+            query = query.where(mine.c.owner == bindparam("owner"))
+        order = mine.c.seq
+    return query.order_by(order.desc())
 
 
 def job_of(row: Row[Any]) -> Job:

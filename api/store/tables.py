@@ -29,8 +29,8 @@ class Base(SQLModel):
     metadata = MetaData(naming_convention=NAMES)
 
 
-def _job_reference() -> Column[str]:
-    return Column("job_id", String, ForeignKey("jobs.id"), primary_key=True)
+def _job_reference(ondelete: str | None = None) -> Column[str]:
+    return Column("job_id", String, ForeignKey("jobs.id", ondelete=ondelete), primary_key=True)
 
 
 class JobRow(Base, table=True):
@@ -151,6 +151,20 @@ class EventRow(Base, table=True):
     """The number of the trial that it tells of, which is not in its body."""
     body: str = Field(sa_type=Text)
     at: float
+
+
+class LabelRow(Base, table=True):
+    """A label of a job, as lists look for it; it goes with the job."""
+
+    __tablename__ = "labels"
+    __table_args__ = (Index(None, "label", "seq"), Index(None, "owner", "label", "seq"))
+
+    job_id: str = Field(sa_column=_job_reference(ondelete="CASCADE"))
+    label: str = Field(primary_key=True)
+    """`name:text`."""
+    owner: str
+    """Of the job, as is its order, so that an index alone has a page of an owner's jobs."""
+    seq: int
 
 
 class LeaseRow(Base, table=True):
@@ -292,6 +306,7 @@ jobs = metadata.tables["jobs"]
 attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
+labels = metadata.tables["labels"]
 leases = metadata.tables["leases"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]

@@ -56,6 +56,11 @@ Priority = Annotated[
     ),
 ]
 
+Label = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
+]
+
 
 def submit(  # noqa: PLR0913 - one parameter for each option of the command
     *,
@@ -67,12 +72,14 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     space: take.Space = "auto",
     need: Need = None,
     priority: Priority = 0,
+    label: Label = None,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
     turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
+    turn["labels"] = labels_from(label or ())
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")
@@ -90,6 +97,22 @@ def needs_from(given: Iterable[str]) -> dict[str, Any]:
         found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
     if "kind" in found:
         found["kind"] = str(found["kind"])
+    return found
+
+
+def labels_from(given: Iterable[str]) -> dict[str, str]:
+    """Return what `--label` options stand for.
+
+    Raises:
+        UsageError: One is malformed, or a name comes twice.
+    """
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        if not equals or name in found:
+            told = "sets a label twice" if equals else "is not NAME=TEXT"
+            raise UsageError(f"--label {each!r} {told}.", "For example: --label team=vision.")
+        found[name] = text
     return found
 
 

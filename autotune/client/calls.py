@@ -50,6 +50,7 @@ class Call(Generic[Answer]):
 
 SUBMIT = Call("POST", "/v1/tunings", Job)
 GET = Call("GET", "/v1/tunings/{job_id}", Job)
+REPEAT = Call("POST", "/v1/tunings/{job_id}/repeat", Job)
 CANCEL = Call("POST", "/v1/tunings/{job_id}/cancel", Job)
 EVENTS = Call("GET", "/v1/tunings/{job_id}/events", JobEvent)
 LIST = Call("GET", "/v1/tunings", Page)
@@ -101,12 +102,13 @@ class Calls:
 
     def submit(self, request: JobRequest, idempotency_key: str | None) -> Steps[Job]:
         """Ask for a job, which is made once however often the request is sent."""
-        headers = {
-            "Content-Type": "application/json",
-            "Idempotency-Key": idempotency_key or secrets.token_hex(16),
-        }
+        headers = {"Content-Type": "application/json", **_once(idempotency_key)}
         body = request.model_dump_json(exclude_defaults=True)
         return self._ask(SUBMIT, content=body, headers=headers)
+
+    def repeat(self, job: Job | str, idempotency_key: str | None) -> Steps[Job]:
+        """Ask for a job of the same request, which likewise is made once."""
+        return self._ask(REPEAT, job, headers=_once(idempotency_key))
 
     def get(self, job: Job | str) -> Steps[Job]:
         """Return a job as it stands."""
@@ -173,6 +175,10 @@ class Calls:
                 self._answered = True
                 return successful(response)
             yield retry.pause(error_of(response))
+
+
+def _once(idempotency_key: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
 
 
 def _text(value: Any) -> Any:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx2 as httpx
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from autotune.api.labels import JobLabels, selectors
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import State
@@ -28,6 +29,7 @@ KEY = "AUTOTUNE_API_KEY"
 """Variable of the environment that holds the key."""
 PATIENCE = 60.0
 _TIMEOUT = httpx.Timeout(30.0, read=60.0)  # A stream gives a sign of life four times as often.
+_LABELS = TypeAdapter(JobLabels)
 SpaceLike = str | Space | Mapping[str, Any]
 
 
@@ -73,6 +75,7 @@ class Client:
         options: SearchOptions | None = None,
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
+        labels: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
@@ -85,31 +88,51 @@ class Client:
             options: Everything else that a search can be told.
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
+            labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.
             idempotency_key: With the same one the same request makes no second job for a week.
 
         Raises:
-            UsageError: An option or the space is invalid.
+            UsageError: An option, a label or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        turn = {"needs": _needs(needs), "priority": priority}
+        turn = _turn(needs, priority, labels)
         request = job_request(workload, params, space, budget, options, turn)
         return self._run(self._calls.submit(request, idempotency_key))
+
+    def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
+        """Ask for a job of the same request as another one, given itself or its id.
+
+        Args:
+            job: The job, or its id.
+            idempotency_key: As for `submit`.
+
+        Raises:
+            ServiceError: The service refuses the request, as it is now.
+        """
+        return self._run(self._calls.repeat(job, idempotency_key))
 
     def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
         return self._run(self._calls.get(job))
 
-    def jobs(self, *states: State | str, **wanted: str | datetime) -> Iterator[Job]:
+    def jobs(
+        self,
+        *states: State | str,
+        labels: Mapping[str, str] | None = None,
+        **wanted: str | datetime,
+    ) -> Iterator[Job]:
         """Yield the jobs that the key may see, newest first, as they are asked for.
 
         Args:
             states: Only those in one of these; without any, all.
+            labels: Only those with all of these labels.
             wanted: Only those of a `workload`, `project` or `verdict`, or created `since` and
                 `until` some time.
         """
         before, more = None, True
         while more:
-            page = self._run(self._calls.page({"state": states, **wanted}, before))
+            query = {"state": states, "label": selectors(labels or {}), **wanted}
+            page = self._run(self._calls.page(query, before))
             yield from page.tunings
             before, more = page.next, page.next is not None
 
@@ -229,22 +252,33 @@ class AsyncClient:
         options: SearchOptions | None = None,
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
+        labels: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job, as `Client.submit` does."""
-        turn = {"needs": _needs(needs), "priority": priority}
+        turn = _turn(needs, priority, labels)
         request = job_request(workload, params, space, budget, options, turn)
         return await self._run(self._calls.submit(request, idempotency_key))
+
+    async def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
+        """Ask for a job of the same request as another one, as `Client.repeat` does."""
+        return await self._run(self._calls.repeat(job, idempotency_key))
 
     async def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
         return await self._run(self._calls.get(job))
 
-    async def jobs(self, *states: State | str, **wanted: str | datetime) -> AsyncIterator[Job]:
+    async def jobs(
+        self,
+        *states: State | str,
+        labels: Mapping[str, str] | None = None,
+        **wanted: str | datetime,
+    ) -> AsyncIterator[Job]:
         """Yield the jobs that the key may see, as `Client.jobs` does."""
         before, more = None, True
         while more:
-            page = await self._run(self._calls.page({"state": states, **wanted}, before))
+            query = {"state": states, "label": selectors(labels or {}), **wanted}
+            page = await self._run(self._calls.page(query, before))
             for each in page.tunings:
                 yield each
             before, more = page.next, page.next is not None
@@ -336,6 +370,17 @@ def job_request(
         given["budget"] = budget
     found = _space(space)
     return JobRequest(workload=workload, params=dict(params or {}), space=found, **given)
+
+
+def _turn(
+    needs: Needs | Mapping[str, Any] | None, priority: int, labels: Mapping[str, str] | None
+) -> dict[str, Any]:
+    try:
+        found = _LABELS.validate_python(dict(labels or {}))
+    except ValidationError as exc:
+        told = f"Of the labels, {first_mistake(exc)}."
+        raise UsageError(told, 'For example: {"team": "vision"}.') from exc
+    return {"needs": _needs(needs), "priority": priority, "labels": found}
 
 
 def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:

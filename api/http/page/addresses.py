@@ -21,6 +21,11 @@ def job_page(job_id: str) -> str:
     return f"{_JOBS}{job_id}"
 
 
+def repeat_page(job_id: str) -> str:
+    """Return where a job is asked for again."""
+    return f"{job_page(job_id)}/repeat"
+
+
 def is_page(path: str) -> bool:
     """Return whether people look at an address, and programs do not."""
     return path in (HOME, WORKERS, SIGN_OUT) or path.startswith(_JOBS)

@@ -43,6 +43,10 @@ _FIELD_OF: Mapping[str, str] = {
     "project-missing": "project",
 }
 """Where an error of the service is shown, by its kind."""
+_TOLD: Mapping[str, str] = {
+    "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
+}
+"""What is said of a field, whatever is wrong with it."""
 _APART = ("budget", "strategies")
 """Options with a place of their own on the form."""
 
@@ -181,8 +185,15 @@ def _request(typed: Typed, workload: str, found: tuple[Parameter, ...]) -> dict[
         "workload": workload,
         "params": {name: value for name, value in params.items() if value is not None},
         "space": typed.one("space") or AUTO,
+        "labels": _labels_of(typed.one("labels")),
         **{name: value for name, value in sent.items() if value is not None},
     }
+
+
+def _labels_of(text: str) -> dict[str, str]:
+    """Return the labels of `name=text, name=text`; what is odd is left for others to refuse."""
+    parts = (each.partition("=") for each in text.split(",") if each.strip())
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 @cache
@@ -199,7 +210,8 @@ def _options() -> tuple[Parameter, ...]:
 
 def _of_schema(error: ValidationError, workload: str) -> dict[str, str]:
     return {
-        _place(each["loc"], workload): sentence(each["msg"].removeprefix("Value error, "))
+        (place := _place(each["loc"], workload)): _TOLD.get(place)
+        or sentence(each["msg"].removeprefix("Value error, "))
         for each in reversed(error.errors())  # The first mistake of a field is the one to tell.
     }
 
@@ -257,7 +269,15 @@ def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[F
         hint="Strategies, batch sizes and input settings to try.",
         error=mistakes.get("space", ""),
     )
-    return budget, space
+    labels = Field(
+        name="labels",
+        label="Labels",
+        control=Control.TEXT,
+        value=typed.one("labels") if typed else "",
+        hint="To find the job by: team=vision, sprint=7.",
+        error=mistakes.get("labels", ""),
+    )
+    return budget, space, labels
 
 
 def _project(key: Caller, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:

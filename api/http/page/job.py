@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from autotune.api.events import Claimed, Event, Released, said
 from autotune.api.http.files import Part
-from autotune.api.http.page.listing import params_text, space_name
+from autotune.api.http.page.listing import Link, label_links, params_text, space_name
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
@@ -90,6 +91,10 @@ class JobView:
     """How many trials came before those in sight, in words; empty if none did."""
     facts: Mapping[str, str]
     """What was asked for, and is known of the job."""
+    labels: tuple[Link, ...]
+    """Each leads to all jobs that have it."""
+    once: str
+    """Sent along by the button that repeats it, so that two clicks make one job."""
     moments: Mapping[str, float]
     history: Sequence[tuple[float, str]]
     """What happened and when, the latest first."""
@@ -118,6 +123,8 @@ def job_view(story: Story) -> JobView:
         outputs=tuple(_outputs(story.trials))[:MOST_OUTPUTS],
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
+        labels=label_links(job),
+        once=secrets.token_urlsafe(18),
         moments={name: at for name, at in moments.items() if at},
         history=[(e.at, sentence(text)) for e in reversed(story.events) if (text := said(e.body))],
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from autotune.api.http.page.addresses import HOME, job_page
 from autotune.api.http.page.form import FormView
 from autotune.api.http.tunings import ListQuery
+from autotune.api.labels import selectors
 from autotune.api.states import FINAL, State
 from autotune.api.store.jobs import EVERY_JOB
 from autotune.api.values import Job, Page
@@ -32,6 +33,7 @@ class Line:
     address: str
     workload: str
     settings: str
+    labels: tuple[str, ...]
     state: State
     verdict: str
     short: str
@@ -55,6 +57,10 @@ class ListView:
 
     lines: tuple[Line, ...]
     filters: tuple[Link, ...]
+    labels: tuple[Link, ...]
+    """The labels that all of them have; each leads to the list without it."""
+    kept: tuple[tuple[str, str], ...]
+    """What the form for another label sends along."""
     filtered: bool
     newest: str | None
     older: str | None
@@ -69,11 +75,21 @@ def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
     return ListView(
         lines=tuple(map(_line, page.tunings)),
         filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
+        labels=tuple(_without(each, query) for each in query.label),
+        kept=tuple(_pairs(query, query.state)),
         filtered=bool(query.state) or query.filter != EVERY_JOB,
         newest=_address(query, query.state) if query.before else None,
         older=_address(query, query.state, page.next) if page.next else None,
         unfinished=any(job.state not in FINAL for job in page.tunings),
         form=form,
+    )
+
+
+def label_links(job: Job) -> tuple[Link, ...]:
+    """Return where the jobs with each label of a job are."""
+    return tuple(
+        Link(text=each, address=_address(ListQuery(label=[each]), ()))
+        for each in selectors(job.labels)
     )
 
 
@@ -95,6 +111,7 @@ def _line(job: Job) -> Line:
         address=job_page(job.id),
         workload=job.workload,
         settings=", ".join(filter(None, settings)),
+        labels=selectors(job.labels),
         state=job.state,
         verdict=job.verdict or "",
         short=job.summary or job.reason or _so_far(job),
@@ -116,9 +133,20 @@ def _filter(text: str, states: tuple[State, ...], query: ListQuery) -> Link:
     return Link(text=text, address=_address(query, states), current=set(states) == set(query.state))
 
 
+def _without(label: str, query: ListQuery) -> Link:
+    rest = query.model_copy(update={"label": [each for each in query.label if each != label]})
+    return Link(text=label, address=_address(rest, query.state))
+
+
 def _address(query: ListQuery, states: Sequence[State], before: str | None = None) -> str:
     """Return where a list is that differs from the one at hand in its states or its page."""
+    pairs = [*_pairs(query, states), *([("before", before)] if before else [])]
+    return f"{HOME}?{urlencode(pairs)}" if pairs else HOME
+
+
+def _pairs(query: ListQuery, states: Sequence[State]) -> Iterator[tuple[str, str]]:
+    """Yield what a list is asked for, names and values, but for its page."""
+    yield from (("state", str(each)) for each in states)
     kept = query.model_dump(mode="json", exclude_defaults=True, exclude={"state", "before"})
-    found = {"state": [str(each) for each in states], **kept, "before": before}
-    pairs = [(name, value) for name, value in found.items() if value]
-    return f"{HOME}?{urlencode(pairs, doseq=True)}" if pairs else HOME
+    for name, value in kept.items():
+        yield from ((name, str(each)) for each in (value if isinstance(value, list) else [value]))

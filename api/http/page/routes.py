@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import IllegalTransition, ServiceError
 from autotune.api.http.access import Reader, Writer
-from autotune.api.http.page.addresses import HOME, WORKERS, job_page
+from autotune.api.http.page.addresses import HOME, WORKERS, job_page, repeat_page
 from autotune.api.http.page.entering import SEE_OTHER, PageRoute
 from autotune.api.http.page.fields import Typed, typed_of
 from autotune.api.http.page.form import (
@@ -25,7 +25,14 @@ from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
 from autotune.api.http.page.rendering import frame_for, render
 from autotune.api.http.service import Here, Service, TheJobs
-from autotune.api.http.tunings import JobId, ListQuery, cancelled, page_of
+from autotune.api.http.tunings import (
+    JobId,
+    ListQuery,
+    cancelled,
+    page_of,
+    repeatable_by,
+    taken_in,
+)
 from autotune.api.roles import Caller, Scope
 from autotune.api.values import Job
 
@@ -65,6 +72,16 @@ def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
     return RedirectResponse(job_page(job_id), SEE_OTHER)
 
 
+@router.post(repeat_page("{job_id}"))
+def repeat(
+    job_id: JobId, typed: Annotated[Typed, Depends(typed_of)], key: Writer, jobs: TheJobs
+) -> Response:
+    """Ask for the same again; the new job is shown."""
+    request = repeatable_by(jobs, job_id, key)
+    job = taken_in(jobs, request, key, repeatable(typed, request))
+    return RedirectResponse(job_page(job.id), SEE_OTHER)
+
+
 @router.get(WORKERS)
 def workers(key: Reader, jobs: TheJobs) -> Response:
     """Show the workers."""
@@ -74,8 +91,7 @@ def workers(key: Reader, jobs: TheJobs) -> Response:
 def _submitted(typed: Typed, key: Caller, here: Service) -> Job:
     asked = asked_from(typed, here.catalog)
     try:
-        project = key.project_for(asked.project)
-        return here.jobs.submit(asked, project, repeatable(typed, asked), key.id)
+        return taken_in(here.jobs, asked, key, repeatable(typed, asked))
     except ServiceError as exc:
         raise of_service(exc) from exc
 

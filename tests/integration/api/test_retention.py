@@ -21,7 +21,13 @@ from autotune.api.values import Job, Outcome, Post
 from autotune.api.work.orders import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
 
-OF_A_JOB = (tables.events, tables.trials, tables.attempts, tables.idempotency)
+OF_A_JOB = (
+    tables.events,
+    tables.trials,
+    tables.attempts,
+    tables.idempotency,
+    tables.labels,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +69,7 @@ def test_an_old_job_goes_with_all_its_rows_and_files(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
     """A job that ran leaves nothing, neither in the database nor on the disk."""
-    job = jobs.submit(asked, "me", "key")
+    job = jobs.submit(asked.model_copy(update={"labels": {"team": "vision"}}), "me", "key")
     assert Worker(database, settings).run_one()
     assert all(rows(database, job))
     age(database, job, 8)

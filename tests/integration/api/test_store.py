@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -16,8 +17,8 @@ from autotune.api.states import State
 from autotune.api.store import attempts, tables, workers
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs
-from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Waiting, WaitsFor
+from autotune.api.store.jobs import Jobs, reassign
+from autotune.api.values import Birth, Claim, Filter, Grip, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
 from autotune.events import Notice
 from autotune.reason import Message
@@ -66,6 +67,45 @@ def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: 
     assert claimed.job.state is State.RUNNING
     told = [each.body for each in jobs.events(first.id, "me")]
     assert told == [Queued(), Claimed(attempt=1, kept=0)]
+
+
+def labelled(asked: JobRequest, **labels: str) -> JobRequest:
+    return asked.model_copy(update={"labels": labels})
+
+
+def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
+    """By all that are asked for, with everything else, in pages, and of the owner alone."""
+    both = [jobs.submit(labelled(asked, team="vision", sprint="7"), "me").id for _ in range(3)]
+    other = jobs.submit(labelled(asked, team="audio", sprint="7"), "me").id
+    jobs.submit(labelled(asked, team="vision", sprint="7"), "you")
+
+    def found(*labels: str, owner: str | None = "me", **more: Any) -> list[str]:
+        page = jobs.page(owner, wanted=Filter(labels=labels), **more)
+        return [each.id for each in page.tunings]
+
+    assert found("sprint:7") == [other, *both[::-1]]
+    assert found("team:vision", "sprint:7") == both[::-1]
+    assert found("sprint:7", limit=2, before=both[2]) == [both[1], both[0]]
+    assert found("sprint:7", states=[State.QUEUED, State.DONE], limit=1) == [other]
+    assert found("team:vision", "team:audio") == found("team:v") == found("x:y") == []
+    assert len(found("team:vision", owner=None)) == 4
+    assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}
+
+
+def test_a_job_that_is_given_away_keeps_its_labels(
+    database: Database, jobs: Jobs, asked: JobRequest
+) -> None:
+    """Its new owner finds it by them, the old one does not."""
+    first, second = (jobs.submit(labelled(asked, team="vision"), "old").id for _ in range(2))
+    wanted = Filter(labels=("team:vision",))
+
+    def found(owner: str) -> list[str]:
+        return [each.id for each in jobs.page(owner, wanted=wanted).tunings]
+
+    reassign(database, "old", "new", [first])
+    assert (found("old"), found("new")) == ([second], [first])
+    reassign(database, "old", "new")
+    assert (found("old"), found("new")) == ([], [second, first])
 
 
 def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: JobRequest) -> None:

@@ -123,6 +123,27 @@ def test_a_request_says_what_it_needs() -> None:
         service.client.submit("digits", needs={"gpus": 2})
 
 
+def test_a_job_is_labelled_and_found_by_that() -> None:
+    """What no label can be is refused here."""
+    page = {"tunings": [], "next": None}
+    service = Service(httpx.Response(202, json=QUEUED), httpx.Response(200, json=page))
+    service.client.submit("digits", labels={"team": "vision"})
+    assert json.loads(service.asked[0].content)["labels"] == {"team": "vision"}
+    assert list(service.client.jobs(labels={"team": "vision", "run": "7"})) == []
+    assert service.asked[1].url.params.get_list("label") == ["run:7", "team:vision"]
+    with pytest.raises(UsageError, match="Of the labels"):
+        service.client.submit("digits", labels={"a:b": "c"})
+
+
+def test_a_job_is_repeated_once() -> None:
+    """However often the request is sent, and by both clients."""
+    service = Service(httpx.ReadError("reset"), httpx.Response(202, json=QUEUED))
+    assert service.client.repeat(DONE["id"]).id == QUEUED["id"]
+    first, second = service.asked
+    assert first.url.path == f"/v1/tunings/{DONE['id']}/repeat"
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+
+
 def test_jobs_are_listed_over_all_pages() -> None:
     """Each page is asked for once the one before is used up."""
     pages = [{"tunings": [DONE], "next": DONE["id"]}, {"tunings": [QUEUED], "next": None}]

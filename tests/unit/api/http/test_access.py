@@ -35,7 +35,8 @@ from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
-PAGES = ("/", "/workers", "/sign-out", f"/tunings/{'0' * 24}")
+JOB = f"/tunings/{'0' * 24}"
+PAGES = ("/", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.roles import Scope
+from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
@@ -265,3 +266,79 @@ def test_a_list_is_narrowed_down(client: TestClient, client_with: Any, done: Job
         {"project": "\0"},
     ):
         assert client.get("/v1/tunings", params=odd).status_code == 422
+
+
+def test_labels_are_shown_and_listed_by(client: TestClient, job: Job) -> None:
+    """All that are asked for must be there; those of workers are something else."""
+    labels = {"team": "vision", "run": "a:b=c"}
+    asked = {"workload": "digits", "labels": labels, "needs": {"labels": ["team:vision"]}}
+    made = client.post("/v1/tunings", json=asked).json()
+    assert made["labels"] == labels
+    for query in (["team:vision"], ["run:a:b=c", "team:vision"]):
+        found = client.get("/v1/tunings", params={"label": query}).json()["tunings"]
+        assert [each["id"] for each in found] == [made["id"]]
+    assert client.get("/v1/tunings", params={"label": "team:audio"}).json()["tunings"] == []
+    assert client.get(f"/v1/tunings/{job.id}").json()["labels"] == {}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"team": ""},
+        {"": "vision"},
+        {"a:b": "c"},
+        {"team": "x" * 64},
+        {"team": "vi\nsion"},
+        {"team": "vision\n"},
+        {"team": 7},
+        {str(n): "x" for n in range(17)},
+    ],
+)
+def test_odd_labels_are_refused(client: TestClient, labels: dict[str, Any]) -> None:
+    """Those that no list could be asked for, or too many."""
+    answer = client.post("/v1/tunings", json={"workload": "digits", "labels": labels})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["location"].startswith("body.labels")
+    assert client.get("/v1/tunings", params={"label": "team"}).status_code == 422
+
+
+ASKED = {"workload": "digits", "space": SPACE, "labels": {"team": "vision"}, "priority": -1}
+
+
+def test_a_job_is_repeated(client: TestClient) -> None:
+    """The same request makes another job; with one idempotency key only one."""
+    first = client.post("/v1/tunings", json={**ASKED, "params": {"filters": 1}}).json()
+    path, key = f"{first['url']}/repeat", {"Idempotency-Key": "again"}
+    second, third = (client.post(path, headers=key) for _ in range(2))
+    assert (second.status_code, second.headers["location"]) == (202, second.json()["url"])
+    assert third.json()["id"] == second.json()["id"] != first["id"]
+    own = ("id", "url", "created_at", "waiting")
+    assert {**second.json(), **{name: first[name] for name in own}} == first
+    assert client.post(path).json()["id"] != second.json()["id"]
+
+
+def test_a_job_is_repeated_in_the_name_of_the_caller(client: TestClient, client_with: Any) -> None:
+    """With its rights, in the job's project; a job of others is not there."""
+    first = client.post("/v1/tunings", json=ASKED).json()
+    path = f"{first['url']}/repeat"
+    assert client_with(Scope.READ, Scope.WRITE).post(path).status_code == 404
+    admin = client_with(Scope.ADMIN, Scope.WRITE)
+    second = admin.post(path).json()
+    assert (second["owner"], second["created_by"]) != (first["owner"], first["created_by"])
+    urgent = admin.post("/v1/tunings", json={**ASKED, "priority": 1}).json()
+    editor = client_with(Scope.READ, Scope.WRITE, project=urgent["owner"])
+    refused = editor.post(f"{urgent['url']}/repeat")
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")
+    viewer = client_with(Scope.READ, project=first["owner"])
+    assert viewer.post(path).json()["code"] == "scope-missing"
+
+
+def test_a_repeated_request_is_checked_anew(client: TestClient, app: FastAPI) -> None:
+    """What the operator has changed meanwhile holds, and so do the quotas."""
+    first = client.post("/v1/tunings", json={"workload": "digits", "budget": 600}).json()
+    service = app.state.service.jobs
+    service._quotas = Quotas(longest_budget=300)
+    refused = client.post(f"{first['url']}/repeat")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-budget")
+    service._quotas = Quotas(queued=1)
+    assert client.post(f"{first['url']}/repeat").json()["code"] == "quota-exceeded"

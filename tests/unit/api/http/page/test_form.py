@@ -163,3 +163,45 @@ def test_every_option_is_on_the_form_as_it_is_declared(browser: TestClient) -> N
             assert each.description in page
         if isinstance(each.default, int | float) and each.kind not in ("boolean", "duration"):
             assert f'value="{each.default}"' in page
+
+
+def test_labels_are_given_and_lead_to_the_jobs_that_have_them(
+    browser: TestClient, jobs: Jobs
+) -> None:
+    """On the job's page and in the list, which can be had without them again."""
+    browser.post("/", data={**SENT, "labels": "team=vision, run=7,"})
+    browser.post("/", data=SENT)
+    other, job = started(jobs)
+    assert job.labels == {"team": "vision", "run": "7"}
+    link = "/?label=team%3Avision"
+    assert f'<a href="{link}">team:vision</a>' in browser.get(f"/tunings/{job.id}").text
+    page = browser.get(f"{link}&state=queued").text
+    assert job.id in page
+    assert other.id not in page
+    assert '<a href="/?state=queued" aria-label="Without the label team:vision">' in page
+    assert '<input type="hidden" name="label" value="team:vision">' in page
+
+
+def test_what_is_wrong_with_labels_is_told_in_words(browser: TestClient, jobs: Jobs) -> None:
+    """Whatever it is; what was typed is kept."""
+    page = browser.post("/", data={**SENT, "labels": "vision"}).text
+    assert "Write name=text" in page
+    assert 'value="vision"' in page
+    assert started(jobs) == ()
+
+
+def test_the_button_repeats_a_job_once(browser: TestClient, jobs: Jobs) -> None:
+    """Two clicks make one job; the button is there once the job has ended."""
+    browser.post("/", data=SENT)
+    (job,) = started(jobs)
+    path = f"/tunings/{job.id}/repeat"
+    assert path not in browser.get(f"/tunings/{job.id}").text
+    jobs.cancel(job.id, None)
+    page = browser.get(f"/tunings/{job.id}").text
+    assert f'action="{path}"' in page
+    once = re.search('name="once" value="([^"]+)"', page)
+    assert once
+    answers = [browser.post(path, data={"once": once[1]}, follow_redirects=False) for _ in "ab"]
+    second, first = started(jobs)
+    assert [each.headers["location"] for each in answers] == [f"/tunings/{second.id}"] * 2
+    assert (first.id, second.params, second.space) == (job.id, job.params, job.space)
