@@ -64,6 +64,10 @@ class ProjectMissing(InvalidTuning):
     """A caller of several projects does not say for which one a job is."""
 
 
+class InvalidWebhook(ServiceError):
+    """The address of a webhook is none that may be called."""
+
+
 class Conflict(ServiceError):
     """The state of a job does not allow what was asked."""
 
@@ -81,7 +85,7 @@ class NoRecommendation(Conflict):
 
 
 class QuotaExceeded(ServiceError):
-    """A key has as much queued, or has used as much, as it may."""
+    """A project has as much, or has used as much, as it may."""
 
 
 class TooManyStreams(QuotaExceeded):

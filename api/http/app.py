@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
-from autotune.api.http import files, operating, projects, tunings
+from autotune.api.http import files, operating, projects, tunings, webhooks
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Compress, Envelope
@@ -33,7 +33,7 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, projects, operating, routes, entering, rendering)
+PARTS = (tunings, files, projects, webhooks, operating, routes, entering, rendering)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -62,6 +62,7 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
     )
     for each in PARTS:
         app.include_router(each.router)
+    app.webhooks.include_router(webhooks.callbacks)
     app.openapi = partial(completed, app.openapi, _routes)  # type: ignore[method-assign] # FastAPI's way
     return app
 

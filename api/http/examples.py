@@ -25,6 +25,7 @@ from autotune.api.http.answers import (
 )
 from autotune.api.store.members import Member
 from autotune.api.values import Job, Page, SeenWorker, Waiting
+from autotune.api.webhooks import Delivery, NewWebhook, Webhook
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import Result
@@ -84,6 +85,20 @@ TUNING, WAITING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLO
         SpacesAnswer.model_validate(_GIVEN["spaces"]),
     )
 )
+_WEBHOOK = Webhook(**_GIVEN["webhook"])
+_DELIVERY = Delivery(**_GIVEN["delivery"])
+WEBHOOK_REQUESTS: dict[str, Any] = _GIVEN["webhook-requests"]
+WEBHOOK, NEW_WEBHOOK, DELIVERY, TESTING = (
+    each.model_dump(mode="json")
+    for each in (
+        _WEBHOOK,
+        NewWebhook(**_GIVEN["webhook"], secret=_GIVEN["webhook-secret"]),
+        _DELIVERY,
+        Delivery.model_validate({**_GIVEN["delivery"], **_GIVEN["testing"]}),
+    )
+)
+WEBHOOKS = {"webhooks": [WEBHOOK]}
+DELIVERIES = {"deliveries": [DELIVERY]}
 TEXTS: Mapping[str, str] = {
     **_GIVEN["texts"],
     "slurm": str(_CLUSTER[SLURM]),

@@ -57,6 +57,7 @@ KINDS: Mapping[str, Kind] = {
     "invalid-budget": Kind(422, "Invalid budget"),
     "invalid-option": Kind(422, "Invalid option"),
     "project-missing": Kind(422, "Project missing"),
+    "invalid-webhook": Kind(422, "Invalid webhook"),
     "conflict": Kind(409, "Conflict with the job's state"),
     "illegal-transition": Kind(409, "Conflict with the job's state"),
     "idempotency-mismatch": Kind(422, "Idempotency key reused with another request"),

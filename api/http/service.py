@@ -11,10 +11,12 @@ from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import Streams
+from autotune.api.outbound import Outbound
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
+from autotune.api.store.webhooks import Webhooks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,9 @@ class Service:
     guard: Guard
     metrics: Metrics
     streams: Streams
+    webhooks: Webhooks
+    outbound: Outbound
+    """Calls the webhooks."""
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
@@ -62,6 +67,8 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
         guard=Guard(keyring),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
+        webhooks=Webhooks(database, settings.webhooks),
+        outbound=Outbound(settings.webhooks),
     )
 
 

@@ -59,6 +59,8 @@ class JobRow(Base, table=True):
     """The project whose it is."""
     created_by: str | None = None
     """The id of the key or person that asked for it."""
+    trace: str | None = None
+    """The trace of the request that asked for it, as the header `traceparent` has it."""
     workload: str
     request: str = Field(sa_type=Text)
     budget_seconds: float
@@ -292,6 +294,56 @@ class AuditRow(Base, table=True):
     """The id of the request, as in the log."""
 
 
+class WebhookRow(Base, table=True):
+    """An address that is told when jobs of a project end."""
+
+    __tablename__ = "webhooks"
+    __table_args__ = (Index(None, "project"),)
+
+    id: str = Field(primary_key=True)
+    project: str
+    url: str = Field(sa_type=Text)
+    events: str
+    """What it is told of, separated by spaces."""
+    secret: str
+    """As it is: whoever signs needs it."""
+    old_secret: str | None = None
+    """The one before, which signs as well for a while."""
+    old_until: float | None = None
+    created_by: str | None = None
+    created_at: float
+    tried_at: float = 0.0
+    """When it was sent something the last time; who has waited the longest is next."""
+    held_until: float | None = None
+    """Until then one sender has it; None while nobody does."""
+
+
+class DeliveryRow(Base, table=True):
+    """What a webhook is told of one occasion: added with the end of the job, all or nothing."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        UniqueConstraint("id"),
+        Index(None, "webhook_id", "state", "seq"),
+        Index(None, "state", "due_at"),
+    )
+
+    seq: int | None = Field(default=None, primary_key=True)
+    id: str
+    # Neither is a foreign key: the end of a job must not fail because a webhook is removed.
+    webhook_id: str
+    job_id: str | None = None
+    event: str
+    state: str
+    attempts: int = 0
+    status: int | None = None
+    error: str | None = None
+    created_at: float
+    due_at: float
+    """When it is to be sent; of one that is over, when it was over."""
+    tried_at: float | None = None
+
+
 class TotalRow(Base, table=True):
     """What is counted of rows that are gone."""
 
@@ -315,4 +367,6 @@ person_sessions = metadata.tables["person_sessions"]
 members = metadata.tables["members"]
 idempotency = metadata.tables["idempotency"]
 audit = metadata.tables["audit"]
+webhooks = metadata.tables["webhooks"]
+deliveries = metadata.tables["deliveries"]
 totals = metadata.tables["totals"]

@@ -28,7 +28,7 @@ class Service:
 
     def __init__(self, client: TestClient) -> None:
         self._client = client
-        self.variables = {"KEY": "atk_key", "ID": "none"}
+        self.variables = {"KEY": "atk_key", "ID": "none", "HOOK": "none"}
 
     def curl(self, arguments: Sequence[str]) -> None:
         """Make the call of a command line, and fail where the service refuses it."""
@@ -46,8 +46,9 @@ class Service:
         headers |= {"Content-Type": "application/json"} if asked.json else {}
         answer = self._client.request(method, path, headers=headers, content=asked.json)
         assert answer.status_code < 400 or answer.status_code == NOT_DONE, answer.text
-        if method == "POST" and path == "/v1/tunings":
-            self.variables["ID"] = answer.json()["id"]
+        made = {"/v1/tunings": "ID", "/v1/webhooks": "HOOK"}.get(path)
+        if method == "POST" and made:
+            self.variables[made] = answer.json()["id"]
 
 
 @contextmanager

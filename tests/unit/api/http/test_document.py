@@ -72,11 +72,14 @@ def test_every_example_of_an_answer_has_the_fields_of_a_real_one(
 ) -> None:
     """No field is missing in an example, and none is made up."""
     admin = client_with(*Scope)
+    hook = admin.post("/v1/webhooks", json={"url": "https://ci.example.org"}).json()["id"]
+    admin.post(f"/v1/webhooks/{hook}/test")
     for path, method, operation in operations(document):
         media = operation["responses"].get("200", {}).get("content", {})
         if method != "get" or not media:
             continue
-        answer = admin.get(path.replace("{job_id}", done.id).replace("{number}", "0"))
+        path = path.replace("{job_id}", done.id).replace("{webhook_id}", hook)  # noqa: PLW2901
+        answer = admin.get(path.replace("{number}", "0"))
         kind = answer.headers["content-type"].partition(";")[0]
         assert answer.status_code == 200, path
         assert kind in media, path
@@ -90,7 +93,7 @@ def shape(value: Any) -> Any:
         return [shape(value[0])] if value else []
     if isinstance(value, dict) and not {"axes", "properties"} & set(value):
         nested = {"program", "tunings", "trials", "workloads", "spaces", "machine"}
-        nested |= {"compared", "configuration", "speedup"}
+        nested |= {"webhooks", "deliveries", "compared", "configuration", "speedup"}
         return {k: shape(v) if k in nested else None for k, v in value.items()}
     return None
 
