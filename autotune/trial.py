@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from autotune.config import Configuration
+from autotune.measure import Interval
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
 from autotune.value import Value
 from autotune.window import Window
@@ -38,6 +40,9 @@ class Trial(Value):
     least: float = 1.0
     """Share of `examples_per_second` that a training sustains at least: below 1 where the end of
     an epoch lies beyond the run, and the input alone waited there."""
+    lengths_error: float = 0.0
+    """Standard error of log(throughput) that comes of the lengths of examples, where they vary and
+    the run saw but some. Not in `error`: who trains on the same examples shares it."""
     filled: int | None = None
     """Examples that its caches held from the beginning, read before the clock started; 0 where
     they could not be filled, so that later epochs may be faster. None where nothing is cached."""
@@ -69,3 +74,9 @@ def lacks_host(reason: Reason | None) -> bool:
     """Return whether something ended because a host was lost, and not for its memory."""
     lost = isinstance(reason, HostLost) and not reason.memory
     return lost or isinstance(reason, TooFewHosts)
+
+
+def sustained(rate: Interval, trials: Sequence[Trial]) -> Interval:
+    """Return the rate of some runs with what they did not see as it may be."""
+    least = min((trial.least for trial in trials), default=1.0)
+    return rate.down_to(least).widened(max((trial.lengths_error for trial in trials), default=0.0))

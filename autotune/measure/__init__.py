@@ -26,6 +26,7 @@ from autotune.measure.compare import (
 )
 from autotune.measure.epoch import UNKNOWN, Epoch
 from autotune.measure.intervals import Interval
+from autotune.measure.lengths import Lengths
 from autotune.measure.trend import trend_of
 from autotune.measure.windows import Reading, past_floor, read, settled_from, steady_from
 
@@ -37,6 +38,7 @@ __all__ = [
     "Estimate",
     "Expected",
     "Interval",
+    "Lengths",
     "Noise",
     "Reading",
     "believed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from autotune.measure.lengths import Lengths
 from autotune.value import Value
 
 
@@ -19,6 +20,8 @@ class Epoch(Value):
     """Seconds for which the input alone waited as it began again, longer than between examples."""
     eventful: bool = False
     """Whether its end may cost something that a run has to see."""
+    lengths: Lengths = Lengths()
+    """Of its examples."""
 
 
 UNKNOWN = Epoch()

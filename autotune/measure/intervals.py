@@ -8,6 +8,9 @@ from statistics import fmean, stdev
 
 from autotune.value import Value
 
+NORMAL_QUANTILE = 1.959964
+"""Half the width of a 95 % interval, in standard errors that are known."""
+
 
 class Interval(Value):
     """A positive estimate with its 95% confidence interval."""
@@ -19,6 +22,21 @@ class Interval(Value):
     def down_to(self, share: float) -> Interval:
         """Return it for a figure of which only a share may be left."""
         return self.model_copy(update={"low": self.low * share})
+
+    def widened(self, error: float) -> Interval:
+        """Return it for a figure with another error, which is independent of those it holds.
+
+        Args:
+            error: Standard error of the figure's logarithm.
+        """
+        if not error:
+            return self
+        more = NORMAL_QUANTILE * error
+        low, high = (
+            math.exp(sign * math.hypot(math.log(bound / self.value), more))
+            for sign, bound in ((-1, self.low), (1, self.high))
+        )
+        return self.model_copy(update={"low": self.value * low, "high": self.value * high})
 
     def __str__(self) -> str:
         """Return it as text, three digits each."""

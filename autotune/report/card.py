@@ -43,6 +43,9 @@ def _facts(facts: WorkloadFacts) -> str:
     examples = (
         f"{plural(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
     )
+    length = facts.first_pass and facts.first_pass.mean_length
+    if length:
+        examples += f", {length:.3g} long in the mean"
     parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
     return "; ".join(filter(None, parts))
 

@@ -29,7 +29,7 @@ from autotune.result.verdict import Conclusion, Verdict
 from autotune.run.load import remark
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
-from autotune.wording import plural, times
+from autotune.wording import plural, rate, times
 
 FAILURES = (
     Outcome.OUT_OF_MEMORY,
@@ -50,6 +50,7 @@ class Topic(StrEnum):
     REJECTED = "failed certification"
     EXPLORED = "exploration"
     TUNING = "gain over the defaults"
+    LENGTHS = "lengths of examples"
     PROFILE = "profile"
     AUTOTUNE = "values of AUTOTUNE"
     OBJECTIVE = "value of the objective"
@@ -98,6 +99,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
         Topic.TUNING: _tuning(result),
+        Topic.LENGTHS: _lengths(result),
         Topic.PROFILE: profile(result.diagnosis, result.facts) if result.diagnosis else (),
         Topic.AUTOTUNE: automatic_text(result.automatic) if result.automatic else (),
         Topic.PROOF: _proofs(trials),
@@ -384,6 +386,18 @@ def _unmatched_batch(result: Result) -> Iterator[str]:
             f"One device was not measured at the global batch of {batch}; part of the gain may "
             "come from the larger batch."
         )
+
+
+def _lengths(result: Result) -> Iterator[str]:
+    seen, found = result.facts.first_pass, result.examples_per_second
+    if seen is None or seen.mean_length is None or found is None:
+        return
+    low, high = (f"{bound(seen.lengths):.3g}" for bound in (min, max))
+    yield (
+        f"Examples vary in length, between {low} and {high} in the mean of a part of an epoch; "
+        f"{rate(found.value)} of them a second are about {rate(found.value * seen.mean_length)} "
+        "tokens, time steps or pixels, padding included."
+    )
 
 
 def _noise(result: Result) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from autotune.config import Configuration
-from autotune.measure import Epoch
+from autotune.measure import Epoch, Lengths
 from autotune.run.engine import Fill
 from autotune.search.request import Subject
 from autotune.strategies import strategy
-from autotune.workload import WorkloadFacts
+from autotune.workload import InputPass, WorkloadFacts
 
 EVENT_SECONDS = 0.05
 """A wait at the end of an epoch that is shorter does not change a rate that is worth a verdict."""
@@ -64,4 +64,12 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
         ready=ready + steps if fills_meanwhile else ready,
         pause=pause,
         eventful=pause > EVENT_SECONDS or _has_callbacks(subject),
+        lengths=_lengths(facts.first_pass, batch),
     )
+
+
+def _lengths(seen: InputPass | None, batch: int) -> Lengths:
+    if seen is None or not seen.lengths:
+        return Lengths()
+    steps = seen.examples / len(seen.lengths) / batch
+    return Lengths(parts=seen.lengths, scatter=seen.length_scatter, steps=steps, whole=seen.whole)

@@ -42,7 +42,7 @@ from autotune.search.verdict import (
     decide,
     gain,
 )
-from autotune.trial import Stage, Trial
+from autotune.trial import Stage, Trial, sustained
 
 SINGLE_ROUNDS = 6
 """Rounds in which they are told apart, once no challenger is left."""
@@ -207,22 +207,24 @@ class Finals:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
         rates = [t.examples_per_second for t in self._trials[configuration]]
         found = self._rate(configuration, [rate for rate in rates if rate])
-        return found and found.down_to(self._least(configuration))
+        return found and self._unseen(configuration, found)
 
     def value(self, configuration: Configuration) -> Interval | None:
         """Return the value of the objective that a finalist will sustain, if it ran at all."""
         scorer = self._runner.subject.scorer
         found = [score for t in self._trials[configuration] if (score := scorer(t))]
-        least = self._least(configuration) if scorer.objective.follows_throughput else 1.0
         rate = self._rate(configuration, found)
-        return scorer.values(rate.down_to(least)) if rate else None
+        if rate and scorer.objective.follows_throughput:
+            rate = self._unseen(configuration, rate)
+        return rate and scorer.values(rate)
 
-    def _least(self, configuration: Configuration) -> float:
-        """Return the share of its rate that is left if what its runs did not see is as it may be.
+    def _unseen(self, configuration: Configuration, rate: Interval) -> Interval:
+        """Return a rate that holds what the runs did not see, as it may be.
 
-        No comparison is widened by it: who reads the same input waits for it alike.
+        No comparison is widened by it: who reads the same input waits for it alike, and trains on
+        examples of the same lengths.
         """
-        return min((trial.least for trial in self._trials[configuration]), default=1.0)
+        return sustained(rate, self._trials[configuration])
 
     def _rate(self, configuration: Configuration, rates: list[float]) -> Interval | None:
         noise = self._noise_of(configuration)

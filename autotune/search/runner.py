@@ -390,6 +390,7 @@ def trial_of(
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
         least=_least(shown, reading, epoch) if reading else 1.0,
+        lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
         filled=result.filled,
         windows=result.windows,
         steady_from=start,

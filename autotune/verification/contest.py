@@ -17,7 +17,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
-from autotune.trial import Stage, Trial
+from autotune.trial import Stage, Trial, sustained
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question
 from autotune.wording import plural, sentence, times
@@ -267,4 +267,4 @@ def throughput(turns: Turns) -> Interval | None:
     rates = [rate for trial in measured if (rate := trial.examples_per_second)]
     if not rates:
         return None
-    return mean_rate(rates, turns.noise).down_to(min(trial.least for trial in measured))
+    return sustained(mean_rate(rates, turns.noise), measured)

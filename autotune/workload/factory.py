@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import cloudpickle
@@ -173,6 +174,18 @@ class InputPass(Value):
     """Whether it came to the end of an epoch."""
     pause: float
     """Seconds by which the first examples took longer than others: a shuffle fills its buffer."""
+    lengths: tuple[float, ...] = ()
+    """Mean length of the examples in successive, equal parts of it, padding included: tokens, time
+    steps or pixels, whatever the first component varies in. Empty where none varies, and of a
+    second pass."""
+    length_scatter: float = 0.0
+    """Standard deviation of the lengths as they were read, of examples or of batches of them, as a
+    share of their mean."""
+
+    @property
+    def mean_length(self) -> float | None:
+        """Of the examples; None where all are of one length."""
+        return fmean(self.lengths) if self.lengths else None
 
     @property
     def examples_per_second(self) -> float:

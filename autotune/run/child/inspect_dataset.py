@@ -13,10 +13,16 @@ from autotune.change import Change
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
 from autotune.run.child.dataset_graph import holds_cache, prefetched, runs_python
-from autotune.run.child.passes import pass_facts, read_pass, successful
+from autotune.run.child.passes import (
+    Stretch,
+    length_facts,
+    pass_facts,
+    read_pass,
+    successful,
+)
 from autotune.run.child.repeatability import changes, tensors
 from autotune.run.child.returned import BATCH, Taken
-from autotune.run.child.timeout import within
+from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
 T = TypeVar("T")
@@ -62,7 +68,7 @@ def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
     patience, first = min(patience, _COUNTING_SECONDS), _first(iter(dataset))
     known = int(dataset.cardinality())
     if known == tf.data.UNKNOWN_CARDINALITY:
-        counted = successful(read_pass(dataset, patience, known))
+        counted = successful(read_pass(dataset, patience, known, batched=False))
         known = counted.values[-1].elements if counted.done and counted.values else known
     return {
         "elements": known if known >= 0 else None,
@@ -179,17 +185,23 @@ class InspectedDataset:
         known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
-        first = successful(read_pass(self._dataset, seconds, max(known, self._taken.least)))
+        first = self._pass(seconds, max(known, self._taken.least))
         if first.done and counting:
             known = first.values[-1].elements if first.values else 0
         elif counting:
             known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
+        if found["first_pass"]:
+            found["first_pass"] |= length_facts(first, size)
         if first.done:
-            again = successful(read_pass(self._dataset, min(patience, _READING_SECONDS), known))
+            again = self._pass(min(patience, _READING_SECONDS), known)
             found["second_pass"] = pass_facts(again, size)
         counted = known * size if known >= 0 else None
         return {"examples": self._taken.examples or counted, **found}
+
+    def _pass(self, patience: float, known: int) -> Progress[Stretch]:
+        batched = self._taken.batched
+        return successful(read_pass(self._dataset, patience, known, batched=batched))
 
 
 def _told(question: Callable[[Any], T], dataset: Any) -> T | None:

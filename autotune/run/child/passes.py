@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
-import tensorflow as tf
+import numpy as np
 
 from autotune.errors import FactoryFailed
+from autotune.run.child.lengths import length_in
 from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
@@ -30,17 +32,30 @@ class Stretch(NamedTuple):
     """Read so far, these included."""
     seconds: float
     """Since the pass began."""
+    length: int
+    """Of all that was read so far; 0 where elements are of one length."""
+    squares: int
+    """Of the elements' lengths, summed."""
 
 
-def read_pass(dataset: Any, patience: float, known: int) -> Progress[Stretch]:
+_NOTHING = Stretch(0, 0.0, 0, 0)
+
+
+def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
     """Read a dataset once.
 
     Args:
         dataset: Keeps what its caches hold from one pass to the next.
         patience: Seconds after which it is given up.
         known: Its number of elements; below zero where nobody knows.
+        batched: Whether they are batches.
     """
-    return within(patience, _stretches(dataset, known))
+    # Numbers instead of examples, and made before: nothing but the dataset is to take time.
+    length = length_in(dataset.element_spec, batched=batched)
+    least = max(1, min(_MOST_AT_ONCE, known // _STRETCHES))
+    at_once = least if known >= 0 else _COUNTED_AT_ONCE
+    lengths = dataset.map(length).batch(at_once)
+    return within(patience, _stretches(lengths))
 
 
 def successful(progress: Progress[T]) -> Progress[T]:
@@ -75,15 +90,32 @@ def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
     }
 
 
-def _stretches(dataset: Any, known: int) -> Iterator[Stretch]:
-    least = max(1, min(_MOST_AT_ONCE, known // _STRETCHES))
-    at_once = least if known >= 0 else _COUNTED_AT_ONCE
-    # Numbers instead of examples, and made before: nothing but the dataset is to take time.
-    batches = iter(dataset.map(lambda *_: tf.constant(0, tf.int8)).batch(at_once))
-    began, total = time.perf_counter(), 0
+def _stretches(lengths: Any) -> Iterator[Stretch]:
+    batches = iter(lengths)
+    began, total, length, squares = time.perf_counter(), 0, 0, 0
     for batch in batches:
         total += int(batch.shape[0])
-        yield Stretch(total, time.perf_counter() - began)
+        length += int(np.sum(batch))
+        squares += int(np.sum(np.square(batch)))
+        yield Stretch(total, time.perf_counter() - began, length, squares)
+
+
+def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
+    """Return what a pass has shown of lengths; nothing where all are alike.
+
+    Args:
+        progress: How far it came.
+        size: Examples in an element.
+    """
+    read = np.diff([(each.length, each.elements) for each in (_NOTHING, *progress.values)], axis=0)
+    parts = np.array_split(read, min(_STRETCHES, len(read)))
+    means = [float(part[:, 0].sum() / part[:, 1].sum() / size) for part in parts]
+    last = progress.values[-1]
+    mean = last.length / last.elements
+    variance = last.squares / last.elements - mean**2
+    if variance <= 0:
+        return {}
+    return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
 
 
 def _pause(stretches: tuple[Stretch, ...]) -> float:

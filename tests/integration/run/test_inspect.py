@@ -143,6 +143,31 @@ def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
     assert (facts.cached, facts.prefetched) == (False, 0)
 
 
+LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"
+MEANS = """
+import keras
+def model_fn():
+    model = keras.Sequential(
+        [keras.Input((None, 8)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
+    )
+    model.compile("sgd", "mse")
+    return model
+"""
+
+
+def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
+    """With their padding, in sixteen parts; of examples that are all alike nothing is said."""
+    padded = dataset(f"{LINES}.padded_batch(batch_size, drop_remainder=True)", "batch_size")
+    seen = inspect(padded, MEANS).first_pass
+    assert seen is not None
+    # Two batches, of 32 and 64 steps with their padding.
+    assert (seen.lengths, seen.mean_length) == ((32.0, 64.0), 48.0)
+    assert seen.length_scatter == pytest.approx(1 / 3)
+    even = inspect().first_pass
+    assert even is not None
+    assert (even.lengths, even.mean_length, even.length_scatter) == ((), None, 0.0)
+
+
 @pytest.mark.parametrize("files", [1, 3])
 def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path, files: int) -> None:
     """As many workers as there are files can read them by file."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from autotune.measure import (
     EXPECTED,
+    Interval,
     Noise,
     certainly_slower,
     expectation,
@@ -148,3 +149,12 @@ def test_a_quiet_past_helps_the_finals_until_they_know_better() -> None:
     assert past.sd == 0.02
     today = pooled_noise([[0.0, 0.3], [0.0, 0.3]], past)
     assert today.sd == pytest.approx(0.15, abs=0.01)
+
+
+def test_an_independent_error_widens_an_interval() -> None:
+    """Widths of independent errors add as squares, each side for itself."""
+    found = Interval(low=math.exp(-0.3), value=1.0, high=math.exp(0.4))
+    wider = found.widened(0.4 / 1.959964)
+    assert math.log(wider.low) == pytest.approx(-0.5)
+    assert math.log(wider.high) == pytest.approx(math.hypot(0.4, 0.4))
+    assert found.widened(0) == found

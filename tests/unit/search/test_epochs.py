@@ -13,6 +13,7 @@ from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.wording import spread
 from autotune.workload import InputPass
 
 from .conftest import Tuner, speed
@@ -104,3 +105,29 @@ def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> Non
     assert 0.5 < least < 0.95
     assert result.examples_per_second is not None
     assert result.examples_per_second.low < result.examples_per_second.value * least
+
+
+def test_lengths_of_examples_are_told_in_steps() -> None:
+    """Sixteen parts of ten thousand examples are six steps of a hundred each, and a bit."""
+    parts = tuple(map(float, range(16)))
+    known = read(10_000, 4.0).model_copy(update={"lengths": parts})
+    lengths = epoch_of(ONE, subject(first_pass=known)).lengths
+    assert (lengths.parts, lengths.steps, lengths.whole) == (parts, 6.25, True)
+    assert epoch_of(ONE, subject(first_pass=read(10_000, 4.0))).lengths.error(3) == 0
+
+
+def test_what_is_promised_knows_of_lengths(tuner: Tuner) -> None:
+    """The throughput's interval holds them; that of the gain does not, as both train alike."""
+    lengths = {"lengths": tuple(map(float, range(10, 26))), "length_scatter": 0.25}
+    first = read(5_000_000, 100.0)
+    plain, varied = (
+        tuner(speed(), engine=FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update=update)))
+        for update in (
+            {"examples": 5_000_000, "first_pass": first},
+            {"examples": 5_000_000, "first_pass": first.model_copy(update=lengths)},
+        )
+    )
+    assert plain.speedup == varied.speedup
+    assert spread(varied.examples_per_second) > spread(plain.examples_per_second) + 0.3
+    told = [reason for reason in varied.reasons if "vary in length, between 10 and 25" in reason]
+    assert len(told) == 1
