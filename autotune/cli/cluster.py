@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as to_json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_checkable
 
 import typer
 
@@ -26,6 +26,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 BOTH = "Pass both factories or neither."
+FAR_APART = 1.0
+"""Seconds between the times of day of two machines from which it is told."""
 
 
 @runtime_checkable
@@ -34,6 +36,16 @@ class Linked(Protocol):
 
     def links(self) -> Links:
         """Return what the network gives from each host to each other; None: it is not reached."""
+
+    def clocks(self) -> Mapping[str, float]:
+        """Return by how many seconds each host's time of day is ahead of this one's."""
+
+
+class Network(NamedTuple):
+    """What was found between the hosts."""
+
+    links: Links
+    clocks: Mapping[str, float]
 
 
 @app.callback()
@@ -64,22 +76,23 @@ def check(
     if (model is None) != (dataset is None):
         raise UsageError("Only one factory was given.", BOTH)
     with reserved_engine(engine, "cluster check", say) as running:
-        links = _links(running, engine)
+        network = _network(running, engine)
         machine = running.machine()
-        _check_reached(links)
+        _check_reached(network.links)
+        _tell_clocks(network.clocks)
         if model and dataset:
             _check_factories(running, model, dataset)
-    _tell(machine, links, as_json=json)
+    _tell(machine, network, as_json=json)
 
 
-def _links(running: Engine, name: str) -> Links:
+def _network(running: Engine, name: str) -> Network:
     if not isinstance(running, Linked):
         raise UsageError(
             f"The engine {name} has a single machine, so there is nothing to check.",
             "Name a cluster: --engine ray://HOST:PORT.",
         )
     say("Measuring the network between the machines")
-    return running.links()
+    return Network(running.links(), running.clocks())
 
 
 def _check_reached(links: Links) -> None:
@@ -88,6 +101,16 @@ def _check_reached(links: Links) -> None:
         raise EngineError(
             f"Not reached: {', '.join(cut)}.",
             "Open all ports between the machines to each other: TensorFlow chooses among them.",
+        )
+
+
+def _tell_clocks(clocks: Mapping[str, float]) -> None:
+    first, last = (choose(clocks, key=lambda each: clocks[each]) for choose in (min, max))
+    apart = clocks[last] - clocks[first]
+    if apart >= FAR_APART:
+        say(
+            f"The time of day of {last} is {apart:.0f} s ahead of that of {first}: timings do not "
+            "depend on it, but logs and dates of files will not agree; use NTP"
         )
 
 
@@ -102,14 +125,16 @@ def _check_factories(running: Engine, model: str, dataset: str) -> None:
     say(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 
 
-def _tell(machine: Machine, links: Links, *, as_json: bool) -> None:
+def _tell(machine: Machine, network: Network, *, as_json: bool) -> None:
+    links = network.links
     if as_json:
         pairs = [
             {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
             for (here, there), link in links.items()
             if link
         ]
-        found = {"machine": machine.model_dump(mode="json"), "links": pairs}
+        shown = machine.model_dump(mode="json")
+        found = {"machine": shown, "links": pairs, "clocks": dict(network.clocks)}
         put(to_json.dumps(found, indent=2) + "\n")
         return
     from autotune.report import links_table, machine_table

@@ -244,9 +244,9 @@ class Engine(Protocol):
         """
         return None
 
-    def lost_hosts(self) -> int:
-        """Return how many of its machine's hosts were lost and will not come back."""
-        return 0
+    def lost_hosts(self) -> tuple[str, ...]:
+        """Return which of its machine's hosts were lost and will not come back."""
+        return ()
 
     def machine(self) -> Machine:
         """Return what this engine's trials run on.

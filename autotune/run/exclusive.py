@@ -75,7 +75,7 @@ def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterato
             "Start it after the first one has finished.",
         )
     with ExitStack() as held:
-        file = next((each for each in map(_opened, places) if each is not None), None)
+        file = _first(places)
         if file is None:
             tell(
                 "Concurrent searches on this machine cannot be detected, because no file can be "
@@ -87,8 +87,47 @@ def exclusive(what: str, tell: Tell, places: Sequence[Path] = PLACES) -> Iterato
             held.callback(_release, file)
             held.callback(_mine.__dict__.clear)
             _mine.held = True
-            _sign(file, Holder(pid=os.getpid(), since=time.time(), what=what).model_dump_json())
+            _sign_for(file, what)
         yield
+
+
+class Claim:
+    """A machine that is asked for without waiting, and kept until it is let go of.
+
+    Args:
+        what: Names the search. Several claims of one search share a machine.
+        places: Where the file may be.
+    """
+
+    def __init__(self, what: str, places: Sequence[Path] = PLACES) -> None:
+        self._what = what
+        self._places = places
+        self._held = ExitStack()
+
+    def take(self) -> str | None:
+        """Return of whom to wait, or None if the machine is had or no lock can be."""
+        with ExitStack() as held:
+            file = _first(self._places)
+            if file is None:
+                return None
+            held.callback(os.close, file)
+            if not _locked(file):
+                holder = _holder(file)
+                shared = holder is not None and holder.what == self._what
+                return None if shared else _notice(file, 0.0)
+            _sign_for(file, self._what)
+            held.callback(_release, file)
+            self._held = held.pop_all()
+        return None
+
+    def release(self) -> None:
+        """Let go of the machine; may be called twice."""
+        self._held.close()
+
+
+def _first(places: Sequence[Path]) -> int | None:
+    """Return a descriptor of the lock file in the first folder that has or takes it."""
+    return next((each for each in map(_opened, places) if each is not None), None)
 
 
 def _opened(folder: Path) -> int | None:
@@ -154,6 +193,10 @@ def _sign(file: int, text: str) -> None:
     with suppress(OSError):
         os.ftruncate(file, 0)
         os.pwrite(file, text.encode(), 0)
+
+
+def _sign_for(file: int, what: str) -> None:
+    _sign(file, Holder(pid=os.getpid(), since=time.time(), what=what).model_dump_json())
 
 
 def _release(file: int) -> None:

@@ -112,7 +112,7 @@ class Runner:
         self._budget = budget
         self._observer = observer
         self._scripts: dict[tuple[Configuration, bool], str] = {}
-        self._lost_hosts = 0
+        self._lost_hosts: tuple[str, ...] = ()
         self.history = History(
             still_known(study.trials),
             expected,
@@ -172,7 +172,7 @@ class Runner:
         if not lost:
             return None
         roles = strategy(configuration.strategy).roles(configuration, machine)
-        needed, left = 1 + max(role.host for role in roles), len(machine.hosts) - lost
+        needed, left = 1 + max(role.host for role in roles), len(machine.hosts) - len(lost)
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
     def bandwidth(self) -> float | None:
@@ -332,10 +332,11 @@ class Runner:
 
     def _tell_lost_hosts(self) -> None:
         lost, every = self._engine.lost_hosts(), len(self.subject.machine.hosts)
-        if lost > self._lost_hosts:
+        if lost != self._lost_hosts:
             self._lost_hosts = lost
-            left = f"{every - lost} of {plural(every, 'machine')}"
-            self._observer(Notice(text=f"The search goes on with {left}."))
+            left = f"{every - len(lost)} of {plural(every, 'machine')}"
+            text = f"The search goes on without {', '.join(lost)}, with {left}."
+            self._observer(Notice(text=text))
 
     def _noise(self, reference: Sequence[float]) -> Noise | None:
         return self.history.noise if reference else None

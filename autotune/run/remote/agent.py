@@ -21,6 +21,7 @@ from typing import NamedTuple
 from autotune.cluster import Role
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
+from autotune.run.exclusive import Claim
 from autotune.run.folder import TrialFolder
 from autotune.run.gang import Environment, Gang
 from autotune.run.load import Load, Meter
@@ -86,6 +87,7 @@ class Agent:
         self._lock = threading.Lock()
         self._meter = Meter()
         self._ports = ExitStack()
+        self._claim: Claim | None = None
         self._gang: Gang | None = None
         self._folder: TrialFolder | None = None
         self._given: frozenset[str] = frozenset()
@@ -98,6 +100,24 @@ class Agent:
         """Return this host's monotonic clock."""
         self._heard = time.monotonic()
         return self._heard
+
+    def wall_clock(self) -> float:
+        """Return this host's time of day."""
+        return time.time()
+
+    def reserve(self, what: str) -> str | None:
+        """Keep the host from searches on it alone; return of which to wait, if one is running.
+
+        Args:
+            what: Names the search that this agent works for.
+        """
+        with self._lock:
+            if self._claim is None:
+                claim = Claim(what)
+                if busy := claim.take():
+                    return busy
+                self._claim = claim
+        return None
 
     def facts(self) -> HostFacts:
         """Return what this host offers, once TensorFlow is imported.
@@ -219,6 +239,8 @@ class Agent:
         with self._lock:
             self._end_gang()
             self._host.close()
+            if self._claim is not None:
+                self._claim.release()
 
     def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
         folder = self._host.new_folder()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from autotune.errors import AutotuneError, EngineError
+from autotune.errors import AutotuneError, EngineError, Interrupted
 from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Tell
-from autotune.run.exclusive import REMIND_SECONDS
+from autotune.run.exclusive import POLL_SECONDS, REMIND_SECONDS
 from autotune.run.remote.agent import HostFacts
 from autotune.run.remote.bridge import BridgeClient, Gone, Node
 from autotune.run.remote.code import Code
@@ -91,14 +93,23 @@ class RemoteHost:
         """Find out how far its clock is ahead, by the quickest of some calls."""
         if time.monotonic() - self._compared < _CLOCK_SECONDS:
             return
-        quickest = float("inf")
+        self._offset = self.ahead("clock", time.monotonic)
+        self._compared = time.monotonic()
+
+    def ahead(self, method: str, ours: Callable[[], float]) -> float:
+        """Return how far one of its clocks is ahead of ours, by the quickest of some calls.
+
+        Args:
+            method: Of the agent, that reads the clock.
+            ours: Reads ours.
+        """
+        found = []
         for _ in range(_PINGS):
-            asked = time.monotonic()
-            theirs: float = answers({self: self.ask("clock")}, SILENCE_SECONDS)[self]
-            now = time.monotonic()
-            if now - asked < quickest:
-                quickest, self._offset = now - asked, theirs - (asked + now) / 2
-        self._compared = now
+            asked = ours()
+            theirs: float = answers({self: self.ask(method)}, SILENCE_SECONDS)[self]
+            now = ours()
+            found.append((now - asked, theirs - (asked + now) / 2))
+        return min(found)[1]
 
     def here(self, at: float) -> float:
         """Return a time of its clock as one of the tuner's."""
@@ -175,6 +186,7 @@ class Hosts:
         self._bridge: BridgeClient | None = None
         self._all: list[RemoteHost] = []
         self._facts: dict[RemoteHost, HostFacts] = {}
+        self._what = ""
 
     @property
     def left(self) -> list[RemoteHost]:
@@ -182,9 +194,9 @@ class Hosts:
         return [host for host in self._all if host.lost is None]
 
     @property
-    def lost(self) -> int:
-        """How many were."""
-        return len(self._all) - len(self.left)
+    def lost(self) -> tuple[str, ...]:
+        """Names and addresses of the others."""
+        return tuple(str(host.node) for host in self._all if host.lost)
 
     def connect(self) -> BridgeClient:
         """Begin to connect to the cluster."""
@@ -213,6 +225,35 @@ class Hosts:
         self._wait_for(found[1:], tell)
         self._all = found
 
+    def reserve(self, what: str, tell: Tell) -> None:
+        """Wait until no search is running on one of the hosts alone, then keep such waiting.
+
+        Args:
+            what: Names this search to those that wait for it.
+            tell: Is told at once whom it waits for, and again now and then.
+
+        Raises:
+            Interrupted: Ctrl-C was pressed while waiting.
+            EngineError: A host was lost.
+        """
+        # Agents of one search share a machine; one of another with the same name does not.
+        self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
+        due = time.monotonic()
+        try:
+            while busy := self._busy():
+                if time.monotonic() >= due:
+                    due = time.monotonic() + REMIND_SECONDS
+                    tell(next(f"{host.node}: {notice}" for host, notice in busy.items()))
+                time.sleep(POLL_SECONDS)
+        except KeyboardInterrupt as exc:
+            raise Interrupted("Interrupted while waiting for another search.") from exc
+
+    def _busy(self) -> dict[RemoteHost, str]:
+        """Return whom the hosts wait for that could not be reserved."""
+        with told():
+            found = answers({host: host.ask("reserve", self._what) for host in self.left})
+        return {host: notice for host, notice in found.items() if notice}
+
     def machine(self) -> Machine:
         """Return the hosts as one machine.
 
@@ -232,6 +273,13 @@ class Hosts:
         )
         return first.machine.model_copy(update={"hosts": named})
 
+    def find_lost(self) -> None:
+        """Strike off hosts that are gone, so that nothing which is begun is ended by that."""
+        asked = {host: host.ask("clock") for host in self.left}
+        for host, call in asked.items():
+            with suppress(WorkersLost):
+                answers({host: call}, SILENCE_SECONDS)
+
     def renew(self) -> None:
         """Start new agents where only an agent was lost, and not its host."""
         for host in self._all:
@@ -240,6 +288,8 @@ class Hosts:
                 with suppress(WorkersLost):
                     _await_return(host)
                     answers({host: host.ask("facts")}, _FACTS_SECONDS)
+                    if self._what:
+                        host.ask("reserve", self._what)
 
     def close(self) -> None:
         """End all agents and the connection; may be called twice."""

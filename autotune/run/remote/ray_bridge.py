@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -37,6 +39,12 @@ _THREADS = 4
 """Calls of an agent that may last at the same time: a long one, `clock`, `reach` and `end`."""
 _CLOSING_SECONDS = 3.0
 _LEAVING_SECONDS = 5.0
+_ANSWER_SECONDS = 0.5
+"""In which an agent's last answer has left its process."""
+_HEAD_SECONDS = 10.0
+"""Without the cluster's head, after which the cluster counts as lost. Ray waits for a minute, and
+then ends agents before they have removed their files."""
+_LOOK_SECONDS = 1.0
 
 
 class RayAgent(Agent):
@@ -50,6 +58,11 @@ class RayAgent(Agent):
         if raylet is not None:
             _take_on(raylet)
         super().__init__(_as_before(raylet.environ() if raylet else {}))
+
+    def close(self) -> None:
+        """End everything, and this process too: Ray leaves it for a minute without its head."""
+        super().close()
+        threading.Timer(_ANSWER_SECONDS, os._exit, [0]).start()
 
 
 class Bridge:
@@ -74,6 +87,17 @@ class Bridge:
         with suppress(EOFError, OSError):
             while True:
                 self._obey(self._tuner.recv())
+
+    def attend(self) -> None:
+        """Leave when the cluster's head is gone."""
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        seen = time.monotonic()
+        while time.monotonic() - seen < _HEAD_SECONDS:
+            time.sleep(_LOOK_SECONDS)
+            with suppress(OSError), socket.create_connection((host.strip("[]"), int(port)), 2.0):
+                seen = time.monotonic()
+        self.close()
+        os._exit(0)
 
     def close(self) -> None:
         """Let the agents remove their files; Ray ends those that do not answer."""
@@ -149,6 +173,7 @@ def main(arguments: list[str]) -> None:
         bridge.send(Answer(0, error=exc if type(exc) is RuntimeError else Gone(str(exc))))
         return
     bridge.send(Answer(0, nodes()))
+    threading.Thread(target=bridge.attend, daemon=True).start()
     bridge.serve()
     bridge.close()
     late = threading.Timer(_LEAVING_SECONDS, os._exit, [0])

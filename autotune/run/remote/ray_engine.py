@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -65,8 +66,8 @@ class RayEngine(ProcessEngine):
     @contextmanager
     def reserved(self, what: str, tell: Tell) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
-        del what
         self.hosts.take(tell)
+        self.hosts.reserve(what, tell)
         yield
 
     def load(self) -> Load | None:
@@ -75,8 +76,8 @@ class RayEngine(ProcessEngine):
         loads = [each for each in found.values() if each]
         return _together(loads) if loads else None
 
-    def lost_hosts(self) -> int:
-        """Return how many hosts were lost, after those got new agents that can have one."""
+    def lost_hosts(self) -> tuple[str, ...]:
+        """Return which hosts were lost, after those got new agents that can have one."""
         self.hosts.renew()
         return self.hosts.lost
 
@@ -111,6 +112,13 @@ class RayEngine(ProcessEngine):
                 (here.node.address, there.node.address): _link(here, there)
                 for here, there in permutations(hosts, 2)
             }
+
+    def clocks(self) -> dict[str, float]:
+        """Return by how many seconds each host's time of day is ahead of this one's."""
+        self.hosts.take(lambda _: None)
+        with told():
+            hosts = self.hosts.left
+            return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
 
     def bandwidth(self) -> float | None:
         """Return what the network gives between two of the hosts."""
@@ -149,6 +157,7 @@ class RayEngine(ProcessEngine):
             EngineError: There are none.
         """
         self.hosts.take(lambda _: None)
+        self.hosts.find_lost()
         self.hosts.renew()
         if not self.hosts.left:
             raise EngineError(

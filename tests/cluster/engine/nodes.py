@@ -21,17 +21,18 @@ class Nodes:
     Args:
         temporary: Where they put temporary files. Its path is short, because Ray's sockets are
             below.
+        variables: Of all their processes, beside the usual ones.
     """
 
-    def __init__(self, temporary: Path) -> None:
+    def __init__(self, temporary: Path, **variables: str) -> None:
         utilities = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed.")
         self.mark = uuid.uuid4().hex
         self.temporary = temporary
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(MARK, self.mark)
-            patch.setenv("TMPDIR", str(temporary))
-            patch.setenv("RAY_TMPDIR", str(temporary))
-            patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+            own = {name: str(temporary) for name in ("TMPDIR", "RAY_TMPDIR")}
+            usual = {MARK: self.mark, "RAY_USAGE_STATS_ENABLED": "0"}
+            for name, value in {**usual, **own, **variables}.items():
+                patch.setenv(name, value)
             head = {**NODE, "include_dashboard": False, "include_log_monitor": False}
             self.cluster = utilities.Cluster(initialize_head=True, head_node_args=head)
             self.second: Any = self.cluster.add_node(**NODE)

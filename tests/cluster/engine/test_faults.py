@@ -49,7 +49,9 @@ def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[
     """Run a gang, let something happen to it, and return how long it took to end."""
     fault = Fault(cause)
     result = engine.run(request_for("gang", folder, roles=TWO), fault)
-    return result, time.monotonic() - fault.at
+    seconds = time.monotonic() - fault.at
+    print(f"{result.reason}: told after {seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
+    return result, seconds
 
 
 def works(engine: RayEngine, folder: Path) -> bool:

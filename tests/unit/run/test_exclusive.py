@@ -13,7 +13,7 @@ import pytest
 
 from autotune.errors import UsageError
 from autotune.run import exclusive as module
-from autotune.run.exclusive import NAME, Holder, exclusive
+from autotune.run.exclusive import NAME, Claim, Holder, exclusive
 
 
 @pytest.fixture(autouse=True)
@@ -144,3 +144,17 @@ def test_a_search_inside_a_search_is_refused(tmp_path: Path, told: list[str]) ->
     with exclusive("next", told.append, [tmp_path]):
         assert locked(tmp_path / NAME)
     assert not told
+
+
+def test_a_claim_waits_for_nobody_and_keeps_others_waiting(tmp_path: Path) -> None:
+    """Who comes second is told of the first; claims of one search share the machine."""
+    mine, again, other = (Claim(what, [tmp_path]) for what in ("mine", "mine", "other"))
+    assert mine.take() is None
+    assert again.take() is None
+    assert "mine" in (other.take() or "")
+    mine.release()
+    mine.release()
+    assert not locked(tmp_path / NAME)
+    assert other.take() is None
+    assert locked(tmp_path / NAME)
+    other.release()

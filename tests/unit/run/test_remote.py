@@ -210,6 +210,31 @@ def test_a_new_agent_may_take_longer_than_a_silence(monkeypatch: pytest.MonkeyPa
     assert len(cluster.left) == 2
 
 
+def test_a_host_that_went_between_runs_ends_none() -> None:
+    """It is struck off before the next one begins, which is not blamed for it."""
+    agents = Agents(clock=lambda key: Gone("Full.", memory=True) if key == "1" else 0.0)
+    cluster = cluster_of(agents)
+    cluster.find_lost()
+    assert cluster.lost == ("host1 (10.0.0.1)",)
+
+
+def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user is told on which machine and for whom, once, and it goes on when that has ended."""
+    monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
+    busy = iter(["Another search (process 7) is running"] * 3)
+    agents = Agents(reserve=lambda key, _: next(busy, None) if key == "1" else None)
+    notices: list[str] = []
+    cluster_of(agents).reserve("digits", notices.append)
+    assert notices == ["host1 (10.0.0.1): Another search (process 7) is running"]
+    assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
+
+
+def test_a_clock_is_compared_by_the_quickest_call() -> None:
+    """A time of day that is ahead is told by how much."""
+    far = Agents(wall_clock=lambda _: time.time() + 100)
+    assert remote_hosts(far)[0].ahead("wall_clock", time.time) == pytest.approx(100, abs=0.5)
+
+
 def cluster_of(agents: Agents) -> Hosts:
     cluster = Hosts("10.0.0.0:6379")
     cluster._all = remote_hosts(agents)

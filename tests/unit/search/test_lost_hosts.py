@@ -48,9 +48,9 @@ class Losing(FakeEngine):
         self._gangs = 0
         self.lost = 0
 
-    def lost_hosts(self) -> int:
-        """Return how many are gone by now."""
-        return self.lost
+    def lost_hosts(self) -> tuple[str, ...]:
+        """Return those that are gone by now."""
+        return ("host2", "host1")[: self.lost]
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run it if its hosts are left, and stay so."""
@@ -95,7 +95,7 @@ def test_the_gangs_that_are_left_are_judged(tuner: Tuner, during: int) -> None:
     ran = [t for t in result.trials if t.number > after and t.outcome is not Outcome.SKIPPED]
     assert {t.configuration.workers for t in ran} <= {1, 2}
     assert not [t for t in result.trials if t.outcome is Outcome.CRASHED and t.reason != LOST]
-    assert Notice(text="The search goes on with 2 of 3 machines.") in told
+    assert Notice(text="The search goes on without host2, with 2 of 3 machines.") in told
     assert any("host2 (10.0.0.2) was lost" in each for each in result.reasons)
 
 

@@ -1,0 +1,75 @@
+"""A search whose cluster loses its head."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from tests.cluster.engine.nodes import MARK, Nodes
+from tests.cluster.engine.test_search import SPACE, WORKLOAD
+from tests.cluster.ray_hosts import ROOT
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(500)]
+
+WITHIN = 45.0
+"""Seconds; Ray itself waits for its head for a minute."""
+
+
+@pytest.fixture
+def own() -> Iterator[Nodes]:
+    """A cluster whose head may be lost."""
+    place = Path(tempfile.mkdtemp(prefix="at-"))
+    cluster = Nodes(place)
+    yield cluster
+    cluster.close()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def head(nodes: Nodes) -> psutil.Process:
+    """Return the process without which the cluster cannot go on."""
+    found = [each for each in psutil.process_iter(["name"]) if each.info["name"] == "gcs_server"]
+    [one] = [each for each in found if each.environ().get(MARK) == nodes.mark]
+    return one
+
+
+def test_a_search_ends_with_what_it_has(own: Nodes, tmp_path: Path) -> None:
+    """The error names the cluster, trials are kept for `--resume`, and nothing is left."""
+    (tmp_path / "mine.py").write_text(WORKLOAD)
+    axes = {**SPACE["axes"], "per_replica_batch": [8, 16, 32, 64, 128]}
+    (tmp_path / "space.yaml").write_text(yaml.safe_dump({**SPACE, "axes": axes}))
+    command = [
+        *(sys.executable, "-m", "autotune", "tune", "mine.py:model_fn", "mine.py:dataset_fn"),
+        *("--engine", own.url, "--space", "space.yaml", "--budget", "900s", "--out", "out"),
+    ]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, **streams) as search:
+        deadline = time.monotonic() + 200
+        while not [*(tmp_path / "out").glob("trials/*/0002")]:
+            assert search.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        head(own).send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        _, errors = search.communicate(timeout=WITHIN)
+    print(f"head killed: ended after {time.monotonic() - began:.1f} s\n{errors}")  # noqa: T201
+    assert search.returncode not in (0, None)
+    assert "Ray cluster" in errors
+    assert "--resume" in errors
+    with closing(sqlite3.connect(tmp_path / "out" / "study.db")) as study:
+        [[kept]] = study.execute("SELECT COUNT(*) FROM trials WHERE state = 'COMPLETE'")
+    assert kept >= 1
+    assert own.left() == []

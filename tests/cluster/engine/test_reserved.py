@@ -1,0 +1,42 @@
+"""A search on a cluster and one on a machine of it wait for each other."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from autotune.run.exclusive import exclusive
+from autotune.run.remote.ray_engine import RayEngine
+from tests.cluster.engine.nodes import Nodes
+
+pytestmark = pytest.mark.real
+
+
+def test_a_search_on_one_machine_alone_is_waited_for(nodes: Nodes) -> None:
+    """It is named, and then waits itself until the cluster's has ended."""
+    waited: list[str] = []
+    told: list[str] = []
+    with RayEngine(nodes.url) as engine:
+        with exclusive("digits", lambda _: None):
+            reserved = threading.Event()
+            waiting = threading.Thread(target=_reserve, args=(engine, told, reserved))
+            waiting.start()
+            deadline = time.monotonic() + 120
+            while not any("digits" in each for each in told):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            assert not reserved.is_set()
+        waiting.join(60)
+        assert reserved.is_set()
+        closing = threading.Timer(1.0, engine.close)
+        closing.start()
+        with exclusive("digits", waited.append):
+            closing.join()
+    assert any("on the cluster" in each for each in waited)
+
+
+def _reserve(engine: RayEngine, told: list[str], reserved: threading.Event) -> None:
+    with engine.reserved("on the cluster", told.append):
+        reserved.set()

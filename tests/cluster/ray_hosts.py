@@ -1,0 +1,68 @@
+"""A Ray cluster on hosts that are namespaces, and commands that use it from the first of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.cluster.hosts import Hosts
+
+PORT = 6379
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).parents[2]
+START = ("--object-store-memory=78643200", "--include-log-monitor=false", "--num-cpus=1")
+OWN = {"RAY_TMPDIR": "/run/ray", "TMPDIR": "/run", "HOME": "/run"}
+"""Where a host's files are that no other host sees."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "CUDA_VISIBLE_DEVICES": "-1",
+}
+ENVIRONMENT = {**os.environ, **QUIET, **OWN, "PYTHONPATH": str(ROOT), "AUTOTUNE_CACHE": "off"}
+
+
+class RayHosts:
+    """Hosts of which each is a node of a Ray cluster, the first one its head.
+
+    Args:
+        hosts: They.
+        variables: Of Ray and of all commands, beside the usual ones.
+    """
+
+    def __init__(self, hosts: Hosts, **variables: str) -> None:
+        self.hosts = hosts
+        self.environment = {**ENVIRONMENT, **variables}
+        self.address = f"{hosts[0].address}:{PORT}"
+        self.start(0, "--head", f"--port={PORT}", "--include-dashboard=false")
+        for number in range(1, len(hosts)):
+            self.start(number, f"--address={self.address}")
+
+    @property
+    def url(self) -> str:
+        """How an engine is told of it."""
+        return f"ray://{self.address}"
+
+    def start(self, number: int, *options: str) -> None:
+        """Have a host take part."""
+        host = self.hosts[number]
+        where = f"--node-ip-address={host.address}"
+        done = host.run(BIN / "ray", "start", where, *START, *options, env=self.environment)
+        assert done.returncode == 0, done.stdout
+
+    def run(
+        self, *command: str | Path, cwd: Path, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on the first host, with its messages apart."""
+        streams = {"env": self.environment, "stderr": subprocess.PIPE, "cwd": cwd}
+        return self.hosts[0].run(*command, timeout=timeout, **streams)
+
+    def autotune(
+        self, *arguments: str | Path, cwd: Path, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """Run autotune on the first host, with the cluster's engine."""
+        command: Sequence[str | Path] = [BIN / "autotune", *arguments, "--engine", self.url]
+        return self.run(*command, cwd=cwd, timeout=timeout)
