@@ -56,6 +56,8 @@ class Phase(StrEnum):
     """From there to the end of the first step, which compiles it."""
     STEADY = "steady"
     """Afterwards."""
+    WHOLE = "whole"
+    """All of them together."""
 
 
 class Cause(StrEnum):

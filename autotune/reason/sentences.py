@@ -180,6 +180,7 @@ def _times(reason: SetAside) -> str:
 
 
 _OVERDUE = {
+    Phase.WHOLE: "It took more than {seconds} in all.",
     Phase.START: "It hung at startup: training had not begun after {seconds}.",
     Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds}.",
     Phase.STEADY: "It hung during training: no step finished for {seconds}.",

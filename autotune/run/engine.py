@@ -8,6 +8,7 @@ that every engine passes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Limits:
     first_step: float = 180.0
     window: float = 60.0
     """Longest silence between two windows once steps are running."""
+    whole: float = math.inf
+    """From the start of its processes to their end."""
     memory: int | None = None
     """Resident bytes of the whole trial; None takes most of what is free at its start."""
 
@@ -145,7 +148,10 @@ class ScreeningRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningRequest:
-    """A training whose gradients are to be looked at, at the user's own batch."""
+    """A training whose gradients are to be looked at, at the user's own batch.
+
+    What was found when the trial's whole limit ends it counts.
+    """
 
     trial: TrialRequest
     """Of one device, with one step for each call."""

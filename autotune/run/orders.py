@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict
 
 from autotune.learning import Learning, Unpredictable
-from autotune.reason import Outcome
+from autotune.reason import Outcome, Overdue, Phase
 from autotune.run.engine import (
     LearningRequest,
     ObservationRequest,
@@ -94,8 +94,11 @@ def observation(folder: TrialFolder, result: RunResult, processes: int) -> Obser
 
 
 def learning(folder: TrialFolder, result: RunResult, batch: int) -> Learning:
-    """Return what gradients told, or why they told nothing."""
-    if result.outcome is not Outcome.MEASURED:
-        return Learning(batch=batch, refused=Unpredictable.FAILED, seconds=result.wall_seconds)
-    found = Learning.model_validate_json(folder.answers(0).read_text("utf-8"))
-    return found.model_copy(update={"seconds": result.wall_seconds})
+    """Return what gradients told, until the end or its time was up; or why they told nothing."""
+    over = isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
+    answer, seconds = folder.answers(0), result.wall_seconds
+    if result.outcome is Outcome.MEASURED or (over and answer.exists()):
+        found = Learning.model_validate_json(answer.read_text("utf-8"))
+        return found.model_copy(update={"seconds": seconds})
+    why = Unpredictable.NO_TIME if over else Unpredictable.FAILED
+    return Learning(batch=batch, refused=why, seconds=seconds)

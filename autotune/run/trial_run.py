@@ -212,7 +212,7 @@ class Watchdog:
 
     def __init__(self, limits: Limits, begun: float) -> None:
         self._limits = limits
-        self._since = begun
+        self._begun = self._since = begun
         self.phase = Phase.START
 
     def note(self, event: Event) -> None:
@@ -228,9 +228,11 @@ class Watchdog:
             Phase.FIRST_STEP: self._limits.first_step,
             Phase.STEADY: self._limits.window,
         }[self.phase]
-        if now - self._since <= seconds:
-            return None
-        return Overdue(phase=self.phase, seconds=seconds)
+        if now - self._since > seconds:
+            return Overdue(phase=self.phase, seconds=seconds)
+        if now - self._begun > self._limits.whole:
+            return Overdue(phase=Phase.WHOLE, seconds=self._limits.whole)
+        return None
 
 
 class WorkerSteps:

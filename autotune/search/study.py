@@ -29,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.learning import Learning
 from autotune.objective import Score, Scorer, throughput_of
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
@@ -37,8 +38,12 @@ from autotune.value import Scalar
 
 RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""
+LEARNING = "learning"
+"""Key of the user attribute that holds what was found of other batch sizes."""
 FACTORIES = "factories"
 """Key of the part of an identity that an edit of the user's code changes."""
+KEPT = (RECORD, LEARNING)
+"""Keys of a study's user attributes that go with it to another database."""
 LOCK_SECONDS = 1.0
 """How long SQLite waits for another process; Optuna tries five times to save a trial."""
 
@@ -103,6 +108,22 @@ class Study:
     def name(self) -> str:
         """The study's name in its storage."""
         return self._study.study_name
+
+    @property
+    def learning(self) -> Learning | None:
+        """What a session of this search has found of other batch sizes."""
+        found = self._study.user_attrs.get(LEARNING)
+        return None if found is None else Learning.model_validate(found)
+
+    @learning.setter
+    def learning(self, learning: Learning) -> None:
+        try:
+            self._study.set_user_attr(LEARNING, learning.model_dump(mode="json"))
+        except (SQLAlchemyError, OptunaError, RuntimeError) as exc:
+            self._tell(
+                f"What was learned of other batch sizes could not be saved ({_root(exc)}); a "
+                "search that is resumed finds it out again."
+            )
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -205,8 +226,8 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
 def made_for(storage: str, name: str) -> str:
     """Return what a study was made for, as JSON for `restore`."""
     study = optuna.load_study(study_name=name, storage=storage)
-    told = {"direction": study.direction.name.lower(), RECORD: study.user_attrs[RECORD]}
-    return json.dumps(told)
+    attributes = {key: study.user_attrs[key] for key in KEPT if key in study.user_attrs}
+    return json.dumps({"direction": study.direction.name.lower(), **attributes})
 
 
 def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
@@ -221,7 +242,9 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     told = json.loads(purpose)
     study = optuna.create_study(study_name=name, storage=storage, direction=told["direction"])
-    study.set_user_attr(RECORD, told[RECORD])
+    for key in KEPT:
+        if key in told:
+            study.set_user_attr(key, told[key])
     study.add_trials([_frozen(each, {}, {}, each.examples_per_second) for each in trials])
 
 

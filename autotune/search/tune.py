@@ -104,7 +104,10 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     with claims(request.out) as claim:
         study = _open(request, prepared, claim, observer)
         if prepared.subject.objective.batches is not Batches.ALIKE:
-            learning = learned(request, prepared.subject, prepared.default, engine, observer)
+            learning = learned(
+                request, prepared.subject, prepared.default, engine, observer, study.learning
+            )
+            study.learning = learning
             prepared = prepared.knowing(learning)
             study.value = prepared.subject.scorer.value
         ready = engine.now() - began

@@ -116,6 +116,7 @@ class FakeEngine(Engine):
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
+        self.looks: list[LearningRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -150,6 +151,7 @@ class FakeEngine(Engine):
 
     def learn(self, request: LearningRequest) -> Learning:
         """Return what it claims, after as much time as it may take."""
+        self.looks.append(request)
         self._time += request.seconds
         return self._learning or super().learn(request)
 

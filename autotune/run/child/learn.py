@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +21,7 @@ import tensorflow as tf
 
 from autotune.learning import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 from autotune.run import events
-from autotune.run.child.observe import finish
+from autotune.run.child.observe import finish, leave
 from autotune.run.child.program import endless, load_program
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
@@ -39,9 +40,12 @@ def learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     """Train, look, and report."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
     program = load_program(folder, request["by_value"])
-    look = GradientCallback(writer, program, request["order"]["batch"], request["order"]["seconds"])
+    order = request["order"]
+    look = GradientCallback(
+        writer, program, order["batch"], order["seconds"], partial(leave, folder, index)
+    )
     program.main([*endless(request), "--verbose", "0"], callbacks=[look])
-    finish(folder, writer, index, look.answer().model_dump(mode="json"))
+    finish(folder, writer, index, look.answer())
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
@@ -52,12 +56,19 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         program: Makes the batches.
         batch: Examples in each.
         seconds: For training and looking together.
+        leave: Is given what was found so far, in case that the training is ended.
     """
 
     def __init__(
-        self, writer: EventWriter, program: ModuleType, batch: int, seconds: float
+        self,
+        writer: EventWriter,
+        program: ModuleType,
+        batch: int,
+        seconds: float,
+        leave: Callable[[dict[str, Any]], None],
     ) -> None:
         super().__init__()
+        self._leave = leave
         self._writer = writer
         self._program = program
         self._batch = batch
@@ -94,8 +105,11 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self._look()
             self.model.stop_training = bool(self._refused) or self._looks == 2
 
-    def answer(self) -> Learning:
-        """Return what was found."""
+    def answer(self) -> dict[str, Any]:
+        """Return what was found, as JSON."""
+        return self._found().model_dump(mode="json")
+
+    def _found(self) -> Learning:
         if self._refused or not self._probes:
             return Learning(batch=self._batch, refused=self._refused or Unpredictable.TOO_FEW)
         return Learning(
@@ -144,6 +158,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self._refused = None if self._probes else Unpredictable.TOO_FEW
         else:
             self._probes.append(probe)
+            self._leave(self.answer())
 
 
 def unpredictable(model: Any) -> Unpredictable | None:

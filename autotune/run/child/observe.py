@@ -113,10 +113,15 @@ def finish(
 
     A worker that left would take its connections with it while the others still need them.
     """
-    _write(folder.answers(index), json.dumps(answer).encode())
+    leave(folder, index, answer)
     writer.write(events.ANSWERED)
     while True:
         time.sleep(1)
+
+
+def leave(folder: TrialFolder, index: int, answer: Mapping[str, Any]) -> None:
+    """Leave an answer, which may not be the last."""
+    _write(folder.answers(index), json.dumps(answer).encode())
 
 
 def _write(path: Path, data: bytes) -> None:

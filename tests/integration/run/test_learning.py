@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.learning import Learning, Unpredictable
 from autotune.reason import Completed
-from autotune.run.engine import LearningRequest, Outcome, Stop, TrialRequest
+from autotune.run.engine import LearningRequest, Limits, Outcome, Stop, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.strategies import strategy
@@ -171,6 +172,17 @@ def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
     """What was seen before they did counts; where they did so at once, there were too few."""
     found = learn("keras.optimizers.SGD(1.2)")
     assert (found.refused, len(found.probes)) in {(None, 1), (Unpredictable.TOO_FEW, 0)}
+
+
+def test_a_look_that_cannot_keep_to_its_time_is_ended(
+    engine: LocalEngine, request_of: Requested
+) -> None:
+    """Its processes do not even start in so short a time."""
+    body = MODEL.format(optimizer=STILL, loss="'mse'", kind="keras.Sequential", before="")
+    trial = request_of(body + CALLBACKS.format(hooks=""), Configuration())
+    short = replace(trial, limits=Limits(whole=0.01))
+    found = engine.learn(LearningRequest(trial=short, seconds=4.0))
+    assert found.refused is Unpredictable.NO_TIME
 
 
 def test_a_loss_of_zero_has_gradients_of_zero(learn: Learn) -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.reason import Completed, KernelKilled, Killed, Measured, Message, Orphaned, Phase
+from autotune.reason import (
+    Completed,
+    KernelKilled,
+    Killed,
+    Measured,
+    Message,
+    Orphaned,
+    Overdue,
+    Phase,
+)
 from autotune.reason.sentences import reason_text
 from autotune.run import events
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
@@ -25,7 +34,7 @@ from autotune.run.trial_run import (
 from autotune.run.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
 from autotune.workload import Workload
 
-LIMITS = Limits(start=10, first_step=20, window=5)
+LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
 TRAINING = [("train_begin", {}), ("first_step", {"seconds": 0.5})]
 
 
@@ -193,6 +202,13 @@ def test_phases_and_their_limits(
     assert overdue.phase is phase
     assert words in reason_text(overdue)
     assert reason_text(overdue).endswith(".")
+
+
+def test_all_phases_together_have_a_limit() -> None:
+    """A run that goes on well is overdue all the same."""
+    dog = after(("first_step", 110), ("window", 138))
+    assert dog.overdue(140) is None
+    assert dog.overdue(140.001) == Overdue(phase=Phase.WHOLE, seconds=40)
 
 
 def window_of(steps: int, work: float) -> dict[str, object]:
