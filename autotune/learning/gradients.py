@@ -157,9 +157,9 @@ class GradientSums:
         error = variance / count
         product = self._mean(groups[::2]) * self._mean(groups[1::2])
         return Moments(
-            trace=float(variance.sum()) * self._batch,
-            square=float((mean**2 - error).sum()),
-            progress=tuple(self._progress(product, mean**2 - error, variance)),
+            trace=_rounded(variance.sum() * self._batch),
+            square=_rounded((mean**2 - error).sum()),
+            progress=tuple(map(_rounded, self._progress(product, mean**2 - error, variance))),
         )
 
     def _mean(self, groups: Any) -> Any:
@@ -175,3 +175,8 @@ class GradientSums:
         """
         square, example = np.maximum(square, 0.0), variance * self._batch
         return [float((product / np.sqrt(square + example / b + _TINY)).sum()) for b in BATCHES]
+
+
+def _rounded(value: float) -> float:
+    """Return a number with five digits, as hundreds are saved that are good to two or three."""
+    return float(f"{value:.5g}")

@@ -142,15 +142,28 @@ def _dumpers() -> dict[str, Callable[[Any], str]]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes numbers side by side, as there may be hundreds."""
+    """Writes numbers side by side, as there may be hundreds, and what else is named beside them."""
+
+
+def _numbers(value: Any) -> bool:
+    """Return whether a value is a list of numbers."""
+    return isinstance(value, list) and all(isinstance(each, int | float) for each in value)
 
 
 def _listed(dumper: _Dumper, values: list[Any]) -> yaml.Node:
-    beside = bool(values) and all(isinstance(each, int | float) for each in values)
+    beside = bool(values) and _numbers(values)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=beside)
 
 
+def _named(dumper: _Dumper, values: dict[str, Any]) -> yaml.Node:
+    lists = [each for each in values.values() if isinstance(each, list)]
+    others = [each for each in values.values() if not isinstance(each, list)]
+    beside = bool(lists) and all(map(_numbers, lists)) and _numbers(others)
+    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=beside)
+
+
 _Dumper.add_representer(list, _listed)
+_Dumper.add_representer(dict, _named)
 
 
 def _yaml(data: Any) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from autotune import ConfigurationError, Interval, OutputError, Verdict, load_configuration
 from autotune.config import Configuration
 from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.script import render
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, FAKE_MACHINE
+from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
 
 
@@ -49,6 +51,22 @@ def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
     assert not read.workload.model.pickled
     before = render(saved(workload).configuration, workload, FAKE_FACTS, FAKE_MACHINE)
     assert render(read.configuration, read.workload, read.facts, read.machine) == before
+
+
+def test_what_gradients_told_takes_few_lines_and_may_take_many(
+    tmp_path: Path, workload: Workload
+) -> None:
+    """Each estimate is written as one mapping, and the form of one line for each name is read."""
+    facts = FAKE_FACTS.model_copy(update={"learning": fake_learning(64.0)})
+    learned, path = saved(workload).model_copy(update={"facts": facts}), tmp_path / "config.yaml"
+    save_configuration(learned, path)
+    text = path.read_text()
+    assert text.count("{trace: 64.0, square: 1.0, progress: [") == 9
+    assert load_configuration(path) == learned
+    long = yaml.safe_dump(yaml.safe_load(text), default_flow_style=False)
+    assert "trace: 64.0\n" in long
+    path.write_text(long)
+    assert load_configuration(path) == learned
 
 
 def test_what_a_later_check_needs_is_kept(tmp_path: Path, workload: Workload) -> None:
