@@ -277,6 +277,8 @@ class Claim(Value):
     """Trials of earlier attempts."""
     study: str | None
     """What the study of the earlier attempts was made for."""
+    trace: str | None = None
+    """The trace of the request that asked for it, as the header `traceparent` has it."""
     used_seconds: float
     """Time that earlier attempts spent on the search."""
     deaths: int

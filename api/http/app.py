@@ -26,6 +26,7 @@ from autotune.api.http.page import entering, rendering, routes
 from autotune.api.http.problems import handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
+from autotune.api.telemetry import Telemetry
 from autotune.version import VERSION
 
 DESCRIPTION = (
@@ -46,8 +47,10 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
         settings: The operator's.
         keys: Whether callers need a key. Without, only this machine may reach it, and by its
             loopback names alone.
-        opened: What its routes call; None opens that when the application starts, not before.
+        opened: What its routes call; None opens that when the application starts, not before, and
+            has its requests not traced.
     """
+    telemetry = opened.telemetry if opened else Telemetry()
     app = FastAPI(
         title="autotune",
         version=VERSION,
@@ -56,6 +59,7 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=operation_id,
+        telemetry=telemetry.of_requests,
         lifespan=_lifespan(lambda: opened or open_service(settings, keys=keys)),
         middleware=_middleware(settings, keys=keys),
         exception_handlers={405: _refuse_method, **dict.fromkeys(HANDLED, handle)},

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import of_status, response_to, route_of
 from autotune.api.log import about, known, say
+from autotune.api.telemetry import Telemetry
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -56,7 +57,9 @@ class Envelope:
         began = time.monotonic()
         head = scope["method"] == "HEAD"
         asked = {**scope, "method": "GET"} if head else scope
-        with about(request=request_id(scope), client=(scope.get("client") or ("-",))[0]):
+        telemetry: Telemetry = scope["app"].state.service.telemetry
+        client, traced = (scope.get("client") or ("-",))[0], telemetry.here()
+        with about(request=request_id(scope), client=client, **traced):
             seal = _Seal(asked, receive, send, head=head)
             try:
                 await self._app(asked, receive, seal.send)

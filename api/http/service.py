@@ -17,6 +17,7 @@ from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
 from autotune.api.store.webhooks import Webhooks
+from autotune.api.telemetry import Telemetry, telemetry_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +35,12 @@ class Service:
     webhooks: Webhooks
     outbound: Outbound
     """Calls the webhooks."""
+    telemetry: Telemetry
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
         self.streams.close()
+        self.telemetry.close()
         self.database.close()
 
 
@@ -69,6 +72,7 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
         streams=Streams(jobs, settings.web, metrics),
         webhooks=Webhooks(database, settings.webhooks),
         outbound=Outbound(settings.webhooks),
+        telemetry=telemetry_of("api"),
     )
 
 

@@ -414,12 +414,14 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
     job_id = grip.job_id
     died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
-    study = select(jobs.c.study).where(jobs.c.id == job_id)
+    kept_of = connection.execute(select(jobs.c.study, jobs.c.trace).where(jobs.c.id == job_id))
+    study, trace = kept_of.one()
     claimed = Claim(
         grip=grip,
         marker=marker,
         job=read_job(connection, job_id),
-        study=connection.execute(study).scalar_one(),
+        study=study,
+        trace=trace,
         used_seconds=connection.execute(select(spent(job_id))).scalar_one(),
         deaths=len(running),
     )

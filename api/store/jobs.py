@@ -58,6 +58,7 @@ from autotune.api.store.reading import (
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import attempts, idempotency, jobs, labels, totals
 from autotune.api.store.workers import there
+from autotune.api.telemetry import parent
 from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
@@ -476,6 +477,7 @@ def _insert(
         .values(
             id=job_id,
             **whose,
+            trace=parent(),
             workload=tuning.workload,
             request=written(tuning),
             budget_seconds=tuning.seconds,

@@ -38,6 +38,8 @@ _PROGRAM = (
 )
 
 
+_WITHHELD = (PREFIX, "OTEL_")
+"""Begin the variables of the service's own settings, and of where its traces go."""
 _AS_THEY_ARE = (Configuration, Machine, Window, Workload, WorkloadFacts)
 """Values without texts for callers, or that must stay equal to what was measured."""
 _VERBATIM = frozenset({"kind", "script", "launch", "study"})
@@ -210,6 +212,6 @@ def _paths() -> str:
 
 
 def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:
-    """Return the worker's variables without the service's settings, which may hold a password."""
-    kept = {name: value for name, value in own.items() if not name.startswith(PREFIX)}
+    """Return the worker's variables without those that may hold a password of the service's."""
+    kept = {name: value for name, value in own.items() if not name.startswith(_WITHHELD)}
     return {**kept, processes.MARKER: marker}
