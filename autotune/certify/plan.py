@@ -92,10 +92,13 @@ def reference_run(
 
 
 def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> TrialRequest:
+    # A learning rate that rises with the steps of a training would do so otherwise in a reference,
+    # which makes the same steps several times: both train at the user's own.
+    facts = candidate.facts.model_copy(update={"learning": None})
     return trial_request(
         configuration,
         candidate.workload,
-        candidate.facts,
+        facts,
         candidate.machine,
         folder,
         seed=candidate.seed,

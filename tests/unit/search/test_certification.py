@@ -16,7 +16,7 @@ from autotune.result import Result
 from autotune.run.engine import ObservationRequest
 from autotune.run.observation import Observation
 from autotune.testing import FakeEngine
-from autotune.testing.fake import Faults
+from autotune.testing.fake import Faults, fake_learning
 from autotune.testing.observations import Fault
 
 from .conftest import Tuner, speed
@@ -40,6 +40,19 @@ def test_a_winner_carries_its_certificate(tuner: Tuner, tmp_path: Path) -> None:
     assert all(each.finding is Finding.PASSED for each in result.certificate.checks)
     assert result.certificate.line in result.reasons
     assert load_configuration(tmp_path / "config.yaml").certificate == result.certificate
+
+
+def test_what_is_compared_trains_at_the_users_own_rate(tuner: Tuner) -> None:
+    """A rate that rises would rise otherwise in a reference; the program that wins has it."""
+    truth = speed(distributed=1.5)
+    fake = FakeEngine(
+        lambda c: truth(c) * c.global_batch**0.7,  # type: ignore[operator] # no endings here
+        learning=fake_learning(1e6),
+    )
+    result = tuner(truth, engine=fake, options={**LONG, "objective": "time_to_loss"})
+    assert "LEARNING_RATE_FACTOR" in result.script
+    assert result.certificate is not None
+    assert not any("LEARNING_RATE_FACTOR" in each.trial.script for each in fake.observed)
 
 
 def test_one_device_needs_none(tuner: Tuner) -> None:
