@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Connection,
     FromClause,
@@ -22,8 +23,10 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
+    literal_column,
     or_,
     select,
+    union_all,
     update,
 )
 
@@ -45,14 +48,23 @@ AT_ONCE = 50
 MOST_WAITING = 500
 """Of more jobs that wait nobody is told which is when."""
 _LEFT = and_(jobs.c.state == State.RUNNING, lapsed(jobs.c.expires_at))
-_WAITS = or_(jobs.c.state == State.QUEUED, _LEFT)
-_KIND = (jobs.c.workload, jobs.c.devices, jobs.c.needs)
+_ENDS = and_(jobs.c.state == State.CANCELLING, lapsed(jobs.c.expires_at))
+_KIND = tuple(jobs.c[name] for name in ("workload", "devices", "needs", "kind"))
 """What a worker must have for a job."""
 _PLACE = (
     *_KIND,
     *(jobs.c[name] for name in ("id", "seq", "owner", "precedence", "budget_seconds")),
 )
 """What decides when its turn is."""
+_PLACES = select(*_PLACE)
+
+
+def _is_queued(table: FromClause) -> ColumnElement[bool]:
+    """Return that a job is queued, in the words of the indexes that hold no others."""
+    return table.c.state == literal_column(f"'{State.QUEUED}'")
+
+
+_QUEUED = _is_queued(jobs)
 
 
 class Unserved(NamedTuple):
@@ -64,6 +76,8 @@ class Unserved(NamedTuple):
     needs: str | None
     """What else its worker must have."""
     jobs: int
+    kind: str = ""
+    """Equal for them alone."""
 
     @property
     def needed(self) -> str:
@@ -83,11 +97,11 @@ class Unserved(NamedTuple):
 
 def next_job(connection: Connection, post: Post) -> Row[Any] | None:
     """Return the next job for a worker, if there is one: id, state, attempt, number of trials."""
-    has_any = post.workloads is None
-    given: dict[str, Any] = {"devices": post.devices, "needs": _needs_met(connection, post)}
-    given |= {} if has_any else {"workloads": sorted(post.workloads or ())}
-    for query in (_left_behind(has_any=has_any), _queued(has_any=has_any)):
-        row = connection.execute(query, given).first()
+    # One by one: what was left behind goes first, and is seldom there.
+    for found, query in ((_LEFT_KINDS, _LEFT_BEHIND), (_kinds(), _first_queued())):
+        rows = connection.execute(found).all()
+        kinds = [row.kind for row in rows if _fits(post, row)]
+        row = connection.execute(query, {"kinds": kinds}).first() if rows else None
         if row is not None:
             return row
     return None
@@ -108,20 +122,22 @@ def take_next(connection: Connection, post: Post) -> Row[Any] | None:
 
 def unserved(connection: Connection) -> tuple[Unserved, ...]:
     """Return what waits for a worker that is not there."""
-    return tuple(_kinds(connection)[1])
+    return tuple(_waiting_kinds(connection)[1])
 
 
 def tell_unserved(database: Database) -> None:
     """Tell, once, what jobs wait for that no worker serves; take it back where one has come."""
     with database.reading() as connection:
-        served, others = _kinds(connection)
-    for each in others:
+        served, others = _waiting_kinds(connection)
+        untold = [each for each in others if _are_untold(connection, each)]
+        told = [each for each in served if _are_told(connection, each)]
+    for each in untold:
         with database.writing() as connection:
             _tell(connection, each)
-    for each in served:
+    for each in told:
         with database.writing() as connection:
-            told = and_(jobs.c.state == State.QUEUED, jobs.c.reason.is_not(None), *_alike(each))
-            connection.execute(update(jobs).where(told).values(reason=None))
+            those = and_(_QUEUED, jobs.c.reason.is_not(None), jobs.c.kind == each.kind)
+            connection.execute(update(jobs).where(those).values(reason=None))
 
 
 def waiting(connection: Connection, job: Job) -> Waiting | None:
@@ -132,9 +148,10 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
     servers = [each for each in there(connection) if _serves(each, mine)]
     if not servers:
         return Waiting(kind=WaitsFor.WORKER)
-    rows = connection.execute(select(*_PLACE).where(_WAITS).limit(MOST_WAITING + 1)).all()
-    if len(rows) > MOST_WAITING:
+    many = select(jobs.c.kind).where(_QUEUED).limit(1).offset(MOST_WAITING)
+    if connection.execute(many).first():
         return Waiting(kind=WaitsFor.TURN)
+    rows = [*connection.execute(union_all(_PLACES.where(_QUEUED), _PLACES.where(_LEFT))).all()]
     rivals = [row for row in rows if any(_serves(each, row) for each in servers)]
     before = []
     for row in _in_turn(connection, rivals):
@@ -145,78 +162,105 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
     return Waiting(kind=WaitsFor.TURN, before=len(before), expected_start=start)
 
 
-@cache  # Making it takes longer than running it.
-def _left_behind(*, has_any: bool) -> Select[Any]:
-    """Return the query for the next job that was left behind, for a worker that is given with it.
+_SHORT = tuple(jobs.c[name] for name in ("id", "state", "attempt", "trials"))
+_LEFT_KINDS = select(*_KIND).where(or_(_LEFT, _ENDS)).distinct()
+# Ending a job can be done by anybody.
+_LEFT_BEHIND = (
+    select(*_SHORT)
+    .where(or_(_ENDS, and_(_LEFT, jobs.c.kind.in_(bindparam("kinds", expanding=True)))))
+    .order_by(jobs.c.state, jobs.c.seq)
+    .limit(1)
+)
 
-    Args:
-        has_any: Whether the worker takes any workload.
+
+@cache  # Making it takes longer than running it.
+def _kinds() -> Select[Any]:
+    """Return the query for the kinds of queued jobs.
+
+    They are found one after the other by an index, however many jobs there are of each.
     """
-    left = and_(jobs.c.state.in_(HELD), lapsed(jobs.c.expires_at))
-    # Ending a job can be done by anybody.
-    fits = or_(jobs.c.state == State.CANCELLING, and_(*_fits(jobs, has_any=has_any)))
-    return _found(jobs).where(left, fits).order_by(jobs.c.state, jobs.c.seq).limit(1)
+    kinds, one = _queued_kinds(), jobs.alias()
+    of_kind = and_(_is_queued(one), one.c.kind == kinds.c.kind)
+    # In the order of the index: PostgreSQL would rather walk the table for any one.
+    first = select(one.c.seq).where(of_kind).order_by(one.c.kind, one.c.owner).limit(1)
+    examples = jobs.join(kinds, jobs.c.seq == first.scalar_subquery())
+    return select(*_KIND).select_from(examples).where(kinds.c.kind.is_not(None))
+
+
+def _queued_kinds() -> CTE:
+    later = jobs.alias()
+    kinds = select(func.min(jobs.c.kind).label("kind")).where(_QUEUED).cte(recursive=True)
+    behind = and_(_is_queued(later), later.c.kind > kinds.c.kind)
+    following = select(func.min(later.c.kind)).where(behind).scalar_subquery()
+    return kinds.union_all(select(following).where(kinds.c.kind.is_not(None)))
 
 
 @cache
-def _queued(*, has_any: bool) -> Select[Any]:
-    """Return the query for the next job that waits: of each owner its first, of these the first.
+def _first_queued() -> Select[Any]:
+    """Return the query for the next job that waits, of some kinds that are given with it.
 
-    The owners are found one after the other by an index, however many jobs each of them has.
+    Of each owner the first of each kind, of these the first; the owners are found as the kinds.
     """
-    of_owner, others = jobs.alias(), jobs.alias()
-    queued = jobs.c.state == State.QUEUED
-    owners = select(func.min(jobs.c.owner).label("owner")).where(queued).cte(recursive=True)
-    later = and_(of_owner.c.state == State.QUEUED, of_owner.c.owner > owners.c.owner)
-    following = select(func.min(of_owner.c.owner)).where(later).scalar_subquery()
-    owners = owners.union_all(select(following).where(owners.c.owner.is_not(None)))
-    mine = and_(of_owner.c.state == State.QUEUED, of_owner.c.owner == owners.c.owner)
-    first = select(of_owner.c.seq).where(mine, *_fits(of_owner, has_any=has_any))
-    first = first.order_by(of_owner.c.precedence, of_owner.c.seq).limit(1)
-    heads = select(first.scalar_subquery().label("seq")).select_from(owners).subquery()
-    own = others.c.owner == jobs.c.owner
-    running = select(func.count()).where(own, others.c.state.in_(HELD)).scalar_subquery()
-    latest = select(func.max(others.c.started_at)).where(own).scalar_subquery()
+    kinds, first, later, mine, others = _queued_kinds(), *(jobs.alias() for _ in range(4))
+    of_kind = and_(_is_queued(first), first.c.kind == kinds.c.kind)
+    owner = select(func.min(first.c.owner)).where(of_kind).scalar_subquery()
+    wanted = kinds.c.kind.in_(bindparam("kinds", expanding=True))
+    owners = select(kinds.c.kind, owner.label("owner")).where(wanted).cte(recursive=True)
+    behind = and_(_is_queued(later), later.c.kind == owners.c.kind, later.c.owner > owners.c.owner)
+    following = select(func.min(later.c.owner)).where(behind).scalar_subquery()
+    more = select(owners.c.kind, following).where(owners.c.owner.is_not(None))
+    owners = owners.union_all(more)
+    own = and_(_is_queued(mine), mine.c.kind == owners.c.kind, mine.c.owner == owners.c.owner)
+    head = select(mine.c.seq).where(own).order_by(mine.c.precedence, mine.c.seq).limit(1)
+    heads = select(head.scalar_subquery().label("seq")).select_from(owners).subquery()
+    same = others.c.owner == jobs.c.owner
+    running = select(func.count()).where(same, others.c.state.in_(HELD)).scalar_subquery()
+    latest = select(func.max(others.c.started_at)).where(same).scalar_subquery()
     turn = (jobs.c.precedence, running, func.coalesce(latest, 0.0), jobs.c.seq)
-    return _found(jobs).join(heads, heads.c.seq == jobs.c.seq).order_by(*turn).limit(1)
+    return select(*_SHORT).join(heads, heads.c.seq == jobs.c.seq).order_by(*turn).limit(1)
 
 
-def _found(table: FromClause) -> Select[Any]:
-    return select(*(table.c[name] for name in ("id", "state", "attempt", "trials")))
+def _fits(post: Post, job: Row[Any]) -> bool:
+    """Return whether a job of a kind is one for a worker."""
+    return (
+        # What was measured on other devices says nothing here.
+        job.devices in (None, post.devices)
+        and (post.workloads is None or job.workload in post.workloads)
+        and met(job.needs, post.machine, post.labels)
+    )
 
 
-def _fits(table: FromClause, *, has_any: bool) -> Iterator[ColumnElement[bool]]:
-    """Yield what makes a job one for a worker."""
-    # What was measured on other devices says nothing here.
-    yield or_(table.c.devices.is_(None), table.c.devices == bindparam("devices"))
-    needed = table.c.needs.in_(bindparam("needs", expanding=True))
-    yield or_(table.c.needs.is_(None), needed)
-    if not has_any:
-        yield table.c.workload.in_(bindparam("workloads", expanding=True))
-
-
-def _needs_met(connection: Connection, post: Post) -> list[str]:
-    """Return those of the needs of unfinished jobs that a worker meets."""
-    waits = jobs.c.state.in_((State.QUEUED, *HELD))
-    # By the index, which "is not null" would not use everywhere.
-    query = select(jobs.c.needs).where(waits, jobs.c.needs > "").distinct()
-    found = connection.execute(query).scalars().all()
-    return [each for each in found if met(each, post.machine, post.labels)]
-
-
-def _kinds(connection: Connection) -> tuple[list[Unserved], list[Unserved]]:
-    """Return what workers serve that was said to wait for one, and what none serves."""
-    told = func.count(jobs.c.reason)
-    query = select(*_KIND, func.count(), told).where(_WAITS).group_by(*_KIND)
+def _waiting_kinds(connection: Connection) -> tuple[list[Unserved], list[Unserved]]:
+    """Return the kinds of jobs that wait: those that workers serve, and those that none serves."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for row in connection.execute(_kinds()).all():
+        many = select(func.count()).where(_QUEUED, jobs.c.kind == row.kind)
+        found[tuple(row)] += connection.execute(many).scalar_one()
+    found.update(map(tuple, connection.execute(select(*_KIND).where(_LEFT)).all()))
     workers = there(connection)
-    served, others = [], []
-    for row in connection.execute(query).all():
-        each = Unserved(*row[:-1])
-        if not any(_serves(worker, each) for worker in workers):
-            others.append(each)
-        elif row[-1]:
-            served.append(each)
+    served: list[Unserved] = []
+    others: list[Unserved] = []
+    for (workload, devices, needs, kind), number in found.items():
+        each = Unserved(workload, devices, needs, number, kind)
+        served_by_some = any(_serves(worker, each) for worker in workers)
+        (served if served_by_some else others).append(each)
     return served, others
+
+
+def _are_untold(connection: Connection, what: Unserved) -> bool:
+    """Return whether jobs of a kind do not say what they wait for."""
+    untold = jobs.c.reason.is_(None)
+    return any(_is_there(connection, what, untold, each) for each in (_QUEUED, _LEFT))
+
+
+def _are_told(connection: Connection, what: Unserved) -> bool:
+    """Return whether queued jobs of a kind say that they wait for a worker."""
+    return _is_there(connection, what, jobs.c.reason.is_not(None), _QUEUED)
+
+
+def _is_there(connection: Connection, what: Unserved, *which: ColumnElement[bool]) -> bool:
+    query = select(jobs.c.seq).where(jobs.c.kind == what.kind, *which).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def _serves(worker: SeenWorker, job: Unserved | Row[Any]) -> bool:
@@ -229,16 +273,13 @@ def _serves(worker: SeenWorker, job: Unserved | Row[Any]) -> bool:
     )
 
 
-def _alike(what: Unserved) -> tuple[ColumnElement[bool], ...]:
-    return tuple(
-        column.is_not_distinct_from(value) for column, value in zip(_KIND, what, strict=False)
-    )
-
-
 def _tell(connection: Connection, what: Unserved) -> None:
-    query = select(jobs.c.id, jobs.c.state, jobs.c.attempt).where(_WAITS, *_alike(what))
-    untold = query.where(jobs.c.reason.is_(None)).limit(AT_ONCE)
-    for row in connection.execute(untold.with_for_update(skip_locked=True)).all():
+    query = select(jobs.c.id, jobs.c.state, jobs.c.attempt).where(
+        jobs.c.kind == what.kind, jobs.c.reason.is_(None)
+    )
+    parts = (query.where(which).limit(AT_ONCE) for which in (_QUEUED, _LEFT))
+    untold = (connection.execute(each.with_for_update(skip_locked=True)).all() for each in parts)
+    for row in chain.from_iterable(untold):
         columns: dict[str, Cell] = {"reason": str(what)}
         if row.state == State.QUEUED:
             step = Step(events=[Notice(text=str(what))], columns=columns)

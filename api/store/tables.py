@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
+    Computed,
     ForeignKey,
     Index,
     MetaData,
@@ -12,6 +15,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    text,
 )
 from sqlmodel import Field, SQLModel
 
@@ -33,6 +37,18 @@ def _job_reference(ondelete: str | None = None) -> Column[str]:
     return Column("job_id", String, ForeignKey("jobs.id", ondelete=ondelete), primary_key=True)
 
 
+QUEUED = "state = 'queued'"
+"""Of the indexes of the queue, in which ended jobs have no place."""
+KIND = (
+    "CAST(length(workload) AS TEXT) || ' ' || workload || coalesce(CAST(length(devices) AS TEXT)"
+    " || ' ' || devices, '-') || coalesce(needs, '-')"
+)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
 class JobRow(Base, table=True):
     """A tuning job."""
 
@@ -45,8 +61,10 @@ class JobRow(Base, table=True):
         Index(None, "owner", "started_at"),
         Index(None, "owner", "ended_at"),
         Index(None, "ended_at"),
-        Index(None, "state", "owner", "precedence", "seq"),
-        Index(None, "state", "needs"),
+        Index(None, "owner", "state", "budget_seconds"),
+        Index(None, "kind", "owner", "precedence", "seq", **_where(QUEUED)),
+        Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
+        Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
         Index(None, "workload", "seq"),
         Index(None, "created_at"),
     )
@@ -66,6 +84,8 @@ class JobRow(Base, table=True):
     budget_seconds: float
     needs: str | None = Field(default=None, sa_type=Text)
     """What its worker must have; None if any will do."""
+    kind: str = Field(sa_column=Column("kind", Text, Computed(KIND)))
+    """Equal for jobs of the same workload, devices and needs, which the same workers serve."""
     precedence: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     """Minus its priority, so that an index has those first that go first."""
     state: str

@@ -41,7 +41,7 @@ def _run(database: Database, settings: Settings) -> str:
 
 def _copy(connection: Connection, job_id: str, to: str) -> None:
     row = dict(connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one())
-    del row["seq"]
+    del row["seq"], row["kind"]  # The database makes them.
     connection.execute(insert(jobs).values({**row, "id": to}))
     for table in (trials, events, attempts):
         rows = connection.execute(select(table).where(table.c.job_id == job_id)).mappings().all()

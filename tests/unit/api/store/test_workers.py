@@ -76,7 +76,8 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     assert "on the devices 'pod-1'" in (found.reason or "")
     told = [each.body for each in jobs.events(job.id, "me")]
     assert told.count(Notice(text=found.reason or "")) == 1
-    assert jobs.unserved() == (queue.Unserved("digits", "pod-1", None, 1),)
+    (kind,) = jobs.unserved()
+    assert (kind.workload, kind.devices, kind.needs, kind.jobs) == ("digits", "pod-1", None, 1)
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(

@@ -1,0 +1,61 @@
+"""The queries of a long queue, as SQLite would run them: none of them walks all that wait."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import Select, event, select
+
+from autotune.api.store import queue, reading
+from autotune.api.store.database import Database
+from autotune.api.store.tables import jobs
+
+QUERIES = {
+    "kinds": queue._kinds(),
+    "next": queue._first_queued(),
+    "left behind": queue._LEFT_BEHIND,
+    "labelled": reading._page_query(frozenset(), frozenset({"owner", "label_0", "label_1"})),
+    "everybody's labelled": reading._page_query(frozenset(), frozenset({"label_0"})),
+}
+
+
+GIVEN = {"kinds": ["k"], "owner": "me", "label_0": "a:b", "label_1": "c:d", "limit": 20}
+
+
+def plan(database: Database, query: Select[Any]) -> list[str]:
+    """Return what SQLite does, step by step."""
+    found: list[str] = []
+
+    def explain(*asked: Any) -> None:
+        connection, _, statement, parameters, *_ = asked
+        with closing(connection.connection.cursor()) as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            found.extend(row[3] for row in cursor.fetchall())
+
+    with database.reading() as connection:
+        event.listen(connection, "before_cursor_execute", explain)
+        connection.execute(query, GIVEN)
+    return found
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_of_the_queue_goes_by_an_index(database: Database, name: str) -> None:
+    """Of the jobs, and of their labels, it only looks up what it wants."""
+    steps = plan(database, QUERIES[name])
+    assert any("INDEX" in each for each in steps), steps
+    assert not [each for each in steps if each.startswith("SCAN jobs")], steps
+    assert not [each for each in steps if each.startswith("SCAN labels")], steps
+
+
+def test_a_list_by_label_is_read_in_order(database: Database) -> None:
+    """Without sorting all that have it."""
+    for name in ("labelled", "everybody's labelled"):
+        assert not [each for each in plan(database, QUERIES[name]) if "TEMP B-TREE" in each]
+
+
+def test_a_walk_would_be_seen(database: Database) -> None:
+    """Otherwise the other tests could not fail."""
+    walk = select(jobs.c.id).where(jobs.c.reason == "x")
+    assert any(each.startswith("SCAN jobs") for each in plan(database, walk))
