@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from autotune.api.comparison import compared, side
 from autotune.api.http.answers import (
     KeyAnswer,
     KeysAnswer,
@@ -99,6 +100,10 @@ WEBHOOK, NEW_WEBHOOK, DELIVERY, TESTING = (
 )
 WEBHOOKS = {"webhooks": [WEBHOOK]}
 DELIVERIES = {"deliveries": [DELIVERY]}
+_OTHER = _DONE.model_copy(update={"id": _GIVEN["other"], "params": {"filters": 32}})
+COMPARISON = compared(*(side(each, _WHOLE.seconds, _WHOLE) for each in (_DONE, _OTHER))).model_dump(
+    mode="json"
+)
 TEXTS: Mapping[str, str] = {
     **_GIVEN["texts"],
     "slurm": str(_CLUSTER[SLURM]),

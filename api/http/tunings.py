@@ -12,6 +12,7 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
+from autotune.api.comparison import Comparison
 from autotune.api.errors import no_such_job
 from autotune.api.http import examples
 from autotune.api.http.access import Reader, Writer
@@ -121,6 +122,13 @@ class ListQuery(Value):
         )
 
 
+class ComparisonQuery(Value):
+    """With which job to compare one."""
+
+    other: Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
+    """The id of the other job."""
+
+
 class TrialsQuery(Value):
     """Which trials to list."""
 
@@ -130,7 +138,7 @@ class TrialsQuery(Value):
     """Most trials to return."""
 
 
-def _checked_id(job_id: str) -> str:
+def checked_id(job_id: str) -> str:
     """Return the id in an address.
 
     Raises:
@@ -142,7 +150,7 @@ def _checked_id(job_id: str) -> str:
 
 
 JobId = Annotated[
-    str, AfterValidator(_checked_id), Path(description="A job's id.", examples=[examples.JOB])
+    str, AfterValidator(checked_id), Path(description="A job's id.", examples=[examples.JOB])
 ]
 
 
@@ -381,6 +389,22 @@ async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
 async def result(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get everything that the search has found, from which its files can be written."""
     return await swiftly(partial(jobs.recommendation, job_id, key.owner))
+
+
+@router.get(
+    "/v1/tunings/{job_id}/comparison",
+    summary="Compare a job with another one",
+    response_model=Comparison,
+    responses={
+        200: json_answer(examples.COMPARISON, "Both, and what differs."),
+        **documented(*FOR_ONE),
+    },
+)
+async def comparison(
+    job_id: JobId, query: Annotated[ComparisonQuery, Query()], key: Reader, jobs: TheJobs
+) -> Response:
+    """Get two jobs beside each other, and why their figures cannot be compared if they cannot."""
+    return await swiftly(partial(jobs.comparison, job_id, query.other, key.owner))
 
 
 @router.post(

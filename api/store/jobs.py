@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
@@ -17,12 +18,14 @@ from sqlalchemy import (
     update,
 )
 
+from autotune.api.comparison import Comparison, Side, compared, side
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
     QuotaExceeded,
+    UnreadableRecord,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.labels import selectors
@@ -63,6 +66,7 @@ from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorke
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
+from autotune.result.saved import SavedConfiguration
 from autotune.trial import Trial
 from autotune.wording import plural
 
@@ -271,6 +275,15 @@ class Jobs:
             recommendation=best,
         )
 
+    def comparison(self, first: str, second: str, owner: Whose) -> Comparison:
+        """Return two jobs beside each other.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        with self._database.reading() as connection:
+            return compared(*(_side(connection, each, owner) for each in (first, second)))
+
     def cancel(self, job_id: str, owner: Whose) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
@@ -423,6 +436,16 @@ def _cancelling(state: State) -> Step:
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 
+def _side(connection: Connection, job_id: str, owner: Whose) -> Side:
+    """Return what a comparison tells of a job; of a result of another version, nothing."""
+    job = read_job(connection, job_id, owner)
+    query = select(jobs.c.recommendation, spent(job_id, by_now=True)).where(jobs.c.id == job_id)
+    kept, seconds = connection.execute(query).one()
+    with suppress(UnreadableRecord):
+        return side(job, seconds, None if kept is None else read(SavedConfiguration, kept))
+    return side(job, seconds, None)
+
+
 def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
     # Waits for a transaction that adds the same key in this moment.
@@ -442,8 +465,10 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
 
 
 def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: float) -> None:
-    queued = select(func.count()).where(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
-    if connection.execute(queued).scalar_one() >= quotas.queued:
+    counts = select(jobs.c.state, func.count(), func.sum(jobs.c.budget_seconds))
+    mine = counts.where(jobs.c.owner == owner, jobs.c.state.in_(UNFINISHED)).group_by(jobs.c.state)
+    found = {state: (many, seconds) for state, many, seconds in connection.execute(mine).all()}
+    if found.get(State.QUEUED, (0, 0.0))[0] >= quotas.queued:
         raise QuotaExceeded(
             f"This project may have at most {plural(quotas.queued, 'job')} queued.",
             "Wait until one has started, or cancel one.",
@@ -452,15 +477,12 @@ def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: fl
     # As a value: PostgreSQL uses no index for what a clock tells row by row.
     since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
     recent = jobs.c.ended_at > since
-    parts = (
+    used = (
         select(total_of())
         .select_from(jobs.join(attempts, jobs.c.id == attempts.c.job_id))
-        .where(jobs.c.owner == owner, recent),
-        select(func.sum(jobs.c.budget_seconds)).where(
-            jobs.c.owner == owner, jobs.c.state.in_(UNFINISHED)
-        ),
+        .where(jobs.c.owner == owner, recent)
     )
-    taken = sum(connection.execute(each).scalar() or 0.0 for each in parts)
+    taken = connection.execute(used).scalar_one() + sum(each for _, each in found.values())
     if taken + wanted > quotas.device_seconds:
         raise QuotaExceeded(
             f"This project may use the devices for {quotas.device_seconds:.0f} s within "

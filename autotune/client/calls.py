@@ -17,6 +17,7 @@ from urllib.parse import quote
 import httpx2 as httpx
 from pydantic import BaseModel, ValidationError
 
+from autotune.api.comparison import Comparison
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
 from autotune.api.events import Ended
 from autotune.api.http.answers import Problem, WorkersAnswer
@@ -55,6 +56,7 @@ CANCEL = Call("POST", "/v1/tunings/{job_id}/cancel", Job)
 EVENTS = Call("GET", "/v1/tunings/{job_id}/events", JobEvent)
 LIST = Call("GET", "/v1/tunings", Page)
 WORKERS = Call("GET", "/v1/workers", WorkersAnswer)
+COMPARE = Call("GET", "/v1/tunings/{job_id}/comparison", Comparison)
 RESULT = Call("GET", "/v1/tunings/{job_id}/result", Result)
 
 
@@ -119,6 +121,10 @@ class Calls:
         asked = {**query, "before": before}
         given = {name: _text(each) for name, each in asked.items() if each is not None}
         return self._ask(LIST, params=given)
+
+    def compare(self, job: Job | str, other: Job | str) -> Steps[Comparison]:
+        """Return two jobs beside each other."""
+        return self._ask(COMPARE, job, params={"other": id_of(other)})
 
     def workers(self) -> Steps[tuple[SeenWorker, ...]]:
         """Return the workers that are there."""
@@ -239,8 +245,12 @@ class Stream:
 
 def address(call: Call[Any], job: Job | str) -> str:
     """Return the path of a call about a job."""
-    job_id = job.id if isinstance(job, Job) else job
-    return call.path.format(job_id=quote(job_id, safe=""))
+    return call.path.format(job_id=quote(id_of(job), safe=""))
+
+
+def id_of(job: Job | str) -> str:
+    """Return the id of a job, given itself or that."""
+    return job.id if isinstance(job, Job) else job
 
 
 def successful(response: httpx.Response) -> httpx.Response:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import httpx2 as httpx
 from pydantic import TypeAdapter, ValidationError
 
+from autotune.api.comparison import Comparison
 from autotune.api.labels import JobLabels, selectors
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
@@ -135,6 +136,10 @@ class Client:
             page = self._run(self._calls.page(query, before))
             yield from page.tunings
             before, more = page.next, page.next is not None
+
+    def compare(self, job: Job | str, other: Job | str) -> Comparison:
+        """Return two jobs beside each other: what differs, and why not to compare their figures."""
+        return self._run(self._calls.compare(job, other))
 
     def workers(self) -> tuple[SeenWorker, ...]:
         """Return the workers of the service, by name."""
@@ -282,6 +287,10 @@ class AsyncClient:
             for each in page.tunings:
                 yield each
             before, more = page.next, page.next is not None
+
+    async def compare(self, job: Job | str, other: Job | str) -> Comparison:
+        """Return two jobs beside each other, as `Client.compare` does."""
+        return await self._run(self._calls.compare(job, other))
 
     async def workers(self) -> tuple[SeenWorker, ...]:
         """Return the workers of the service, by name."""

@@ -102,6 +102,23 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
+def test_a_job_is_repeated_and_compared_with_the_first(signed_in: Open, done: str) -> None:
+    """By the button and by ticking both in the list, where a refresh keeps the ticks."""
+    page = signed_in(done)
+    page.get_by_role("button", name="Repeat").click()
+    expect(page).not_to_have_url(re.compile(done))
+    expect(page.locator(".badge.done")).to_be_visible()
+    repeated = page.url.rpartition("/")[2]
+    page.goto("/")
+    for each in (repeated, done.rpartition("/")[2]):
+        page.locator(f"#pick-{each}").check()
+    page.get_by_role("button", name="Compare two").click()
+    expect(page.get_by_role("heading", name="Two jobs")).to_be_visible()
+    expect(page.locator(".summary-line")).to_contain_text("can be compared")
+    expect(page.get_by_role("row", name="Best configuration")).to_be_visible()
+    looks_right(page, "compare")
+
+
 def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> None:
     """What was typed is kept, and the reader is led to it."""
     page = signed_in()

@@ -30,6 +30,7 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
 class Line:
     """A job in the list."""
 
+    id: str
     address: str
     workload: str
     settings: str
@@ -108,6 +109,7 @@ def _line(job: Job) -> Line:
     budget = f"budget {roughly(job.seconds)}"
     settings = (params_text(job), f"space {space_name(job)}", budget)
     return Line(
+        id=job.id,
         address=job_page(job.id),
         workload=job.workload,
         settings=", ".join(filter(None, settings)),

@@ -6,11 +6,13 @@ from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import AfterValidator
 from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import IllegalTransition, ServiceError
 from autotune.api.http.access import Reader, Writer
-from autotune.api.http.page.addresses import HOME, WORKERS, job_page, repeat_page
+from autotune.api.http.page.addresses import COMPARE, HOME, WORKERS, job_page, repeat_page
+from autotune.api.http.page.comparison import comparison_view, pair_of
 from autotune.api.http.page.entering import SEE_OTHER, PageRoute
 from autotune.api.http.page.fields import Typed, typed_of
 from autotune.api.http.page.form import (
@@ -29,14 +31,17 @@ from autotune.api.http.tunings import (
     JobId,
     ListQuery,
     cancelled,
+    checked_id,
     page_of,
     repeatable_by,
     taken_in,
 )
 from autotune.api.roles import Caller, Scope
+from autotune.api.store.jobs import MOST_JOBS
 from autotune.api.values import Job
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
+ChosenId = Annotated[str, AfterValidator(checked_id)]
 
 
 @router.get(HOME)
@@ -80,6 +85,15 @@ def repeat(
     request = repeatable_by(jobs, job_id, key)
     job = taken_in(jobs, request, key, repeatable(typed, request))
     return RedirectResponse(job_page(job.id), SEE_OTHER)
+
+
+@router.get(COMPARE)
+def compare(
+    job: Annotated[list[ChosenId], Query(max_length=MOST_JOBS)], key: Reader, jobs: TheJobs
+) -> Response:
+    """Show two jobs side by side."""
+    view = comparison_view(jobs.comparison(*pair_of(job), key.owner))
+    return render("compare.html", view, frame_for(key))
 
 
 @router.get(WORKERS)

@@ -135,6 +135,15 @@ def test_a_job_is_labelled_and_found_by_that() -> None:
         service.client.submit("digits", labels={"a:b": "c"})
 
 
+def test_two_jobs_are_compared() -> None:
+    """Given themselves or their ids."""
+    service = Service(httpx.Response(200, json=examples.COMPARISON))
+    found = service.client.compare(DONE["id"], "0" * 24)
+    assert service.asked[0].url.path == f"/v1/tunings/{DONE['id']}/comparison"
+    assert dict(service.asked[0].url.params) == {"other": "0" * 24}
+    assert [each.values for each in found.differences] == [(64, 32)]
+
+
 def test_a_job_is_repeated_once() -> None:
     """However often the request is sent, and by both clients."""
     service = Service(httpx.ReadError("reset"), httpx.Response(202, json=QUEUED))

@@ -32,6 +32,10 @@
       const same = each === old ? fresh : fresh.querySelector(`#${each.id}`);
       if (same && "open" in each) same.open = each.open;
     }
+    for (const each of old.querySelectorAll("input:checked[id]")) {
+      const same = fresh.querySelector(`#${each.id}`);
+      if (same) same.checked = true;
+    }
     if (old.isEqualNode(fresh)) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     old.replaceWith(fresh);

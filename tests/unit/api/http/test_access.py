@@ -36,7 +36,7 @@ from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
 JOB = f"/tunings/{'0' * 24}"
-PAGES = ("/", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
+PAGES = ("/", "/workers", "/compare", "/sign-out", JOB, f"{JOB}/repeat")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 

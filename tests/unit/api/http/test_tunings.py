@@ -342,3 +342,23 @@ def test_a_repeated_request_is_checked_anew(client: TestClient, app: FastAPI) ->
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-budget")
     service._quotas = Quotas(queued=1)
     assert client.post(f"{first['url']}/repeat").json()["code"] == "quota-exceeded"
+
+
+def test_two_jobs_are_compared(client: TestClient, client_with: Any, done: Job) -> None:
+    """What one has found stands beside that the other has nothing; others' jobs are not there."""
+    other = client.post("/v1/tunings", json={"workload": "digits", "seed": 7}).json()
+    path = f"/v1/tunings/{done.id}/comparison"
+    found = client.get(path, params={"other": other["id"]}).json()
+    first, second = found["tunings"]
+    assert (first["job"]["id"], second["job"]["id"]) == (done.id, other["id"])
+    assert first["examples_per_second"] == {"low": 900, "value": 1000, "high": 1100}
+    assert first["configuration"]["per_replica_batch"] == 128
+    assert second["machine"] is second["configuration"] is None
+    assert "no-result" in [each["kind"] for each in found["obstacles"]]
+    assert {"name": "seed", "values": [0, 7]} in found["differences"]
+    stranger = client_with(Scope.READ, Scope.WRITE)
+    own = stranger.post("/v1/tunings", json={"workload": "digits"}).json()["id"]
+    for mine, its in ((done.id, own), (own, done.id)):
+        asked = stranger.get(f"/v1/tunings/{mine}/comparison", params={"other": its})
+        assert asked.status_code == 404
+    assert client.get(path).status_code == 422

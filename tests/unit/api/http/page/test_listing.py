@@ -99,3 +99,27 @@ def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
     answer = browser.get(f"/tunings/{done.id}")
     assert answer.status_code == 404
     assert "Job not found." in answer.text
+
+
+def test_two_jobs_are_shown_side_by_side(client: TestClient, done: Job, text: object) -> None:
+    """Those that are ticked in the list; what differs is marked, and what is in the way is said."""
+    other = client.post("/v1/tunings", json={"workload": "digits", "seed": 7}).json()["id"]
+    page = client.get("/").text
+    for each in (done.id, other):
+        assert f'form="comparing" name="job" value="{each}"' in page
+    page = client.get("/compare", params={"job": [done.id, other]}).text
+    for wanted in ("cannot be compared", "At least one of them has no result.", "1,000 ±10%"):
+        assert wanted in text(page)  # type: ignore[operator]
+    assert re.search('<th scope="row">seed</th><td><strong>0</strong></td><td><strong>7<', page)
+    same = client.get("/compare", params={"job": [done.id, done.id]}).text
+    assert "Both were asked for with the same settings." in same
+
+
+@pytest.mark.parametrize(("count", "status"), [(0, 422), (1, 422), (3, 422), (2, 404)])
+def test_only_two_jobs_that_are_there_are_compared(
+    browser: TestClient, done: Job, count: int, status: int
+) -> None:
+    """Anything else is told as a page; jobs of others are not there."""
+    answer = browser.get("/compare", params={"job": [done.id] * count})
+    assert answer.status_code == status
+    assert "<h1" in answer.text
