@@ -32,7 +32,7 @@ _NOTICE_SECONDS = 10.0
 """That a host may take for an agent before the user is told."""
 _AGENTS = 3
 """That a host gets one after the other, where only they are lost."""
-_RETURN_SECONDS = 30.0
+_RETURN_SECONDS = 90.0
 """For an agent in place of one that has ended."""
 _PINGS = 9
 _CLOCK_SECONDS = 60.0

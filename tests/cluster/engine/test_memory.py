@@ -1,0 +1,60 @@
+"""Ray ends what is on a node when the node's memory runs out."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.reason import HostLost
+from autotune.run.engine import Limits, Outcome
+from autotune.run.remote.ray_engine import RayEngine
+from tests.cluster.engine.nodes import Nodes
+from tests.cluster.engine.test_faults import ENOUGH, TWO
+from tests.trials import request_for
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+EATS = """
+import time
+def main(*_, **__):
+    held = [bytearray(b"x" * (16 << 20)) for _ in range(320)]
+    time.sleep(60)
+    held.clear()
+"""
+"""Takes 5 GB, and no more whatever becomes of it."""
+ROOM = 3.5 * 2**30
+"""Bytes until Ray finds its nodes full."""
+
+
+@pytest.fixture
+def small() -> Iterator[Nodes]:
+    """A cluster that finds its memory full a little above what is used now."""
+    utilities = pytest.importorskip("ray._private.utils", reason="Ray is not installed.")
+    full = (utilities.get_used_memory() + ROOM) / utilities.get_system_memory()
+    if full > 0.85:
+        pytest.skip("There is too little memory for a trial that takes 5 GB.")
+    place = Path(tempfile.mkdtemp(prefix="at-"))
+    limits = {"RAY_memory_usage_threshold": str(full), "RAY_memory_monitor_refresh_ms": "250"}
+    cluster = Nodes(place, **limits)
+    yield cluster
+    cluster.close()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_ray_ends_a_trial_for_its_memory(small: Nodes, tmp_path: Path) -> None:
+    """It ran out of memory, which is no loss of a host: the next gang runs on all of them."""
+    with RayEngine(small.url) as engine:
+        engine.machine()
+        unlimited = Limits(memory=1 << 40)
+        result = engine.run(request_for(EATS, tmp_path / "one", limits=unlimited), lambda _: None)
+        print(f"full: told after {result.wall_seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
+        assert result.outcome is Outcome.OUT_OF_MEMORY, result
+        assert isinstance(result.reason, HostLost)
+        assert result.reason.memory
+        gang = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+        assert gang.outcome is Outcome.MEASURED, gang
+    assert small.left() == []
