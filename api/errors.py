@@ -100,6 +100,10 @@ class KeyMissing(KeyRefused):
     """A call came without a key."""
 
 
+class ProviderUnavailable(ServiceError):
+    """The provider of people's identities does not answer, or not as one."""
+
+
 class ScopeMissing(ServiceError):
     """A key may not do this."""
 

@@ -56,6 +56,14 @@ _IMPLIED = frozenset({Scope.READ, Scope.PROJECT, Scope.METRICS})
 """What an administrator of the service may without being given it."""
 
 
+def greater(some: Mapping[str, Role], others: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the greater role of two in each project."""
+    both = {**some, **others}
+    for project in some.keys() & others.keys():
+        both[project] = max(some[project], others[project], key=lambda each: len(each.scopes))
+    return both
+
+
 class Caller(Value):
     """Whoever asks: a key, or a person."""
 

@@ -30,6 +30,7 @@ from pydantic_settings import (
 )
 
 from autotune.api.errors import SettingsError
+from autotune.api.identity import IdentityProvider
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle, say
 from autotune.api.needs import Labels
@@ -160,6 +161,8 @@ class Settings(BaseSettings):
     patience: Patience = Patience()
     web: Web = Web()
     webhooks: WebhookLimits = WebhookLimits()
+    oidc: IdentityProvider | None = None
+    """Where people sign in, if not by API keys alone."""
     machine: Machine | None = None
     """What jobs are measured on, where that is not this host; None has the engine look."""
     workloads: dict[str, Declared] = Field(default_factory=dict)

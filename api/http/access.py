@@ -6,8 +6,10 @@ open by mistake. What a key must be good for is declared at each route.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import platform
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,11 +23,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
 from autotune.api.errors import KeyMissing, ServiceError
+from autotune.api.http.oidc import BEGIN, END, Provider
 from autotune.api.http.problems import response_to
 from autotune.api.log import about
 from autotune.api.roles import Caller, Scope
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Keyring, digest
+from autotune.api.store.auth import Keyring
 from autotune.api.values import LOCAL_OWNER
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -35,14 +38,18 @@ PUBLIC = (
     "/readyz",
     "/openapi.json",
     "/sign-in",
+    BEGIN,
+    END,
     "/page/style.css",
     "/page/icon.svg",
 )
-"""All that answers without a key; the last three are what the page asks for one with."""
+"""All that answers without a key; the last five are what the page asks for one with."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TRUSTED_SECONDS = 2.0
 """A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
 MOST_TRUSTED = 1024
+_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*", re.ASCII)
+"""The form of a provider's token; a key has no dots."""
 Source = Callable[[HTTPConnection], str | None]
 """Finds the secret that a request shows."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
@@ -57,14 +64,19 @@ class Guard:
     Args:
         keyring: Knows the keys; None lets everybody in, who may do everything.
         clock: Tells seconds that never go back.
+        provider: Vouches for people; None has everybody show a key.
     """
 
     def __init__(
-        self, keyring: Keyring | None, clock: Callable[[], float] = time.monotonic
+        self,
+        keyring: Keyring | None,
+        clock: Callable[[], float] = time.monotonic,
+        provider: Provider | None = None,
     ) -> None:
         self._keyring = keyring
+        self._provider = provider
         self._clock = clock
-        self._trusted: dict[str, tuple[Caller, float]] = {}
+        self._trusted: dict[bytes, tuple[Caller, float]] = {}
 
     async def admit(self, secret: str | None) -> Caller:
         """Return the key of a secret, wherever the caller had it from: a header, or a cookie.
@@ -72,6 +84,7 @@ class Guard:
         Raises:
             KeyMissing: There is no secret.
             KeyRefused: It is unknown, revoked or expired.
+            ProviderUnavailable: It is a token, and nobody vouches for it now.
         """
         if self._keyring is None:
             return EVERYTHING
@@ -79,20 +92,30 @@ class Guard:
             raise KeyMissing(
                 "An API key is required.", "Send it as `Authorization: Bearer autotune_...`."
             )
-        known = self._trusted.get(digest(secret))
+        known = self._trusted.get(_mark(secret))
         if known and self._clock() < known[1]:
             return known[0]
-        return self._trust(secret, await run_in_threadpool(self._keyring.recognise, secret))
+        return self._trust(secret, await run_in_threadpool(self._recognise, self._keyring, secret))
 
     def forget(self, secret: str) -> None:
         """Look a secret up again the next time."""
-        self._trusted.pop(digest(secret), None)
+        self._trusted.pop(_mark(secret), None)
+
+    def _recognise(self, keyring: Keyring, secret: str) -> Caller:
+        if self._provider and _TOKEN.fullmatch(secret):
+            return keyring.known(self._provider.recognise(secret))
+        return keyring.recognise(secret)
 
     def _trust(self, secret: str, key: Caller) -> Caller:
         if len(self._trusted) >= MOST_TRUSTED:
             self._trusted.clear()
-        self._trusted[digest(secret)] = key, self._clock() + TRUSTED_SECONDS
+        self._trusted[_mark(secret)] = key, self._clock() + TRUSTED_SECONDS
         return key
+
+
+def _mark(secret: str) -> bytes:
+    """Return what is kept of a secret for a moment."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def bearer(connection: HTTPConnection) -> str | None:
@@ -184,10 +207,21 @@ _header = HTTPBearer(
 )
 
 
+_token = HTTPBearer(
+    scheme_name="token",
+    bearerFormat="JWT",
+    description="An access token of the identity provider, where the operator has named one.",
+    auto_error=False,
+)
+
+
 async def caller(
-    request: Request, needed: SecurityScopes, _: Annotated[object, Security(_header)]
+    request: Request,
+    needed: SecurityScopes,
+    _: Annotated[object, Security(_header)],
+    __: Annotated[object, Security(_token)],
 ) -> Caller:
-    """Return the key that asks.
+    """Return the key or person that asks.
 
     Raises:
         ScopeMissing: It lacks a scope that the route declares.

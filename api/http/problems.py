@@ -67,6 +67,7 @@ KINDS: Mapping[str, Kind] = {
     "key-missing": Kind(401, "API key required"),
     "key-refused": Kind(401, "Invalid API key"),
     "scope-missing": Kind(403, "Missing scope"),
+    "provider-unavailable": Kind(503, "Identity provider unavailable", retry_after=5),
     "cross-origin": Kind(403, "Cross-origin request refused"),
     "superseded": Kind(409, "The attempt was superseded"),
     "machine-unknown": Kind(503, "Machine unknown", retry_after=10),
@@ -178,7 +179,7 @@ _ALWAYS = (
     "other-schema",
     "disk-full",
 )
-CLOSED = ("key-missing", "key-refused", "scope-missing")
+CLOSED = ("key-missing", "key-refused", "scope-missing", "provider-unavailable")
 """What every closed route may answer with."""
 CHANGING = (*CLOSED, "cross-origin")
 """What every route that changes something may answer with."""

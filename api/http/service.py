@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
+from autotune.api.http.oidc import Provider
 from autotune.api.http.streams import Streams
 from autotune.api.outbound import Outbound
 from autotune.api.settings import Settings
@@ -29,6 +30,8 @@ class Service:
     catalog: Catalog
     keyring: Keyring | None
     """None: callers need no key."""
+    provider: Provider | None
+    """Where people sign in; None: nowhere."""
     guard: Guard
     metrics: Metrics
     streams: Streams
@@ -42,6 +45,8 @@ class Service:
         self.streams.close()
         self.telemetry.close()
         self.database.close()
+        if self.provider:
+            self.provider.close()
 
 
 def open_service(settings: Settings, *, keys: bool) -> Service:
@@ -61,13 +66,15 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     catalog = Catalog(settings, registry, database)
     jobs = Jobs(database, registry, settings.quotas, catalog.machines)
     keyring = Keyring(database) if keys else None
+    provider = Provider(settings.oidc) if keys and settings.oidc else None
     metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
         catalog=catalog,
         keyring=keyring,
-        guard=Guard(keyring),
+        provider=provider,
+        guard=Guard(keyring, provider=provider),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
         webhooks=Webhooks(database, settings.webhooks),

@@ -30,10 +30,10 @@ from sqlalchemy import (
 
 from autotune.api.errors import KeyRefused, NotFound, UnreadableRecord
 from autotune.api.records import read, written
-from autotune.api.roles import WITHIN, Caller, Scope
+from autotune.api.roles import WITHIN, Caller, Scope, greater
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, insert_new
-from autotune.api.store.members import copy_roles, greater, roles_of
+from autotune.api.store.members import copy_roles, roles_of
 from autotune.api.store.tables import keys, person_sessions, sessions
 
 PREFIX = "autotune_"
@@ -135,8 +135,12 @@ class Keyring:
             if row is None and not of_session:
                 raise _refused()
             found = _person(connection, secret) if row is None else _key(row)
-            roles = greater(found.roles, roles_of(connection, found.id))
-        return found.model_copy(update={"roles": roles})
+            return _with_roles(connection, found)
+
+    def known(self, person: Caller) -> Caller:
+        """Return a person with the roles that projects have given them, too."""
+        with self._database.reading() as connection:
+            return _with_roles(connection, person)
 
     def sign_in(self, secret: str, seconds: float) -> str:
         """Return the secret of a new session of a key; it ends with the key, if not before.
@@ -179,8 +183,7 @@ class Keyring:
         row |= {"person": person.id, "caller": written(person)}
         old = person_sessions.c.expires_at <= Now() - REPLAY_SECONDS
         with self._database.writing() as connection:
-            roles = greater(person.roles, roles_of(connection, person.id))
-            person.model_copy(update={"roles": roles}).require(Scope.READ)
+            _with_roles(connection, person).require(Scope.READ)
             connection.execute(delete(person_sessions).where(old))
             added = insert_new(connection, person_sessions, **row, expires_at=Now() + seconds)
             if not connection.execute(added.returning(person_sessions.c.digest)).first():
@@ -274,6 +277,12 @@ def _end_oldest(connection: Connection, table: Table, mine: ColumnElement[bool])
     old = live.order_by(table.c.expires_at.desc()).offset(MOST_SESSIONS)
     found = connection.execute(old).scalars().all()
     connection.execute(delete(table).where(table.c.digest.in_(found)))
+
+
+def _with_roles(connection: Connection, caller: Caller) -> Caller:
+    """Return somebody with the roles that projects have given them, too."""
+    roles = greater(caller.roles, roles_of(connection, caller.id))
+    return caller.model_copy(update={"roles": roles})
 
 
 def _person(connection: Connection, session: str) -> Caller:

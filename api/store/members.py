@@ -82,14 +82,6 @@ def roles_of(connection: Connection, member: str) -> dict[str, Role]:
     return {row.project: Role(row.role) for row in connection.execute(query).all()}
 
 
-def greater(some: Mapping[str, Role], others: Mapping[str, Role]) -> dict[str, Role]:
-    """Return the greater role of two in each project."""
-    both = {**some, **others}
-    for project in some.keys() & others.keys():
-        both[project] = max(some[project], others[project], key=lambda each: len(each.scopes))
-    return both
-
-
 def copy_roles(connection: Connection, old: str, new: str) -> None:
     """Give a key the roles of another one."""
     theirs = select(literal(new), members.c.project, members.c.role, Now())

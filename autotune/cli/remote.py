@@ -61,6 +61,11 @@ Label = Annotated[
     typer.Option(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
 
+Project = Annotated[
+    str | None,
+    typer.Option(help="Whose job it is, where the key may ask for jobs in several projects."),
+]
+
 
 def submit(  # noqa: PLR0913 - one parameter for each option of the command
     *,
@@ -73,13 +78,14 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     need: Need = None,
     priority: Priority = 0,
     label: Label = None,
+    project: Project = None,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
     turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
-    turn["labels"] = labels_from(label or ())
+    turn |= {"labels": labels_from(label or ()), "project": project}
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")

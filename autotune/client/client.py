@@ -77,6 +77,7 @@ class Client:
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
         labels: Mapping[str, str] | None = None,
+        project: str | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
@@ -90,13 +91,14 @@ class Client:
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
             labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.
+            project: Whose job it is, where the key may ask for jobs in several.
             idempotency_key: With the same one the same request makes no second job for a week.
 
         Raises:
             UsageError: An option, a label or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        turn = _turn(needs, priority, labels)
+        turn = {**_turn(needs, priority, labels), "project": project}
         request = job_request(workload, params, space, budget, options, turn)
         return self._run(self._calls.submit(request, idempotency_key))
 
@@ -258,10 +260,11 @@ class AsyncClient:
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
         labels: Mapping[str, str] | None = None,
+        project: str | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job, as `Client.submit` does."""
-        turn = _turn(needs, priority, labels)
+        turn = {**_turn(needs, priority, labels), "project": project}
         request = job_request(workload, params, space, budget, options, turn)
         return await self._run(self._calls.submit(request, idempotency_key))
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Query
 from fastapi.exceptions import RequestValidationError
@@ -25,11 +26,12 @@ from starlette.responses import RedirectResponse, Response
 from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
 from autotune.api.http.access import Reader, check_origin
 from autotune.api.http.answers import Problem
+from autotune.api.http.oidc import BEGIN
 from autotune.api.http.page.addresses import HOME, SIGN_IN, SIGN_OUT, is_page, safe, sign_in_page
 from autotune.api.http.page.fields import typed_of
 from autotune.api.http.page.rendering import STRANGER, frame_of, render
 from autotune.api.http.problems import KINDS, response_to, route_of
-from autotune.api.http.service import Here
+from autotune.api.http.service import Here, Service
 from autotune.api.store.auth import is_session
 
 COOKIE = "autotune_session"
@@ -50,7 +52,9 @@ def cookie_name(connection: HTTPConnection) -> str:
     return f"{COOKIE}_{port[1]}" if port else COOKIE
 
 
-def keep(response: Response, connection: HTTPConnection, session: str) -> None:
+def keep(
+    response: Response, connection: HTTPConnection, session: str, *, secure: bool = False
+) -> None:
     """Have the browser keep a session, away from scripts and from what other sites send.
 
     A link on another site still leads to the page that it names: nothing is changed by one.
@@ -60,7 +64,7 @@ def keep(response: Response, connection: HTTPConnection, session: str) -> None:
         session,
         max_age=SESSION_SECONDS,
         path="/",
-        secure=is_secure(connection),
+        secure=secure or is_secure(connection),
         httponly=True,
         samesite="lax",
     )
@@ -130,6 +134,19 @@ class SignInView:
 
     next: str
     error: str | None = None
+    provider: str | None = None
+    """Where to sign in at the provider, if there is one."""
+    issuer: str | None = None
+
+
+def sign_in_again(here: Service, wanted: str, error: ServiceError | None = None) -> Response:
+    """Return the page that asks for a key, and says what is wrong."""
+    view = SignInView(next=wanted, error=str(error) if error else None)
+    if here.provider:
+        named = here.provider.settings
+        begin = f"{named.url.rstrip('/')}{BEGIN}?{urlencode({'next': wanted})}"
+        view = replace(view, provider=begin, issuer=urlsplit(named.issuer).hostname)
+    return render("sign-in.html", view, STRANGER, KINDS[error.kind].status if error else 200)
 
 
 @router.get(SIGN_IN)
@@ -137,7 +154,7 @@ async def ask(here: Here, wanted: Annotated[str, Query(alias="next")] = HOME) ->
     """Show the page that asks for a key; without keys there is nothing to ask."""
     if here.keyring is None:
         return RedirectResponse(safe(wanted), SEE_OTHER)
-    return render("sign-in.html", SignInView(next=safe(wanted)), STRANGER)
+    return sign_in_again(here, safe(wanted))
 
 
 @router.post(SIGN_IN)
@@ -151,8 +168,7 @@ async def sign_in(request: Request, here: Here) -> Response:
     try:
         session = await run_in_threadpool(here.keyring.sign_in, typed.one("key"), SESSION_SECONDS)
     except (KeyRefused, ScopeMissing) as exc:
-        view = SignInView(next=wanted, error=str(exc))
-        return render("sign-in.html", view, STRANGER, KINDS[exc.kind].status)
+        return sign_in_again(here, wanted, exc)
     response = RedirectResponse(wanted, SEE_OTHER)
     keep(response, request, session)
     return response

@@ -151,6 +151,6 @@ def test_closed_calls_name_their_scopes(document: dict[str, Any]) -> None:
         (path, method): operation.get("security", [])
         for path, method, operation in operations(document)
     }
-    assert needed["/v1/tunings", "post"] == [{"key": [Scope.WRITE]}]
-    assert needed["/metrics", "get"] == [{"key": [Scope.METRICS]}]
+    assert needed["/v1/tunings", "post"] == [{"key": [Scope.WRITE]}, {"token": [Scope.WRITE]}]
+    assert needed["/metrics", "get"] == [{"key": [Scope.METRICS]}, {"token": [Scope.METRICS]}]
     assert needed["/healthz", "get"] == []
