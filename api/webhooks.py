@@ -16,7 +16,6 @@ from pydantic import Field, computed_field
 
 from autotune.api.states import FINAL, State
 from autotune.api.values import Time, address
-from autotune.result import Verdict
 from autotune.value import Value
 from autotune.version import VERSION
 
@@ -128,7 +127,7 @@ class EndedJob(Value):
     id: str
     workload: str | None
     state: State
-    verdict: Verdict | None
+    verdict: str | None
     summary: str | None
     """The verdict in a sentence."""
     reason: str | None

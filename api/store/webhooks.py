@@ -151,7 +151,7 @@ class Webhooks:
         Raises:
             NotFound: There is none.
         """
-        mine = select(deliveries).where(deliveries.c.webhook_id == webhook_id)
+        mine = select(deliveries).where(deliveries.c.webhook_id == webhook_id, _KNOWN)
         with self._database.reading() as connection:
             _one(connection, webhook_id, project)
             rows = connection.execute(mine.order_by(deliveries.c.seq.desc()).limit(MOST_TOLD))
@@ -233,6 +233,8 @@ def tidy(database: Database) -> None:
         connection.execute(delete(deliveries).where(forgotten))
 
 
+_KNOWN = deliveries.c.event.in_([*Occasion])
+"""What another version tells is left to it."""
 _PENDING = deliveries.c.state == Standing.PENDING
 
 
@@ -252,7 +254,7 @@ def _one(connection: Connection, webhook_id: str, project: Whose) -> Row[Any]:
 
 def _told(row: Row[Any]) -> dict[str, Any]:
     told = {name: getattr(row, name) for name in Webhook.model_fields}
-    return {**told, "events": row.events.split()}
+    return {**told, "events": [each for each in Occasion if each in row.events.split()]}
 
 
 def _new(row: Row[Any]) -> NewWebhook:
@@ -301,7 +303,7 @@ def _next(hold_seconds: float) -> Select[Any]:
         select(*columns, *of_job)
         .join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
         .outerjoin(jobs, jobs.c.id == deliveries.c.job_id)
-        .where(_PENDING, deliveries.c.due_at <= Now(), young, free)
+        .where(_PENDING, _KNOWN, deliveries.c.due_at <= Now(), young, free)
         .order_by(webhooks.c.tried_at, deliveries.c.seq)
         .limit(1)
     )

@@ -28,7 +28,7 @@ def hook(client: TestClient) -> dict[str, Any]:
 def test_a_secret_is_shown_once(client: TestClient, hook: dict[str, Any]) -> None:
     """When it is made, and never again."""
     assert hook["secret"].startswith("whsec_")
-    assert hook["events"] == ["job.cancelled", "job.done", "job.failed"]
+    assert hook["events"] == ["job.done", "job.failed", "job.cancelled"]
     listed = client.get("/v1/webhooks")
     assert listed.json()["webhooks"] == [{k: v for k, v in hook.items() if k != "secret"}]
     assert hook["secret"] not in listed.text

@@ -15,7 +15,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts, webhooks as outbox
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.tables import deliveries, webhooks
+from autotune.api.store.tables import deliveries, jobs as rows, webhooks
 from autotune.api.store.webhooks import Webhooks, settle, take, tidy
 from autotune.api.values import Outcome, Post
 from autotune.api.webhooks import ENDINGS, NewWebhook, Occasion, Parcel, Standing, Trouble
@@ -265,3 +265,20 @@ def test_a_project_has_so_many_webhooks(hooks: Webhooks, hook: NewWebhook) -> No
     with pytest.raises(QuotaExceeded, match="at most 2 webhooks"):
         hooks.add(URL, ENDINGS, "me")
     hooks.add(URL, ENDINGS, "you")
+
+
+def test_what_another_version_tells_keeps_nobody_waiting(
+    database: Database, jobs: Jobs, asked: JobRequest, hooks: Webhooks, hook: NewWebhook
+) -> None:
+    """A verdict that this one does not know is told as it is, an event is left alone."""
+    first, second = cancelled(jobs, asked), cancelled(jobs, asked)
+    with database.writing() as connection:
+        mine = update(deliveries).where(deliveries.c.job_id == first)
+        connection.execute(mine.values(event="job.paused"))
+        connection.execute(update(rows).where(rows.c.id == second).values(verdict="perhaps"))
+        connection.execute(update(webhooks).values(events="job.paused job.done"))
+    data = taken(database).body.data
+    assert data is not None
+    assert (data.id, data.verdict) == (second, "perhaps")
+    assert [each.job for each in hooks.deliveries(hook.id, "me")] == [second]
+    assert hooks.all("me")[0].events == (Occasion.DONE,)
