@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
+    Select,
     and_,
     delete,
     func,
@@ -34,7 +35,7 @@ from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
-from autotune.api.states import UNFINISHED, State
+from autotune.api.states import HELD, State
 from autotune.api.store.activity import Activity, activity
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
@@ -465,30 +466,43 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
 
 
 def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: float) -> None:
-    counts = select(jobs.c.state, func.count(), func.sum(jobs.c.budget_seconds))
-    mine = counts.where(jobs.c.owner == owner, jobs.c.state.in_(UNFINISHED)).group_by(jobs.c.state)
-    found = {state: (many, seconds) for state, many, seconds in connection.execute(mine).all()}
-    if found.get(State.QUEUED, (0, 0.0))[0] >= quotas.queued:
+    waits = and_(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
+    queued = connection.execute(select(func.count()).where(waits)).scalar_one()
+    if queued >= quotas.queued:
         raise QuotaExceeded(
             f"This project may have at most {plural(quotas.queued, 'job')} queued.",
             "Wait until one has started, or cancel one.",
         )
-    # Of the jobs that ended what they used, of the others what they may use; each by its index.
-    # As a value: PostgreSQL uses no index for what a clock tells row by row.
-    since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
-    recent = jobs.c.ended_at > since
-    used = (
-        select(total_of())
-        .select_from(jobs.join(attempts, jobs.c.id == attempts.c.job_id))
-        .where(jobs.c.owner == owner, recent)
-    )
-    taken = connection.execute(used).scalar_one() + sum(each for _, each in found.values())
-    if taken + wanted > quotas.device_seconds:
+    if _taken(connection, owner, quotas, queued) + wanted > quotas.device_seconds:
         raise QuotaExceeded(
             f"This project may use the devices for {quotas.device_seconds:.0f} s within "
             f"{quotas.window_seconds:.0f} s; this job would exceed that.",
             "Use a smaller budget, or try later.",
         )
+
+
+def _taken(connection: Connection, owner: str, quotas: Quotas, queued: int) -> float:
+    """Return what the ended jobs of a window have used, and what the others may use.
+
+    Of a long queue so many of its longest jobs stand for it if there is room for them: summing it
+    takes longer than all else.
+    """
+    # As a value: PostgreSQL uses no index for what a clock tells row by row.
+    since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
+    mine, budget = jobs.c.owner == owner, jobs.c.budget_seconds
+    waits = and_(mine, jobs.c.state == State.QUEUED)
+    ended = jobs.join(attempts, jobs.c.id == attempts.c.job_id)
+
+    def told(query: Select[Any]) -> float:
+        return connection.execute(query).scalar() or 0.0
+
+    taken = told(select(total_of()).select_from(ended).where(mine, jobs.c.ended_at > since))
+    taken += told(select(func.sum(budget)).where(mine, jobs.c.state.in_(HELD)))
+    most = taken + queued * told(select(func.max(budget)).where(waits))
+    # With the longest that may still be asked for, so that what is refused is summed exactly.
+    if most + quotas.longest_budget <= quotas.device_seconds:
+        return most
+    return taken + told(select(func.sum(budget)).where(waits))
 
 
 def _insert(

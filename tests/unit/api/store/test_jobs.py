@@ -207,3 +207,19 @@ def test_a_space_is_checked_where_the_machine_is_known(
     with pytest.raises(SpaceNotRunnable):
         Jobs(database, registry, quotas, lambda _: (FAKE_MACHINE,)).submit(tpus, "me")
     assert Jobs(database, registry, quotas, lambda _: ()).submit(tpus, "me").owner == "me"
+
+
+def test_budgets_of_a_queue_are_summed_where_it_matters(
+    database: Database, registry: Registry
+) -> None:
+    """Neither more nor less is taken in than fits, whatever the longest of them is."""
+    jobs = Jobs(database, registry, Quotas(device_seconds=200))
+
+    def ask(budget: float) -> None:
+        jobs.submit(JobRequest(workload="digits", budget=budget), "me")
+
+    for budget in (100, 10, 60):
+        ask(budget)
+    with pytest.raises(QuotaExceeded):
+        ask(31)
+    ask(30)
