@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput bench-scaling bench-scripts replay-tables clean
+        bench-service bench-judged bench-goodput bench-scaling bench-links bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -119,6 +119,11 @@ bench-goodput: $(READY)
 ROUNDS ?= 3
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling.bench --rounds $(ROUNDS) $(PAGE)
+
+# Verdicts over a slow and a fast link, predicted before; needs root and Ray. Some fifteen minutes; fails
+# where one is wrong.
+bench-links: $(READY)
+	$(BIN)/python -m benchmarks.links.bench $(PAGE)
 
 # A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
 # program run; some three to five minutes for each. Fails where a program does not train.

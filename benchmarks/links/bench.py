@@ -1,0 +1,186 @@
+"""Judges gangs of two and three hosts over a slow and a fast link, each predicted before.
+
+    python -m benchmarks.links.bench [--budget 300s] [--out PAGE --since TEXT]
+
+Needs root and Ray: hosts are network namespaces. Some fifteen minutes. It fails where a verdict is
+wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from autotune.diagnose.scaling import PAYLOAD
+from benchmarks.page import add_options, page_of, this_commit
+from tests.cluster.hosts import Hosts, why_not
+from tests.cluster.ray_hosts import RayHosts
+
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+TRUTHS = Path(__file__).parents[1] / "judged" / "truths.py"
+NAMES = ("host0", "host1", "host2")
+RATES = ("100mbit", None)
+"""Of a host's link; None: as fast as the machine can."""
+GANGS = (2, 3)
+BATCH = 16
+STEP = 0.5
+"""Seconds that a replica sleeps in a step."""
+NUMBERS = 3_000_000
+GRADIENTS = 4 * NUMBERS
+"""Bytes."""
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """A link and a number of hosts."""
+
+    rate: str | None
+    hosts: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was predicted of a case, and what a search said."""
+
+    case: Case
+    bandwidth: float
+    """Bytes a second that a host sent before the search."""
+    verdict: str
+    measured: float | None
+    """Examples a second of the gang, as a multiple of one device; None where it had no run."""
+
+    @property
+    def predicted(self) -> float:
+        """The same, from the link and the sleep alone."""
+        return speedup(self.case.hosts, self.bandwidth)
+
+    @property
+    def expected(self) -> str:
+        """The verdict that follows."""
+        return "distribute" if self.predicted > 1 + MARGIN else "one device"
+
+    @property
+    def right(self) -> bool:
+        """Whether the search came to it."""
+        return self.verdict == self.expected
+
+    def __str__(self) -> str:
+        """Return a row of the page's table."""
+        gain = f"{self.measured:.2f}" if self.measured else "stopped early"
+        return (
+            f"| {self.case.rate or 'unshaped'} | {self.bandwidth / 125e3:,.0f} | {self.case.hosts} "
+            f"| {self.predicted:.2f} | {self.expected} | {gain} | {self.verdict} |"
+        )
+
+
+def main() -> int:
+    """Judge every case, print what was said, and write the page that was asked for."""
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--budget", default="300s", help="of each search")
+    add_options(parser)
+    asked = parser.parse_args()
+    if reason := why_not():
+        raise SystemExit(f"Nothing was measured: {reason}.")
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    found = [*judge_all(asked.budget)]
+    lines = [f"Budget of each search: {asked.budget}.", "", *TABLE, *map(str, found)]
+    lines += ["", *(f"- {line}" for line in break_even())]
+    print("\n".join(lines))
+    if page:
+        page.write(lines, commit)
+    return 0 if all(each.right for each in found) else 1
+
+
+TABLE = (
+    "| link | Mbit/s measured before | hosts | predicted | so | measured | verdict |",
+    "| --- | ---: | ---: | ---: | --- | ---: | --- |",
+)
+
+
+def judge_all(budget: str) -> Iterator[Judged]:
+    """Yield what is said of every case."""
+    with tempfile.TemporaryDirectory() as folder:
+        hosts = Hosts(NAMES, Path(folder))
+        try:
+            cluster = RayHosts(hosts)
+            for rate in RATES:
+                for count in GANGS:
+                    yield judge(cluster, Case(rate, count), Path(folder), budget)
+        finally:
+            hosts.close()
+
+
+def judge(cluster: RayHosts, case: Case, folder: Path, budget: str) -> Judged:
+    """Predict a case by the link, then search.
+
+    Args:
+        cluster: Three hosts.
+        case: How their links are, and how many may train together.
+        folder: Seen by all hosts.
+        budget: Of the search.
+    """
+    cluster.hosts.shape(case.rate)
+    bandwidth = measured_bandwidth(cluster, folder)
+    result = search(cluster, case.hosts, folder, budget)
+    gain = result["speedup"]
+    return Judged(case, bandwidth, result["verdict"], gain and gain["value"])
+
+
+def measured_bandwidth(cluster: RayHosts, folder: Path) -> float:
+    """Return what the slowest of the links gives, by the check that comes before any trial."""
+    links = _answer(cluster.autotune("cluster", "check", "--json", cwd=folder))["links"]
+    return min(float(each["bytes_per_second"]) for each in links)
+
+
+def search(cluster: RayHosts, count: int, folder: Path, budget: str) -> dict[str, Any]:
+    """Return the result of a search with gangs of so many hosts as the rivals of one device."""
+    axes = {"per_replica_batch": [BATCH], "workers": [count], "shard_policy": ["data"]}
+    strategies = ["one_device", "multi_worker_mirrored"]
+    space = {"name": "links", "strategies": strategies, "axes": axes}
+    (folder / "space.yaml").write_text(yaml.safe_dump(space), encoding="utf-8")
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        done = cluster.autotune(
+            *("tune", f"{TRUTHS}:model_fn", f"{TRUTHS}:dataset_fn", "--json"),
+            *("--model-arg", f"sleep={STEP / BATCH}", "--model-arg", f"numbers={NUMBERS}"),
+            *("--space", folder / "space.yaml", "--budget", budget, "--margin", str(MARGIN)),
+            *("--objective", "max_throughput", "--out", out),
+            cwd=folder,
+            timeout=600,
+        )
+    return _answer(done)
+
+
+def _answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    print(done.stderr, file=sys.stderr)
+    done.check_returncode()
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def speedup(hosts: int, bandwidth: float) -> float:
+    """Return the examples a second of a gang over a ring of links, against one device."""
+    exchange = 2 * (hosts - 1) / hosts * GRADIENTS / (bandwidth * PAYLOAD)
+    return hosts * STEP / (STEP + exchange)
+
+
+def break_even() -> Iterator[str]:
+    """Yield the links from which gangs pay, all else as it is."""
+    for hosts in GANGS:
+        exchange = STEP * (hosts / (1 + MARGIN) - 1)
+        bandwidth = 2 * (hosts - 1) / hosts * GRADIENTS / PAYLOAD / exchange
+        yield f"{hosts} hosts pay from {bandwidth / 125e3:,.0f} Mbit/s on, by the same reckoning."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
