@@ -63,6 +63,8 @@ def write_log(style: LogStyle) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     handler.setFormatter(_Json() if style is LogStyle.JSON else plain)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # Each look at the schema, of which a worker makes several in a second, would say two sentences.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:

@@ -62,7 +62,7 @@ class JobRow(Base, table=True):
         Index(None, "owner", "ended_at"),
         Index(None, "ended_at"),
         Index(None, "owner", "state", "budget_seconds"),
-        Index(None, "kind", "owner", "precedence", "seq", **_where(QUEUED)),
+        Index(None, "state", "kind", "owner", "precedence", "seq"),
         Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
         Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
         Index(None, "workload", "seq"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from autotune.api.log import LogStyle, about, say, write_log
+from autotune.api.store.database import Database
+from autotune.api.store.migrations import check_schema, migrate
 
 
 @pytest.fixture
@@ -67,3 +70,14 @@ def test_a_line_for_people_has_all_in_brackets(
     write(LogStyle.TEXT)
     say("Job claimed.", job="j")
     assert "INFO Job claimed. [job=j]" in capsys.readouterr().err
+
+
+def test_looks_at_the_schema_are_not_logged(
+    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A worker makes several in a second."""
+    write(LogStyle.TEXT)
+    database = Database(f"sqlite:///{tmp_path}/service.db")
+    migrate(database)
+    check_schema(database)
+    assert capsys.readouterr().err == ""

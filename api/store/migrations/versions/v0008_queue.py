@@ -18,10 +18,6 @@ KIND = (
 )
 QUEUED = "state = 'queued'"
 INDEXES = {
-    "ix_jobs_kind_jobs_owner_jobs_precedence_jobs_seq": (
-        ["kind", "owner", "precedence", "seq"],
-        QUEUED,
-    ),
     "ix_jobs_told": (["kind"], f"{QUEUED} AND reason IS NOT NULL"),
     "ix_jobs_untold": (["kind"], f"{QUEUED} AND reason IS NULL"),
 }
@@ -29,7 +25,12 @@ REPLACED = {
     "ix_jobs_state_jobs_owner_jobs_precedence_jobs_seq": ["state", "owner", "precedence", "seq"],
     "ix_jobs_state_jobs_needs": ["state", "needs"],
 }
-BUDGETS = "ix_jobs_owner_jobs_state_jobs_budget_seconds"
+ADDED = {
+    "ix_jobs_state_jobs_kind_jobs_owner_jobs_precedence_jobs_seq": (
+        ["state", "kind", "owner", "precedence", "seq"]
+    ),
+    "ix_jobs_owner_jobs_state_jobs_budget_seconds": ["owner", "state", "budget_seconds"],
+}
 
 
 def upgrade() -> None:
@@ -40,7 +41,8 @@ def upgrade() -> None:
     for name, (columns, condition) in INDEXES.items():
         where = sa.text(condition)
         op.create_index(op.f(name), "jobs", columns, sqlite_where=where, postgresql_where=where)
-    op.create_index(op.f(BUDGETS), "jobs", ["owner", "state", "budget_seconds"])
+    for name, columns in ADDED.items():
+        op.create_index(op.f(name), "jobs", columns)
     for name in REPLACED:
         op.drop_index(op.f(name), table_name="jobs")
 
@@ -49,6 +51,6 @@ def downgrade() -> None:
     """Take them away again."""
     for name, columns in REPLACED.items():
         op.create_index(op.f(name), "jobs", columns)
-    for name in (*INDEXES, BUDGETS):
+    for name in (*INDEXES, *ADDED):
         op.drop_index(op.f(name), table_name="jobs")
     op.drop_column("jobs", "kind")

@@ -40,6 +40,14 @@ def plan(database: Database, query: Select[Any]) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("name", ["kinds", "next"])
+def test_kinds_are_found_one_after_the_other(database: Database, name: str) -> None:
+    """An index of the states alone would lead through all that wait."""
+    steps = plan(database, QUERIES[name])
+    assert not [each for each in steps if "ix_jobs_state_jobs_seq" in each], steps
+    assert any("state=? AND kind>?" in each for each in steps), steps
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_of_the_queue_goes_by_an_index(database: Database, name: str) -> None:
     """Of the jobs, and of their labels, it only looks up what it wants."""
