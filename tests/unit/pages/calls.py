@@ -18,6 +18,9 @@ BASE = "http://127.0.0.1:8321"
 NOT_DONE = 409
 """Nothing works on the jobs here, so there is no recommendation yet."""
 
+MADE = {"/v1/tunings": "ID", "/repeat": "OTHER", "/v1/webhooks": "HOOK"}
+"""The variable that has the id of what a call makes, by how its address ends."""
+
 
 class Service:
     """Answers the calls of a page.
@@ -28,7 +31,7 @@ class Service:
 
     def __init__(self, client: TestClient) -> None:
         self._client = client
-        self.variables = {"KEY": "atk_key", "ID": "none", "HOOK": "none"}
+        self.variables = {"KEY": "atk_key", **dict.fromkeys(MADE.values(), "none")}
 
     def curl(self, arguments: Sequence[str]) -> None:
         """Make the call of a command line, and fail where the service refuses it."""
@@ -46,7 +49,7 @@ class Service:
         headers |= {"Content-Type": "application/json"} if asked.json else {}
         answer = self._client.request(method, path, headers=headers, content=asked.json)
         assert answer.status_code < 400 or answer.status_code == NOT_DONE, answer.text
-        made = {"/v1/tunings": "ID", "/v1/webhooks": "HOOK"}.get(path)
+        made = next((name for end, name in MADE.items() if path.endswith(end)), None)
         if method == "POST" and made:
             self.variables[made] = answer.json()["id"]
 
