@@ -103,12 +103,16 @@ class WorkloadAnswer(Value):
     description: str
     parameters: dict[str, JsonValue]
     """A JSON Schema of `params`."""
+    commit: str | None = None
+    """Of the repository that holds its code; null if it is in none."""
 
     @classmethod
     def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
         """Return the answer for a workload; where its factories are is nobody's business."""
         schema = workload.parameters.model_json_schema()
-        return cls(name=name, description=workload.description, parameters=schema)
+        commit = workload.commit and workload.commit.commit
+        text = workload.description
+        return cls(name=name, description=text, parameters=schema, commit=commit)
 
 
 class WorkloadsAnswer(Value):

@@ -8,7 +8,8 @@ from pathlib import Path
 from autotune.api.isolation import Isolation
 from autotune.api.settings import Settings
 from autotune.api.values import Claim, Tuning
-from autotune.api.workloads import Registry
+from autotune.api.work.checkouts import Checkouts
+from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.space import Space
@@ -47,11 +48,12 @@ class Order(Value):
     """Configurations that are not to be run any more."""
 
 
-def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
+def order(claimed: Claim, registry: Registry, settings: Settings, checkouts: Checkouts) -> Order:
     """Return what the process of an attempt is to do.
 
     Raises:
         InvalidTuning: The workload is not registered any more, or its parameters have changed.
+        OSError: Its files are not here any more.
     """
     request = claimed.job
     workload = registry.find(request.workload)
@@ -60,8 +62,8 @@ def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
     arguments = workload.arguments(params, request.space)
     return Order(
         name=f"job {claimed.job.id}",
-        model=workload.model,
-        dataset=workload.dataset,
+        model=_here(workload.model, workload, checkouts),
+        dataset=_here(workload.dataset, workload, checkouts),
         model_arguments=arguments.model,
         dataset_arguments=arguments.dataset,
         space=request.space,
@@ -73,6 +75,16 @@ def order(claimed: Claim, registry: Registry, settings: Settings) -> Order:
         study=claimed.study,
         aside=aside(claimed.killers),
     )
+
+
+def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
+    """Return what names a factory or script on this host."""
+    if workload.commit is None or not text:
+        return text
+    files = checkouts.of(workload.commit)
+    if files is None:
+        raise FileNotFoundError(f"The files of commit {workload.commit.commit} are gone.")
+    return str(files.absolute() / text)
 
 
 def folder(claimed: Claim, settings: Settings) -> Path:

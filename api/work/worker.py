@@ -32,6 +32,7 @@ from autotune.api.store.removal import forget_keys
 from autotune.api.telemetry import Attempt, telemetry_of
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import processes
+from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
 from autotune.api.work.inspection import Inspection
 from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, detail
@@ -47,6 +48,8 @@ _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 FORGET_SECONDS = 3600.0
 """Between looks for such keys, and for jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
+FETCH_SECONDS = 60.0
+"""Between looks for repositories that could not be had."""
 INSPECT_SECONDS = 60.0
 """Between looks at a machine that is not known yet."""
 
@@ -67,6 +70,8 @@ class Worker:
         self._adopts = adopts
         self._places = Places(settings)
         self._forgetting = Chore(self._forget, FORGET_SECONDS)
+        self._checkouts = Checkouts(settings.data / "checkouts")
+        self._fetching = Chore(self._fetch, FETCH_SECONDS)
         self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
         self._stop = Event()
         self._draining = False
@@ -101,14 +106,14 @@ class Worker:
             worker=self._name,
             devices=self._devices,
             host=self._host,
-            workloads=self._registry.codes(self._settings.root),
+            workloads=self._codes(),
             machine=self._inspection.machine,
             labels=self._settings.labels,
             engine=self._settings.engine.partition(":")[0],
         )
 
     def _tidy(self) -> None:
-        for each in (self._showing, self._forgetting):
+        for each in (self._showing, self._fetching, self._forgetting):
             with suppress(DatabaseUnavailable):
                 each.do_if_due()
 
@@ -170,9 +175,11 @@ class Worker:
         if refused is not None:
             return self._finish(lease, claimed, refused)
         try:
-            what = order(claimed, self._registry, self._settings)
+            what = order(claimed, self._registry, self._settings, self._checkouts)
         except InvalidTuning as exc:
             return self._finish(lease, claimed, _failed(str(exc)))
+        except OSError as exc:
+            return self._stuck(lease, claimed, detail(exc))
         return self._tune(lease, claimed, what, traced)
 
     def _refusal(self, claimed: Claim) -> Outcome | None:
@@ -272,7 +279,20 @@ class Worker:
 
     def _code(self, claimed: Claim) -> str | None:
         """Return the digest of the workload's code as it is now."""
-        return self._registry.codes(self._settings.root).get(claimed.job.workload)
+        return self._codes().get(claimed.job.workload)
+
+    def _codes(self) -> dict[str, str]:
+        """Return the workloads that it can run now, with the digests of their code."""
+        codes = self._registry.codes(self._settings.root)
+        commits = {name: each.commit for name, each in self._registry.workloads.items()}
+        lacking = {
+            name for name, each in commits.items() if each and self._checkouts.of(each) is None
+        }
+        return {name: code for name, code in codes.items() if name not in lacking}
+
+    def _fetch(self) -> None:
+        found = (each.commit for each in self._registry.workloads.values())
+        self._checkouts.fetch(filter(None, found))
 
     def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
         changed = claimed.job.code not in (None, self._code(claimed))

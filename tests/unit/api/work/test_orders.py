@@ -12,6 +12,7 @@ from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Claim, Post
+from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.orders import LAST_SECONDS, aside, order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
@@ -30,7 +31,7 @@ def test_the_order_holds_what_the_operator_registered(
     claimed: Claim, registry: Registry, tmp_path: Path
 ) -> None:
     """Factories come from the registry, arguments from the checked parameters."""
-    made = order(claimed, registry, load_settings(data=tmp_path))
+    made = order(claimed, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
     assert made.model == "examples/digits.py:model_fn"
     assert made.model_arguments == (("filters", 32),)
     assert made.out == tmp_path / "jobs" / claimed.job.id / "1"
@@ -43,7 +44,7 @@ def test_what_earlier_attempts_used_is_gone(
 ) -> None:
     """The budget is the job's, but the last attempt has time to decide."""
     late = claimed.model_copy(update={"used_seconds": used})
-    assert order(late, registry, load_settings()).options.budget == left
+    assert order(late, registry, load_settings(), Checkouts(Path())).options.budget == left
 
 
 def test_a_configuration_is_set_aside_after_its_second_death() -> None:

@@ -1,0 +1,147 @@
+"""Workloads from git: the files of each commit that the operator names, in a folder of their own.
+
+Nothing of a repository runs here: there are no hooks and no submodules, no checkout that could call
+a filter, and what is unpacked stays within its folder. What a commit holds cannot change, so that a
+folder is made once and never again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO
+
+from autotune.api.log import say
+from autotune.api.workloads import Commit
+
+SECONDS = 60.0
+"""Longest wait for a repository."""
+MOST_BYTES = 1 << 30
+"""Of the files of a commit together."""
+_QUIETLY = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+    "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+}
+"""Nobody is there to be asked for a password."""
+_BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
+_BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+_FAILURES = (OSError, subprocess.SubprocessError, tarfile.TarError, ValueError)
+
+
+class Checkouts:
+    """Keeps the files of commits. Processes may share its folder.
+
+    Args:
+        folder: For them; it need not be there.
+        most_bytes: Of a commit's files together.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+
+    def of(self, commit: Commit) -> Path | None:
+        """Return the folder with the files of a commit, if they are there."""
+        made = self._place(commit)
+        return made if made.is_dir() else None
+
+    def fetch(self, commits: Iterable[Commit]) -> None:
+        """Get what is not there; what cannot be had is said, and is had the next time."""
+        for each in dict.fromkeys(commits):
+            if self.of(each) is None:
+                try:
+                    self._make(each)
+                except _FAILURES as exc:
+                    say(
+                        "A workload's repository cannot be had.",
+                        logging.ERROR,
+                        repository=each.repository,
+                        commit=each.commit,
+                        error=_why(exc),
+                    )
+
+    def _place(self, commit: Commit) -> Path:
+        named = hashlib.sha256(commit.repository.encode()).hexdigest()[:12]
+        return self._folder / f"{named}-{commit.commit}"
+
+    def _make(self, commit: Commit) -> None:
+        own = self._folder / f".{secrets.token_hex(8)}"
+        own.mkdir(parents=True, mode=0o700)
+        try:
+            git = _git_in(own / "repository")
+            git("init", "--quiet", "--bare", ".")
+            _fetch(git, commit)
+            _unpack(_archive(own, commit, git), own / "files", self._most_bytes)
+            # Another worker may have been sooner, with the same.
+            if self.of(commit) is None:
+                (own / "files").rename(self._place(commit))
+        finally:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+Git = Callable[..., None]
+
+
+def _git_in(repository: Path) -> Git:
+    repository.mkdir()
+    environment: Mapping[str, str] = {**_QUIETLY, **os.environ, "LC_ALL": "C"}
+
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", *_BARELY, *arguments],  # noqa: S607 - wherever the operator has it
+            cwd=repository,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=True,
+        )
+
+    return git
+
+
+def _fetch(git: Git, commit: Commit) -> None:
+    """Get one commit, or all branches and tags from a server that gives no single ones."""
+    bare = ("fetch", "--quiet", "--no-tags")
+    try:
+        git(*bare, "--depth=1", "--", commit.repository, commit.commit)
+    except subprocess.CalledProcessError:
+        git(*bare, "--", commit.repository, *_BRANCHES)
+
+
+def _archive(own: Path, commit: Commit, git: Git) -> Path:
+    archive = own / "files.tar"
+    git("archive", "--format=tar", f"--output={archive.absolute()}", f"{commit.commit}^{{commit}}")
+    return archive
+
+
+def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
+    """Unpack an archive.
+
+    Raises:
+        ValueError: It is too large.
+        tarfile.FilterError: A file of it, or a link, leads out of the folder.
+    """
+    folder.mkdir()
+    with archive.open("rb") as file, _opened(file) as members:
+        if sum(each.size for each in members) > most_bytes:
+            raise ValueError(f"its files take more than {most_bytes} bytes")
+        members.extractall(folder, filter="data")
+
+
+def _opened(file: IO[bytes]) -> tarfile.TarFile:
+    return tarfile.open(fileobj=file, mode="r:")
+
+
+def _why(exc: Exception) -> str:
+    said = getattr(exc, "stderr", None)
+    return (said or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"

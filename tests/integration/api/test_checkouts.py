@@ -1,0 +1,186 @@
+"""Workloads whose code is in git: real repositories, fetched by the real command."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from autotune.api.requests import JobRequest
+from autotune.api.settings import Settings
+from autotune.api.states import State
+from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
+from autotune.api.work.checkouts import Checkouts
+from autotune.api.work.worker import Worker
+from autotune.api.workloads import Commit, Declared
+
+Commits = Callable[..., Commit]
+GIT = shutil.which("git") or "git"
+FACTORIES = "def model_fn(): ...\ndef dataset_fn(): ...\n"
+
+
+@pytest.fixture
+def commit(tmp_path: Path) -> Commits:
+    """Makes a commit of what is in a repository."""
+    repository = tmp_path / "their models"
+    repository.mkdir()
+    _git(repository, "init", "--quiet", "--initial-branch=main")
+
+    def made(**files: str) -> Commit:
+        for name, text in files.items():
+            (repository / f"{name}.py").write_text(text)
+        _git(repository, "add", "--all")
+        _git(repository, "commit", "--quiet", "--allow-empty", "--message=Change")
+        return Commit(
+            repository=f"file://{str(repository).replace(' ', '%20')}",
+            commit=_git(repository, "rev-parse", "HEAD"),
+        )
+
+    return made
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    own = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+    ran = subprocess.run(
+        [GIT, *own, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return ran.stdout.strip()
+
+
+def _repository(commit: Commit) -> Path:
+    return Path(commit.repository.removeprefix("file://").replace("%20", " "))
+
+
+def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) -> None:
+    """With the files as they were then, however the repository goes on."""
+    first, second = commit(toy="one = 1"), commit(toy="two = 2")
+    checkouts = Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([first, second])
+    found = [checkouts.of(each) for each in (first, second)]
+    assert [(each / "toy.py").read_text() for each in found if each] == ["one = 1", "two = 2"]
+    assert not [each for each in (tmp_path / "checkouts").iterdir() if each.name[0] == "."]
+
+
+def test_a_repository_that_is_gone_is_not_asked_for_what_is_here(
+    commit: Commits, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A commit does not change."""
+    made = commit(toy="one = 1")
+    checkouts = Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([made])
+    _repository(made).rename(tmp_path / "elsewhere")
+    with caplog.at_level(logging.ERROR):
+        checkouts.fetch([made])
+    assert not caplog.records
+    assert checkouts.of(made) is not None
+
+
+@pytest.mark.parametrize("wrong", ["commit", "repository"])
+def test_what_cannot_be_had_is_said_and_leaves_nothing(
+    commit: Commits, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: str
+) -> None:
+    """An unknown commit, or no repository; others are fetched all the same."""
+    right = commit(toy="one = 1")
+    other = {"commit": "0" * 40, "repository": f"file://{tmp_path}/nothing"}
+    missing = right.model_copy(update={wrong: other[wrong]})
+    checkouts = Checkouts(tmp_path / "checkouts")
+    with caplog.at_level(logging.ERROR):
+        checkouts.fetch([missing, right])
+    assert (checkouts.of(missing), checkouts.of(right) is None) == (None, False)
+    assert len(list((tmp_path / "checkouts").iterdir())) == 1
+    assert [each.fields["commit"] for each in caplog.records] == [missing.commit]  # type: ignore[attr-defined] # of `say`
+
+
+def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:
+    """Neither its hooks, nor a filter that it asks for, nor a submodule's address."""
+    ran = tmp_path / "ran"
+    made = commit(toy="one = 1")
+    repository = _repository(made)
+    (repository / ".gitattributes").write_text("*.py filter=theirs\n")
+    (repository / ".gitmodules").write_text(
+        f'[submodule "x"]\n\tpath = x\n\turl = ext::touch {ran}\n'
+    )
+    for name in ("post-checkout", "post-merge", "reference-transaction"):
+        hook = repository / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        hook.chmod(0o755)
+    _git(repository, "config", "filter.theirs.smudge", f"touch {ran}; cat")
+    made = commit()
+    ran.unlink(missing_ok=True)
+    checkouts = Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([made])
+    folder = checkouts.of(made)
+    assert folder is not None
+    assert (folder / "toy.py").read_text() == "one = 1"
+    assert not ran.exists()
+    assert not (folder / ".git").exists()
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../../service.db"])
+def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, target: str) -> None:
+    """Whoever reads the files would read others."""
+    repository = _repository(commit())
+    (repository / "data.py").symlink_to(target)
+    made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([made])
+    assert checkouts.of(made) is None
+
+
+def test_a_commit_that_is_too_large_is_refused(commit: Commits, tmp_path: Path) -> None:
+    """Before a file of it is written."""
+    made = commit(toy="#" * 2000)
+    small, large = (Checkouts(tmp_path / str(most), most) for most in (1000, 3000))
+    small.fetch([made])
+    large.fetch([made])
+    assert small.of(made) is None
+    assert large.of(made) is not None
+
+
+def test_workers_that_fetch_at_once_share_what_they_have(commit: Commits, tmp_path: Path) -> None:
+    """One of them is sooner; the other's is thrown away."""
+    made = commit(toy="one = 1")
+    several = [Checkouts(tmp_path / "checkouts") for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda each: each.fetch([made]), several))
+    assert len({each.of(made) for each in several} - {None}) == 1
+    assert len(list((tmp_path / "checkouts").iterdir())) == 1
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_job_runs_the_code_of_its_commit(
+    database: Database,
+    settings: Settings,
+    asked: JobRequest,
+    commit: Commits,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It goes to no worker before the files are there, and tells which code it measured."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    made = commit(toy=FACTORIES)
+    declared = Declared(
+        model="toy.py:model_fn",
+        dataset="toy.py:dataset_fn",
+        repository=made.repository,
+        commit=made.commit,
+    )
+    own = settings.model_copy(update={"workloads": {"digits": declared}})
+    worker, jobs = Worker(database, own), Jobs(database, own.registry(), own.quotas)
+    job = jobs.submit(asked.model_copy(update={"params": {}}), "me")
+    assert not worker.run_one()
+    worker._fetch()
+    assert worker.run_one()
+    ended = jobs.get(job.id, None)
+    assert ended.state is State.DONE, ended.reason
+    script = jobs.recommendation(job.id, None).script
+    assert f"-{made.commit}" in script  # the folder that its factories are imported from
+    assert ended.code == own.registry().codes(own.root)["digits"]
+    later = made.model_copy(update={"commit": "1" * 40})
+    other = declared.model_copy(update={"commit": later.commit})
+    changed = own.model_copy(update={"workloads": {"digits": other}})
+    assert changed.registry().codes(own.root)["digits"] != ended.code
