@@ -46,9 +46,9 @@ class Outbound:
         Raises:
             InvalidWebhook: It may not.
         """
+        host = _host(url)
         if not self.limits.plain and urlsplit(url).scheme != "https":
             raise InvalidWebhook("The URL of a webhook must begin with https://.", "Use TLS.")
-        host = _host(url)
         if _is_address(host) and not (self._is_listed(host) or is_public(host)):
             raise InvalidWebhook(
                 "The URL of a webhook must not name a private address.",
@@ -130,7 +130,17 @@ class _Checked(httpcore.AsyncNetworkBackend):
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).hostname or ""
+    """Return the host of an address.
+
+    Raises:
+        InvalidWebhook: It has none, or none that could be.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as exc:
+        raise InvalidWebhook("The URL of a webhook is not valid.", "Check host and port.") from exc
+    return host or ""
 
 
 def _is_address(host: str) -> bool:

@@ -71,6 +71,14 @@ def test_a_name_that_leads_to_loopback_is_not_called(host: str) -> None:
             server.accept()
 
 
+@pytest.mark.parametrize("host", ["[0]", "[::1", "example.org:99999"])
+def test_an_address_that_cannot_be_is_refused(host: str) -> None:
+    """As a wrong call, not as a failure of the service."""
+    for limits in (WebhookLimits(), WebhookLimits(plain=True)):
+        with pytest.raises(InvalidWebhook, match="not valid"):
+            Outbound(limits).check(f"http://{host}/")
+
+
 def test_private_addresses_of_another_name_do_not_hide_behind_a_public_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
