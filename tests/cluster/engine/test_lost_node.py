@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from autotune import Tuner
+from autotune import SearchOptions, Tuner
 from autotune.events import Event, Notice, TrialStarted
 from autotune.reason import TooFewHosts
 from autotune.run.remote.ray_engine import RayEngine
 from tests.cluster.engine.nodes import NODE, Nodes
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_a_search_goes_on_with_the_nodes_that_are_left(three: Nodes, tmp_path: P
         loss = Loss(three, engine)
         tuner = Tuner(engine=engine, observer=loss)
         mine = tmp_path / "mine.py"
-        result = tuner.tune(
-            f"{mine}:model_fn", f"{mine}:dataset_fn", space=str(tmp_path / "space.yaml"), budget=110
-        )
+        factories = f"{mine}:model_fn", f"{mine}:dataset_fn"
+        limits = SearchOptions(budget=None, max_trials=4, diagnose=False)
+        result = tuner.tune(*factories, space=str(tmp_path / "space.yaml"), options=limits)
     assert any("goes on without" in text and "2 of 3 machines" in text for text in loss.notices)
     gangs = [t for t in result.trials if t.configuration.workers > 1]
     assert any(t.measured and t.configuration.workers == 2 for t in gangs)
