@@ -19,7 +19,7 @@ from autotune.report.html.page import page, policy
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
 from autotune.result.saved import configuration_text
-from autotune.script.cluster import JOBSET, SLURM
+from autotune.script.cluster import JOBSET, RAY, SLURM
 from autotune.value import Value
 
 router = APIRouter(tags=["files"])
@@ -36,6 +36,8 @@ class Part(StrEnum):
     """It starts them on several machines, under Slurm."""
     JOBSET = "jobset"
     """It starts them on several machines, as a JobSet of Kubernetes."""
+    RAY = "ray"
+    """It starts them on several machines, on a Ray cluster."""
 
     @property
     def file(self) -> str:
@@ -53,6 +55,7 @@ _FILES: Final = {
     Part.LAUNCH: ("launch.py", "text/x-python"),
     Part.SLURM: (SLURM, "text/x-shellscript"),
     Part.JOBSET: (JOBSET, "application/yaml"),
+    Part.RAY: (RAY, "text/x-python"),
 }
 
 

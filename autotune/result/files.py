@@ -36,6 +36,7 @@ MEANINGS: Mapping[str, str] = {
     "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
     "launch.slurm": "starts them on several machines with Slurm",
     "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
+    "launch_ray.py": "starts them on several machines with Ray (`ray job submit`)",
     "report.html": "the report, a self-contained page",
     "result.json": "the result without its trials, for `autotune report`",
     "trials.csv": "all trials, one row each",

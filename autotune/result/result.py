@@ -164,8 +164,8 @@ class Result(SavedConfiguration):
         """Write the configuration, program, trials and report to a folder.
 
         The files are `config.yaml`, `train.py`, `result.json`, `trials.csv`, `trials.jsonl` and
-        `report.html`; for several workers also `launch.py` (this machine), `launch.slurm` and
-        `jobset.yaml` (several machines).
+        `report.html`; for several workers also `launch.py` (this machine), `launch.slurm`,
+        `jobset.yaml` and `launch_ray.py` (several machines).
 
         Args:
             folder: Created if missing; existing files of these names are overwritten.

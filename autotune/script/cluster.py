@@ -1,4 +1,4 @@
-"""Files that start the processes of a training on several machines, under Slurm or Kubernetes."""
+"""Files that start a training's processes on several machines: by Slurm, Kubernetes or Ray."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from autotune.strategies import strategy
 
 SLURM = "launch.slurm"
 JOBSET = "jobset.yaml"
+RAY = "launch_ray.py"
 NAME = "train"
 """Of the job, and in Kubernetes of the network in which its pods find each other."""
 PORT = 20_000
 """On which every pod listens; each has an address of its own."""
 INDEX = "$(INDEX)"
 """Kubernetes puts a pod's own number here."""
+_TEMPLATES = {name: f"{name}.j2" for name in (SLURM, JOBSET, RAY)}
 
 
 def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str, str | None]:
@@ -32,7 +34,7 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
         ConfigurationError: A text would change the structure of the files.
     """
     if configuration.workers == 1:
-        return {SLURM: None, JOBSET: None}
+        return dict.fromkeys(_TEMPLATES)
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
     for kind in kinds:
         check_plain("kind of process", kind)
@@ -40,13 +42,14 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
     context = {
         "name": NAME,
         "kinds": kinds,
+        "processes": {kind: kinds.count(kind) for kind in kinds},
         "chief": "chief" in kinds,
         "gpus": configuration.replicas_per_worker if machine.gpus else 0,
         "port": PORT,
         "tensorflow": machine.tensorflow,
         "jobs": [_job(kind, kinds) for kind in dict.fromkeys(kinds)],
     }
-    return {SLURM: fill_in("launch.slurm.j2", context), JOBSET: fill_in("jobset.yaml.j2", context)}
+    return {name: fill_in(template, context) for name, template in _TEMPLATES.items()}
 
 
 def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:

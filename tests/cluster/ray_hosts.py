@@ -22,7 +22,14 @@ QUIET = {
     "TF_CPP_MIN_LOG_LEVEL": "2",
     "CUDA_VISIBLE_DEVICES": "-1",
 }
-ENVIRONMENT = {**os.environ, **QUIET, **OWN, "PYTHONPATH": str(ROOT), "AUTOTUNE_CACHE": "off"}
+ENVIRONMENT = {
+    **os.environ,
+    **QUIET,
+    **OWN,
+    "PATH": f"{BIN}:{os.environ['PATH']}",
+    "PYTHONPATH": str(ROOT),
+    "AUTOTUNE_CACHE": "off",
+}
 
 
 class RayHosts:
@@ -30,14 +37,15 @@ class RayHosts:
 
     Args:
         hosts: They.
+        dashboard: Whether its head has one, without which it takes no jobs.
         variables: Of Ray and of all commands, beside the usual ones.
     """
 
-    def __init__(self, hosts: Hosts, **variables: str) -> None:
+    def __init__(self, hosts: Hosts, *, dashboard: bool = False, **variables: str) -> None:
         self.hosts = hosts
         self.environment = {**ENVIRONMENT, **variables}
         self.address = f"{hosts[0].address}:{PORT}"
-        self.start(0, "--head", f"--port={PORT}", "--include-dashboard=false")
+        self.start(0, "--head", f"--port={PORT}", f"--include-dashboard={dashboard}")
         for number in range(1, len(hosts)):
             self.start(number, f"--address={self.address}")
 

@@ -10,7 +10,7 @@ import yaml
 
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
-from autotune.script.cluster import JOBSET, SLURM, cluster_files
+from autotune.script.cluster import JOBSET, RAY, SLURM, cluster_files
 
 CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),), tensorflow="2.21.0")
 GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
@@ -51,7 +51,11 @@ def test_workers_get_the_gpus() -> None:
     assert "#SBATCH --gpus-per-node=2" in (gang[SLURM] or "")
     assert "nvidia.com/gpu: 2" in (gang[JOBSET] or "")
     assert (cluster_files(SERVED, GPUS)[JOBSET] or "").count("nvidia.com/gpu") == 1
-    assert "gpu" not in "".join(str(each) for each in cluster_files(SERVED, CPUS).values())
+    assert "GPUS = 2" in (gang[RAY] or "")
+    every = "".join(str(each) for each in cluster_files(SERVED, CPUS).values())
+    assert "GPUS" not in every
+    assert "gpu:" not in every
+    assert "gpus-per" not in every
 
 
 def test_whoever_waits_for_orders_ends_with_the_chief() -> None:
@@ -65,4 +69,4 @@ def test_whoever_waits_for_orders_ends_with_the_chief() -> None:
 
 def test_one_process_needs_no_cluster() -> None:
     """Nothing is written for one device, and an earlier search's files are taken away."""
-    assert cluster_files(Configuration(), CPUS) == {SLURM: None, JOBSET: None}
+    assert cluster_files(Configuration(), CPUS) == {SLURM: None, JOBSET: None, RAY: None}

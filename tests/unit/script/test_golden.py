@@ -18,7 +18,7 @@ from tests.golden import CASES, CPUS, golden_texts
 GOLDEN = Path(__file__).with_name("golden")
 WHOLE = (
     *("one_device.py", "mirrored_loop.py", "workers_data.py", "servers_data.py", "script.py"),
-    *("launch.py", "launch.slurm", "jobset.yaml"),
+    *("launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"),
 )
 PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
 

@@ -58,7 +58,7 @@ def test_the_output_of_a_trial_is_told_to_its_owner(
     assert other.get(f"{path}/{trial.number}/output").status_code == 404
 
 
-@pytest.mark.parametrize("part", ["launch", "slurm", "jobset"])
+@pytest.mark.parametrize("part", ["launch", "slurm", "jobset", "ray"])
 def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job, part: str) -> None:
     """It is not found."""
     refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": part})
@@ -76,6 +76,7 @@ KINDS = {
     "launch.py": "text/x-python",
     "launch.slurm": "text/x-shellscript",
     "jobset.yaml": "application/yaml",
+    "launch_ray.py": "text/x-python",
 }
 
 
@@ -85,7 +86,7 @@ def test_what_starts_a_gang_is_what_a_search_saves(
     gang: Result,
     tmp_path: Path,
 ) -> None:
-    """All four files, each to be had alone, byte for byte."""
+    """All five files, each to be had alone, byte for byte."""
     job, folder = conclude(gang), gang.save(tmp_path)
     for part in Part:
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})

@@ -61,12 +61,13 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, r
 
 
 def test_what_starts_a_gang_is_in_it(result: Result, read: Read) -> None:
-    """On one machine, under Slurm and under Kubernetes, each to the last letter."""
+    """On one machine, under Slurm, Kubernetes and Ray, each to the last letter."""
     config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
     gang = result.model_copy(update={"configuration": config, "launch": "print('launched')\n"})
     shown = [each.text for each in read(gang).find("code")]
     programs = {name: text for name, text in gang.programs().items() if text}
-    assert set(programs) == {"train.py", "launch.py", "launch.slurm", "jobset.yaml"}
+    launchers = {"launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"}
+    assert set(programs) == {"train.py", *launchers}
     assert set(programs.values()) <= set(shown)
 
 

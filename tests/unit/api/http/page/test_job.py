@@ -181,9 +181,9 @@ def test_every_download_is_there(client: TestClient, done: Job) -> None:
 def test_what_starts_a_gang_is_shown_and_to_be_had(
     client: TestClient, conclude: Callable[[Result], Job], gang: Result
 ) -> None:
-    """On one machine, under Slurm and under Kubernetes: what is shown is what is fetched."""
+    """On one machine, under Slurm, Kubernetes and Ray: what is shown is what is fetched."""
     page = client.get(f"/tunings/{conclude(gang).id}").text
-    files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml")
+    files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py")
     links = dict(re.findall(r'<a href="([^"]+)" download[^>]*>([^<]+)</a>', page))
     addresses = [next(each for each, told in links.items() if told == name) for name in files]
     assert programs_of(page) == [client.get(each).text for each in addresses]
