@@ -165,12 +165,13 @@ Url = Annotated[
 ]
 RemoteUrl = Annotated[
     str | None,
-    _search(
+    typer.Option(
         "--url",
         metavar="URL",
         help="Have a service at this address run the search; MODEL is then the name of a workload "
         "that is registered there.",
         show_default=False,
+        rich_help_panel="Service",
     ),
 ]
 KeyFile = Annotated[
@@ -180,6 +181,7 @@ KeyFile = Annotated[
         metavar="FILE",
         help="File that holds the service's API key; default: the variable AUTOTUNE_API_KEY.",
         show_default=False,
+        rich_help_panel="Service",
     ),
 ]
 JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +17,11 @@ from autotune.errors import Interrupted, UsageError, in_words
 
 if TYPE_CHECKING:
     from autotune.client import Client
-    from autotune.options import SearchOptions
     from autotune.result import Result
     from autotune.value import Scalar
 
+REMOTE_ONLY = ("key_file", "need", "priority", "label", "project")
+"""Parameters of `tune` that only a service has a use for."""
 LOCAL_ONLY = (
     "dataset",
     "fit",
@@ -40,30 +42,29 @@ Params = Annotated[
     typer.Option(metavar="NAME=VALUE", help="Parameter of the workload; repeatable."),
 ]
 
+_service = partial(typer.Option, rich_help_panel="Service")
 Need = Annotated[
     list[str] | None,
-    typer.Option(
+    _service(
         metavar="NAME=VALUE",
         help="What the worker must have: devices=2, kind=H100, labels=nvlink,fast; repeatable.",
     ),
 ]
 Priority = Annotated[
     int,
-    typer.Option(
+    _service(
         min=-10,
         max=10,
         help="Jobs of higher priority go first; above 0 needs a key with the scope admin.",
     ),
 ]
-
 Label = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
+    _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
-
 Project = Annotated[
     str | None,
-    typer.Option(help="Whose job it is, where the key may ask for jobs in several projects."),
+    _service(help="Whose job it is, where the key may ask for jobs in several projects."),
 ]
 
 
@@ -84,12 +85,23 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
-    turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
-    turn |= {"labels": labels_from(label or ()), "project": project}
+    turn = turn_from(need, priority, label, project)
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")
     say(f"Follow it with: autotune watch {job.id} --url {url}")
+
+
+def turn_from(
+    need: list[str] | None, priority: int, label: list[str] | None, project: str | None
+) -> dict[str, Any]:
+    """Return where, when and for whom a job is to run, as a client takes it.
+
+    Raises:
+        UsageError: An option is malformed.
+    """
+    turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
+    return {**turn, "labels": labels_from(label or ()), "project": project}
 
 
 def needs_from(given: Iterable[str]) -> dict[str, Any]:
@@ -150,24 +162,25 @@ def fetch(
 
 
 def tune_there(
-    client: Client,
-    workload: str,
-    params: Mapping[str, Scalar],
-    *,
-    space: str,
-    options: SearchOptions,
-    out: Path,
+    client: Client, workload: str, params: Mapping[str, Scalar], *, out: Path, **asked: Any
 ) -> Result:
     """Have a service search, show how it goes, and write the files of the result.
 
     Ctrl-C cancels the job, and what it has found by then is the result.
+
+    Args:
+        client: Connected to the service.
+        workload: Name of a workload that is registered there.
+        params: Its parameters.
+        out: Folder for the files.
+        asked: Everything else, as `Client.submit` takes it.
 
     Raises:
         Interrupted: It was cancelled before anything was found.
     """
     from autotune.api.errors import Conflict, NoRecommendation
 
-    job = client.submit(workload, params, space=space, options=options)
+    job = client.submit(workload, params, **asked)
     say(f"Job {job.id}")
     interrupted = False
     try:
@@ -212,13 +225,14 @@ def connected(url: str, key_file: Path | None) -> Client:
     return Client(url, key)
 
 
-def check_local_only(context: typer.Context) -> None:
-    """Raise UsageError if an option was given that has no effect with `--url`."""
-    for name in LOCAL_ONLY:
+def check_place(context: typer.Context, url: str | None) -> None:
+    """Raise UsageError if an option was given that has no effect with `--url`, or without it."""
+    beside = "without" if url is None else "with"
+    for name in REMOTE_ONLY if url is None else LOCAL_ONLY:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             told = name.upper() if name == "dataset" else f"--{name.replace('_', '-')}"
-            raise UsageError(f"{told} has no effect with --url.", "Remove it.")
+            raise UsageError(f"{told} has no effect {beside} --url.", "Remove it.")
 
 
 def show_result(result: Result, out: Path, *, as_json: bool) -> None:

@@ -14,7 +14,17 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import put, say, show
-from autotune.cli.remote import check_local_only, connected, show_result, tune_there
+from autotune.cli.remote import (
+    Label,
+    Need,
+    Priority,
+    Project,
+    check_place,
+    connected,
+    show_result,
+    tune_there,
+    turn_from,
+)
 from autotune.errors import Interrupted, OutputError
 
 if TYPE_CHECKING:
@@ -33,6 +43,10 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     space: take.Space = "auto",
     url: take.RemoteUrl = None,
     key_file: take.KeyFile = None,
+    need: Need = None,
+    priority: Priority = 0,
+    label: Label = None,
+    project: Project = None,
     resume: take.Resume = False,
     dry_run: take.DryRun = False,
     engine: take.Engine = "local",
@@ -57,8 +71,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.tuning import Tuner
 
     what, data = (model, None) if url else take.subject(model, dataset or [], fit)
-    if url is not None:
-        check_local_only(context)
+    check_place(context, url)
     tuner = Tuner(engine=engine, storage=storage, progress=True, tensorboard=tensorboard)
     options = options_from(context.obj)
     model_args = take.pairs(model_arg or (), "--model-arg")
@@ -80,8 +93,11 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     with _terminated_as_by_ctrl_c():
         if url is not None:
             params = {**model_args, **dataset_args}
-            client = connected(url, key_file)
-            result = tune_there(client, model, params, space=space, options=options, out=out)
+            turn = turn_from(need, priority, label, project)
+            with connected(url, key_file) as client:
+                result = tune_there(
+                    client, model, params, out=out, space=space, options=options, **turn
+                )
         else:
             result = tuner.tune(
                 what,
