@@ -85,6 +85,19 @@ class Line:
     comment: str = ""
 
 
+@dataclass(frozen=True)
+class Condition:
+    """Which workloads let an axis have an effect.
+
+    Attributes:
+        words: Say it, as in "where the data is a dataset".
+        holds: Whether it is so, by the facts of a workload.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """What everything beside the script needs to know about a field beyond its type.
@@ -111,6 +124,7 @@ class Axis:
         matters: Whether the axis has an effect in a configuration; where it has none it is set
             to its default, so that configurations equal in effect are one. None: everywhere, but
             for a placement only where there is more than one replica.
+        where: With which workloads the axis has an effect. None: with any.
         needs_parameter: The axis matters only if the dataset factory declares this parameter, and
             is passed to it; `auto` as tf.data.AUTOTUNE.
         changes_numbers: The trained weights depend on it beyond rounding, so a ready-made space
@@ -131,6 +145,7 @@ class Axis:
     decisive: bool = False
     speed_only: bool = False
     matters: Callable[[Any], bool] | None = None
+    where: Condition | None = None
     needs_parameter: str | None = None
     changes_numbers: bool = False
 

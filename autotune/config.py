@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
-from autotune.axis import OWN_AXIS, Axis, AxisRole, Line, Place, Trend, always
+from autotune.axis import OWN_AXIS, Axis, AxisRole, Condition, Line, Place, Trend, always
 from autotune.plugins import load_plugins
 from autotune.value import Scalar, Value
 
@@ -157,6 +157,27 @@ class Configuration(Value):
             needs_parameter="num_parallel_calls",
         ),
     ] = "auto"
+    py_dataset_workers: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Workers that make the batches of a keras.utils.PyDataset, threads or "
+            "processes as it says itself; 0 keeps its own number.",
+        ),
+        Axis(
+            role=AxisRole.INPUT,
+            lands_in="data_fn, dataset_fn",
+            short="{value} dataset worker{s}",
+            words="{value} worker{s} of the PyDataset",
+            allreduce_time=Trend.NONE,
+            screened=True,
+            may_harm=True,
+            speed_only=True,
+            where=Condition(
+                "where the data is a `keras.utils.PyDataset`", lambda facts: facts.py_dataset
+            ),
+        ),
+    ] = 0
     private_threads: Annotated[
         int,
         Field(

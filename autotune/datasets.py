@@ -5,8 +5,11 @@ A program carries those of these functions that it needs, as they stand here.
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import keras
@@ -52,8 +55,11 @@ def as_tensor(values: Any) -> Any:
     return tf.cast(tensor, keras.config.floatx()) if floating else tensor
 
 
-def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
-    """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has."""
+def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf.data.Dataset:
+    """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has.
+
+    Instead of its own number of workers, others may make the batches of a `PyDataset`.
+    """
     lasting = isinstance(source, keras.utils.PyDataset)
     first = source[0] if lasting else next(source)
 
@@ -62,9 +68,11 @@ def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
             yield first
             yield from source
             return
-        order = range(len(source))
-        for index in random.sample(order, len(order)) if shuffle else order:
-            yield source[index]
+        order = list(range(len(source)))
+        if shuffle:
+            random.shuffle(order)
+        made = by_processes if source.use_multiprocessing else by_threads
+        yield from made(source, order, workers or source.workers)
         source.on_epoch_end()
 
     def spec(array: Any) -> tf.TensorSpec:
@@ -74,6 +82,46 @@ def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
     return tf.data.Dataset.from_generator(
         batches, output_signature=tf.nest.map_structure(spec, first)
     )
+
+
+def by_threads(source: Any, order: list[int], workers: int) -> Iterator[Any]:
+    """Yield the batches of a `PyDataset`, made by threads where there is more than one worker."""
+    if workers < 2:
+        yield from map(source.__getitem__, order)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        made: deque[Future[Any]] = deque()
+        for index in order:
+            made.append(pool.submit(source.__getitem__, index))
+            if len(made) > max(source.max_queue_size, workers):
+                yield made.popleft().result()
+        while made:
+            yield made.popleft().result()
+
+
+def by_processes(source: Any, order: list[int], workers: int) -> Iterator[Any]:
+    """Yield the batches of a `PyDataset`, made by processes that take turns."""
+    fork = multiprocessing.get_context("fork")
+    count = min(max(workers, 1), len(order))
+
+    def make(indices: list[int], end: Any) -> None:
+        for index in indices:
+            end.send(source[index])
+
+    started = []
+    try:
+        for first in range(count):
+            pipe, end = fork.Pipe(duplex=False)
+            process = fork.Process(target=make, args=(order[first::count], end), daemon=True)
+            process.start()
+            end.close()  # Only the process holds it now, so that reading ends with the process.
+            started.append((process, pipe))
+        for number in range(len(order)):
+            yield started[number % count][1].recv()
+    finally:
+        for process, _ in started:
+            process.terminate()
+            process.join()
 
 
 def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:

@@ -16,6 +16,7 @@ from autotune.space import ready_made
 from autotune.strategies import strategies, strategy
 from autotune.testing import fake_machine
 from autotune.value import Scalar
+from autotune.workload import WorkloadFacts
 from documentation import samples
 from documentation.pages import code, page, table, wrapped
 
@@ -98,6 +99,8 @@ def _when(name: str) -> str:
     axis = axes()[name]
     if axis.needs_parameter:
         return f"where the dataset factory declares `{axis.needs_parameter}`"
+    if axis.where:
+        return axis.where.words
     if axis.matters is always or axis.matters_in(Configuration()):
         return "always"
     fitting = (text for sample, text in _PARTS if axis.matters_in(sample))
@@ -124,7 +127,7 @@ def _spaces(name: str) -> Iterator[str]:
 
 def _change(name: str) -> Iterator[str]:
     for start, changed in _examples(name):
-        difference = _diff(start, changed)
+        difference = _diff(start, changed, samples.facts_for(axes()[name]))
         if difference:
             value = _text(changed[name], quoted=False)
             yield from ("", "## What it changes", "")
@@ -160,16 +163,15 @@ def _runs(configuration: Configuration) -> bool:
     return plan.why_illegal(configuration, _MACHINE, samples.plain_facts()) is None
 
 
-def _diff(one: Configuration, other: Configuration) -> str:
+def _diff(one: Configuration, other: Configuration, facts: WorkloadFacts) -> str:
     """Return what differs in the programs of two configurations, without what tells of it."""
-    before, after = (_program(each).splitlines() for each in (one, other))
+    before, after = (_program(each, facts).splitlines() for each in (one, other))
     lines = list(unified_diff(before, after, n=1, lineterm=""))[2:]
     return "\n".join("@@" if line.startswith("@@") else line for line in lines)
 
 
-def _program(configuration: Configuration) -> str:
-    facts, machine = samples.plain_facts(), samples.CPUS
-    found = render(configuration, samples.WORKLOAD, facts, machine)
+def _program(configuration: Configuration, facts: WorkloadFacts) -> str:
+    found = render(configuration, samples.WORKLOAD, facts, samples.CPUS)
     # The docstring says the same in words, and the launcher only starts processes.
     parts = [text.partition('"""\n\n')[2] for text in (found.train, found.launch or "")]
     return "\n".join(parts)

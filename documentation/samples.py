@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from autotune.axis import Axis
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies import Strategy
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Returned, Workload, WorkloadFacts
 
 CPUS = FAKE_MACHINE
 GPUS = fake_machine(gpus=("GPU 0", "GPU 1"))
@@ -84,6 +85,13 @@ def trainings(strategy: Strategy) -> set[str]:
 def plain_facts() -> WorkloadFacts:
     """Return what is known of a workload whose dataset factory takes parallel calls."""
     return ARRAYS.model_copy(update={"dataset_takes": ("num_parallel_calls", "input_context")})
+
+
+def facts_for(axis: Axis) -> WorkloadFacts:
+    """Return what is known of a workload with which an axis has an effect."""
+    plain = plain_facts()
+    by_python = plain.model_copy(update={"returned": Returned(by_python=True)})
+    return next(each for each in (plain, by_python) if not axis.where or axis.where.holds(each))
 
 
 def _pattern(reason: str) -> str:

@@ -10,6 +10,7 @@ from autotune.script import cluster_files, render
 from autotune.testing.fake import fake_learning
 from autotune.workload import (
     Factory,
+    FitData,
     FitFacts,
     Returned,
     Script,
@@ -71,7 +72,9 @@ BY_VALUE = Workload(
 SCRIPT = script_workload(Script(path="programs/whole.py", arguments=("--units", "8")))
 NOTEBOOK = script_workload(Script(path="whole.ipynb", notebook=True, fit=7))
 FACTS = WorkloadFacts(examples=64)
-OF_SCRIPT = WorkloadFacts(examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12))
+OF_SCRIPT = WorkloadFacts(
+    examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12, data=FitData.ARRAYS)
+)
 LEARNED = WorkloadFacts(examples=64, learning=fake_learning(64.0))
 SCHEDULED = LEARNED.model_copy(
     update={"learning": fake_learning(64.0).model_copy(update={"scheduled": True})}
@@ -135,7 +138,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         WorkloadFacts(examples=64, returned=Returned(arguments=True, arrays=True, beside=True)),
     ),
     "by_python": (
-        ONE,
+        ONE.but(py_dataset_workers=2),
         TOY,
         WorkloadFacts(examples=64, returned=Returned(by_python=True)),
     ),

@@ -27,6 +27,8 @@ class Remedy(StrEnum):
 
     CACHE = "cache"
     PARALLEL_CALLS = "parallel calls"
+    DATASET_WORKERS = "dataset workers"
+    """Of a `keras.utils.PyDataset`, in place of these calls."""
     VECTORIZED_MAP = "vectorized map"
     SOURCE = "sharding at the source"
     WORKERS = "more workers"
@@ -90,6 +92,7 @@ class _Need(NamedTuple):
 _NEEDS = {
     Remedy.CACHE: _Need("cache", axes_of(AxisRole.INPUT)),
     Remedy.PARALLEL_CALLS: _Need("num_parallel_calls", ("private_threads",), "num_parallel_calls"),
+    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", ("private_threads",)),
     Remedy.VECTORIZED_MAP: _Need(parameter="batch_size"),
     Remedy.SOURCE: _Need("shard_policy", (), "input_context"),
     Remedy.WORKERS: _Need("workers", axes_of(AxisRole.PLACEMENT)),
@@ -106,8 +109,18 @@ def advise(
         found: The configurations that can run.
         rates: What was measured.
     """
-    batched = {Remedy.VECTORIZED_MAP} if facts.batched else set()
-    return tuple(_advice(each, facts, found, rates) for each in Remedy if each not in batched)
+    return tuple(_advice(each, facts, found, rates) for each in Remedy if _fits(each, facts))
+
+
+def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
+    """Return whether a remedy means anything for a workload."""
+    if remedy is Remedy.PARALLEL_CALLS:
+        return not facts.py_dataset
+    if remedy is Remedy.DATASET_WORKERS:
+        return facts.py_dataset
+    if remedy is Remedy.SOURCE:  # A script has no factory that could be told its share.
+        return facts.fit is None
+    return remedy is not Remedy.VECTORIZED_MAP or not facts.batched
 
 
 def takes(configuration: Configuration, remedy: Remedy) -> bool:
@@ -119,6 +132,7 @@ def takes(configuration: Configuration, remedy: Remedy) -> bool:
 _WITHOUT: Mapping[str, tuple[Scalar, ...]] = {
     "cache": ("off",),
     "num_parallel_calls": ("auto", 1),
+    "py_dataset_workers": (0, 1),
     "shard_policy": ("auto", "data", "file", "off"),
     "workers": (1,),
 }

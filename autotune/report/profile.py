@@ -326,6 +326,7 @@ def _measured(tried: Tried) -> str:
 _NAMES = {
     Remedy.CACHE: "a cache",
     Remedy.PARALLEL_CALLS: "more parallel calls",
+    Remedy.DATASET_WORKERS: "more workers of the PyDataset",
     Remedy.VECTORIZED_MAP: "whole batches instead of single examples",
     Remedy.WORKERS: "more workers",
 }

@@ -18,7 +18,7 @@ from autotune.space import Candidates, Situation, Space, candidates
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.wording import plural, sentence
-from autotune.workload import WorkloadFacts
+from autotune.workload import Returned, WorkloadFacts
 
 WIDTH = 96
 _KINDS = {
@@ -70,6 +70,7 @@ def any_workload(space: Space) -> WorkloadFacts:
         examples=2**62,
         repeatable=True,
         file_shards=2**20,
+        returned=Returned(by_python=True),
     )
 
 

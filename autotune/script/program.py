@@ -14,7 +14,7 @@ from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
 from autotune.script.pipeline import at_source, axis_lines, pipeline
-from autotune.script.returned import functions, taken
+from autotune.script.returned import functions_for, reading, taken
 from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy, update_batch
@@ -28,6 +28,8 @@ UNKNOWN_STEPS = 1000
 
 _IMPORTS = (
     *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "random", "sys")),
+    Import("multiprocessing"),
+    *(Import("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")),
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
@@ -110,7 +112,7 @@ def _written(
         **_roles(configuration, machine),
         **_about(configuration, workload),
         "setup": setup,
-        "taken": taken(facts),
+        "taken": taken(configuration, facts),
         "pipeline": pipeline(
             configuration,
             workload.dataset,
@@ -122,7 +124,7 @@ def _written(
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training, _scaled_for(configuration, facts, training)),
-        **_script(workload, facts),
+        **_script(configuration, workload, facts),
     }
     train = _with_factories(f"{training}.py.j2", context, workload, setup)
     if configuration.workers == 1:
@@ -246,19 +248,35 @@ def _plain(text: str) -> str:
     return text if re.fullmatch(PLAIN, text) else "the script"
 
 
-def _script(workload: Workload, facts: WorkloadFacts) -> dict[str, object]:
+def _script(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts
+) -> dict[str, object]:
     """Return the script, and where the number of epochs and what is shown come from."""
     if workload.script is None:
         return {"script": None, "epochs": "args.epochs", "verbose": "args.verbose"}
     script = workload.script.model_copy(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
-    return {"script": script, "functions": functions(), "epochs": "epochs", "verbose": "verbose"}
+    data = facts.fit.data if facts.fit else None
+    return {
+        "script": script,
+        "data": data,
+        "functions": functions_for(data),
+        "reading": reading("call.x", configuration, shuffle="call.shuffle"),
+        "epochs": "epochs",
+        "verbose": "verbose",
+    }
 
 
 def script_reader(script: Script) -> str:
     """Return a program that offers to run a script up to its `fit`."""
-    context: dict[str, object] = {"script": script, "functions": functions(), "imports": ""}
+    context: dict[str, object] = {
+        "script": script,
+        "data": None,
+        "functions": functions_for(None),
+        "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
+        "imports": "",
+    }
     taken = global_names(fill_in("script.py.j2", context))
     found = {each for each in _IMPORTS if each.binds in taken}
     return fill_in("script.py.j2", {**context, "imports": sections(found)})

@@ -1,4 +1,4 @@
-"""How a program turns what the dataset factory returns into a dataset."""
+"""How a program turns what `Model.fit` takes into a dataset."""
 
 from __future__ import annotations
 
@@ -6,31 +6,35 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from autotune.workload import WorkloadFacts
+from autotune.config import Configuration
+from autotune.workload import FitData, WorkloadFacts
 
 _DATASETS = Path(__file__).parents[1] / "datasets.py"
 """Read and not imported: TensorFlow would come with it."""
+_OF_ARRAYS = ("batches_of", "as_tensor")
+_BY_PYTHON = ("read_by_python", "by_threads", "by_processes")
 
 
-def taken(facts: WorkloadFacts) -> dict[str, object]:
+def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     """Return what the template of `data_fn()` needs to know.
 
     Args:
+        configuration: Its settings of the input.
         facts: What is known of the dataset factory.
     """
     returned = facts.returned
     sized = returned.arrays or returned.by_python or returned.uneven
-    names = ["batches_of", "as_tensor"] * returned.arrays + ["full_batches"] * returned.uneven
-    names += ["read_by_python"] * returned.by_python
+    names = _OF_ARRAYS * returned.arrays + ("full_batches",) * returned.uneven
+    names += _BY_PYTHON * returned.by_python
     return {
         "plain": returned.plain,
         "parameters": "*, batch_size: int, **options: Any" if sized else "**options: Any",
-        "functions": [functions()[name] for name in names],
-        "expression": _expression(facts),
+        "functions": [_functions()[name] for name in names],
+        "expression": _expression(configuration, facts),
     }
 
 
-def _expression(facts: WorkloadFacts) -> str:
+def _expression(configuration: Configuration, facts: WorkloadFacts) -> str:
     returned, own = facts.returned, "batch_size" in facts.dataset_takes
     sized = own and (returned.arrays or returned.by_python or returned.uneven)
     text = "dataset_fn(batch_size=batch_size, **options)" if sized else "dataset_fn(**options)"
@@ -39,15 +43,38 @@ def _expression(facts: WorkloadFacts) -> str:
     if returned.arrays:
         text = f"batches_of({'*' if returned.arguments else ''}{text}, batch_size=batch_size)"
     if returned.by_python:
-        text = f"read_by_python({text}).rebatch(batch_size, drop_remainder=True)"
+        text = f"{reading(text, configuration)}.rebatch(batch_size, drop_remainder=True)"
     if returned.unbatched:
         text = f"{text}.unbatch()"
     return f"full_batches({text}, batch_size)" if returned.uneven else text
 
 
+def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> str:
+    """Return the expression for the batches of a `PyDataset` or a generator.
+
+    Args:
+        source: The expression for it.
+        configuration: Says how many workers make the batches.
+        shuffle: The expression for whether they come in a new order; empty where they do.
+    """
+    workers = configuration.py_dataset_workers
+    arguments = [source, *([f"shuffle={shuffle}"] if shuffle else [])]
+    return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
+
+
+def functions_for(data: FitData | None) -> list[str]:
+    """Return the text of each function that a script's program carries.
+
+    Args:
+        data: What its `fit` takes; None where that is not known yet.
+    """
+    names = _OF_ARRAYS * (data in (None, FitData.ARRAYS))
+    names += _BY_PYTHON * (data in (None, FitData.PY_DATASET, FitData.GENERATOR))
+    return [_functions()[name] for name in names]
+
+
 @cache
-def functions() -> dict[str, str]:
-    """Return the text of each function that programs carry."""
+def _functions() -> dict[str, str]:
     text = _DATASETS.read_text(encoding="utf-8")
     found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
     return {each.name: ast.get_source_segment(text, each) or "" for each in found}

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autotune.axis import AxisRole
+from autotune.axis import Axis, AxisRole
 from autotune.config import Configuration, axes, axes_of, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.hints import hint
@@ -213,9 +213,9 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
     for axis, declaration in axes().items():
         if axis == "strategy" or not owner.has(axis):
             continue
-        parameter = declaration.needs_parameter
-        fixed = parameter is not None and parameter not in where.facts.dataset_takes
-        found[axis] = (default_of(axis),) if fixed else space.values(axis)
+        found[axis] = (
+            space.values(axis) if _applies(declaration, where.facts) else (default_of(axis),)
+        )
     if "reduction" in found:
         known = tuple(each for each in found["reduction"] if each in owner.reductions)
         found["reduction"] = known or owner.reductions[:1]
@@ -228,6 +228,12 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
         workers = max(each for each in found.get("workers", (1,)) if isinstance(each, int))
         found["cache"] = where.caches(found["cache"], workers)
     return found | {axis: (value,) for axis, value in owner.fixed(where.machine).items()}
+
+
+def _applies(axis: Axis, facts: WorkloadFacts) -> bool:
+    """Return whether an axis has an effect with a workload."""
+    declared = axis.needs_parameter is None or axis.needs_parameter in facts.dataset_takes
+    return declared and (axis.where is None or axis.where.holds(facts))
 
 
 def _strategies(space: Space, where: Situation) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from autotune.workload.factory import (
 from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch
 from autotune.workload.script import (
     FitCall,
+    FitData,
     FitFacts,
     Script,
     fit_calls,
@@ -27,6 +28,7 @@ __all__ = [
     "Cacheable",
     "Factory",
     "FitCall",
+    "FitData",
     "FitFacts",
     "InputPass",
     "OwnBatch",

@@ -24,7 +24,7 @@ from autotune.change import Change
 from autotune.errors import FactoryNotFound
 from autotune.learning import Learning
 from autotune.value import Scalar, Value
-from autotune.workload.script import FitFacts, Script
+from autotune.workload.script import FitData, FitFacts, Script
 from autotune.workload.source import Source, root_of, source_of
 
 
@@ -292,6 +292,12 @@ class WorkloadFacts(Value):
         """Whether the dataset is made of batches of the size that is asked for."""
         returned = self.returned
         return returned.arrays or returned.by_python or "batch_size" in self.dataset_takes
+
+    @property
+    def py_dataset(self) -> bool:
+        """Whether the data is a `keras.utils.PyDataset`, whose workers make its batches."""
+        of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET
+        return self.returned.by_python or of_fit
 
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 
 from autotune.errors import FactoryNotFound
@@ -27,11 +28,23 @@ class FitCall(Value):
     """What it is called on, as the script writes it: `model`."""
 
 
+class FitData(StrEnum):
+    """What the data is that a script gives to its `fit`."""
+
+    DATASET = "dataset"
+    """A `tf.data.Dataset`."""
+    PY_DATASET = "PyDataset"
+    GENERATOR = "generator"
+    ARRAYS = "arrays"
+
+
 class FitFacts(Value):
     """What a script's call of `fit` has shown beside model and data."""
 
     line: int | None = None
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
+    data: FitData | None = None
+    """None where nobody has looked."""
     callbacks: bool = False
     """Whether it has any."""
     left_out: tuple[str, ...] = ()

@@ -127,9 +127,7 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(call: Any) -> dict[str, Any]:
-    batch = call.batch_size or _batch_of(call.x)
-    if batch is None and not isinstance(call.x, keras.utils.PyDataset):
-        batch = 32  # of Keras
+    batch = call.batch_size or _batch_of(call.x) or 32  # of Keras
     epoch = {"examples": call.steps_per_epoch * batch} if call.steps_per_epoch and batch else {}
     return {"usual_batch": batch, **epoch}
 
@@ -145,6 +143,7 @@ def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, An
     elsewhere = [*evaluating_lines(program.SCRIPT), *(each.line for each in others)]
     return {
         "line": line,
+        "data": _kind_of(call.x),
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [each.model_dump() for each in others],
@@ -152,15 +151,32 @@ def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, An
     }
 
 
+def _kind_of(data: Any) -> str:
+    # As above: it needs pydantic.
+    from autotune.workload.script import FitData  # noqa: PLC0415 - see above
+
+    if isinstance(data, tf.data.Dataset):
+        return FitData.DATASET
+    if isinstance(data, keras.utils.PyDataset):
+        return FitData.PY_DATASET
+    return FitData.GENERATOR if hasattr(data, "__next__") else FitData.ARRAYS
+
+
 def _batch_of(data: Any) -> int | None:
     """Return the size of a dataset's batches."""
+    if isinstance(data, keras.utils.PyDataset):
+        return _length(data[0])
     if not isinstance(data, tf.data.Dataset):
         return None
     shape = tf.nest.flatten(data.element_spec)[0].shape
     if shape.rank and shape[0]:
         return int(shape[0])
     first = next(iter(data.take(1)), None)
-    return None if first is None else int(tf.shape(tf.nest.flatten(first)[0])[0])
+    return None if first is None else _length(first)
+
+
+def _length(batch: Any) -> int:
+    return int(tf.shape(keras.tree.flatten(batch)[0])[0])
 
 
 def _kept(callbacks: Any) -> list[Any]:

@@ -9,7 +9,14 @@ import pytest
 
 from autotune.errors import ScriptFailed
 from autotune.run.local import LocalEngine
-from autotune.workload import FitCall, FitFacts, WorkloadFacts, script_from_text, script_workload
+from autotune.workload import (
+    FitCall,
+    FitData,
+    FitFacts,
+    WorkloadFacts,
+    script_from_text,
+    script_workload,
+)
 
 pytestmark = pytest.mark.real
 
@@ -38,7 +45,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6, alone=6), 16)
+    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6, data=FitData.ARRAYS, alone=6), 16)
 
 
 def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
@@ -75,13 +82,14 @@ model.fit(Batches())
 """
     facts = inspect(text)
     assert (facts.examples, facts.python_input) == (64, True)
+    assert (facts.usual_batch, facts.py_dataset) == (10, True)
 
 
 def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     """Whatever size they have; steps tell how long an epoch of endless ones is."""
     dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
     facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
-    assert (facts.examples, facts.fit) == (35, FitFacts(line=6))
+    assert (facts.examples, facts.fit) == (35, FitFacts(line=6, data=FitData.DATASET))
     assert facts.usual_batch == 7
 
 
@@ -98,7 +106,14 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 """
     facts = inspect(text, fit="model")
     others = (FitCall(line=8, of="of"),)
-    found = FitFacts(line=13, callbacks=True, left_out=("TerminateOnNaN",), others=others, alone=8)
+    found = FitFacts(
+        line=13,
+        data=FitData.ARRAYS,
+        callbacks=True,
+        left_out=("TerminateOnNaN",),
+        others=others,
+        alone=8,
+    )
     assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
 
@@ -106,7 +121,7 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
     """The first line that evaluates or predicts, wherever it stands."""
     fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
-    assert fit == FitFacts(line=6, alone=7)
+    assert fit == FitFacts(line=6, data=FitData.ARRAYS, alone=7)
 
 
 def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
@@ -118,16 +133,18 @@ def ask(host):
         asking.connect((host, 9))
 ask("127.0.0.1")
 """
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12)
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, data=FitData.ARRAYS)
     text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
     text += "asking.start(); asking.join()\n"
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=14, network=13)
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(
+        line=14, data=FitData.ARRAYS, network=13
+    )
 
 
 def test_another_backend_is_found(inspect: Inspect) -> None:
     """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
     fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
-    assert fit == FitFacts(line=7, backend="jax")
+    assert fit == FitFacts(line=7, data=FitData.ARRAYS, backend="jax")
 
 
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:

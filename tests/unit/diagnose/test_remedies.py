@@ -8,7 +8,7 @@ from autotune.config import Configuration
 from autotune.diagnose.remedies import Advice, Obstacle, Rated, Remedy, Tried, advise
 from autotune.reason import Rule, RuleKind
 from autotune.space import Candidates, Limit
-from autotune.workload import WorkloadFacts
+from autotune.workload import FitFacts, Returned, WorkloadFacts
 
 ALONE = Configuration()
 CACHED = ALONE.but(cache="memory")
@@ -99,3 +99,23 @@ def test_who_batches_is_not_told_to() -> None:
     facts = WorkloadFacts(dataset_takes=("batch_size",))
     found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
     assert Remedy.VECTORIZED_MAP not in [each.remedy for each in found]
+
+
+def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
+    """Those of the dataset, whose number is an axis."""
+    facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
+    many = ALONE.but(py_dataset_workers=4)
+    found = Candidates(configurations=(ALONE, many), limits=(), matched={})
+    rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
+    told = {each.remedy: each.tried for each in advise(facts, found, rates)}
+    assert Remedy.PARALLEL_CALLS not in told
+    tried = told[Remedy.DATASET_WORKERS]
+    assert tried is not None
+    assert tried.factor == 3
+
+
+def test_a_script_is_not_told_what_its_factory_should_declare() -> None:
+    """It has none."""
+    facts = WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",))
+    found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
+    assert Remedy.SOURCE not in {each.remedy for each in found}

@@ -15,7 +15,7 @@ from autotune.reason.sentences import rule_text
 from autotune.search.design import default_in
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
-from autotune.workload import Cacheable, FitFacts
+from autotune.workload import Cacheable, FitData, FitFacts, Returned
 
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
@@ -195,6 +195,16 @@ def test_parallel_calls_are_an_axis_only_for_a_factory_that_takes_them() -> None
     declared = {"dataset_takes": ("num_parallel_calls",)}
     assert len(found(axes, strategies=["one_device"]).configurations) == 1
     assert len(found(axes, strategies=["one_device"], facts=declared).configurations) == 2
+
+
+def test_dataset_workers_are_an_axis_only_for_a_dataset_that_has_them() -> None:
+    """Whether a factory returns it, or a script gives it to `fit`."""
+    axes = {"py_dataset_workers": [0, 4]}
+    returned = {"returned": Returned(by_python=True)}
+    given = {"fit": FitFacts(data=FitData.PY_DATASET)}
+    assert len(found(axes, strategies=["one_device"]).configurations) == 1
+    for facts in (returned, given):
+        assert len(found(axes, strategies=["one_device"], facts=facts).configurations) == 2
 
 
 def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:

@@ -133,6 +133,10 @@ def by_python() -> Any:
     return Batches()
 
 
+def by_processes() -> Any:
+    return Batches(workers=3, use_multiprocessing=True)
+
+
 def features() -> Any:
     return X
 

@@ -8,9 +8,8 @@ How to run it:
 """
 
 import argparse
-import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -145,14 +144,8 @@ def lines_of(frame: Any) -> list[int]:
 def dataset_fn(batch_size: int) -> tf.data.Dataset:
     """Return full batches of the examples that the script gives to `fit`."""
     call = calls[-1]
-    if isinstance(call.x, tf.data.Dataset):
-        dataset = call.x.rebatch(batch_size, drop_remainder=True)
-    elif isinstance(call.x, keras.utils.PyDataset) or hasattr(call.x, "__next__"):
-        dataset = read_by_python(call.x, shuffle=call.shuffle)
-        dataset = dataset.rebatch(batch_size, drop_remainder=True)
-    else:
-        arrays = call.arrays(slice(call.training_rows()))
-        dataset = batches_of(*arrays, batch_size=batch_size, shuffle=call.shuffle)
+    arrays = call.arrays(slice(call.training_rows()))
+    dataset = batches_of(*arrays, batch_size=batch_size, shuffle=call.shuffle)
     if call.class_weight is None:
         return dataset
     return dataset.map(partial(with_class_weights, call.class_weight))
@@ -194,30 +187,6 @@ def as_tensor(values: Any) -> Any:
     tensor = values if tf.is_tensor(values) else tf.convert_to_tensor(np.asarray(values))
     floating = tensor.dtype.is_floating and tensor.dtype != keras.config.floatx()
     return tf.cast(tensor, keras.config.floatx()) if floating else tensor
-
-
-def read_by_python(source: Any, *, shuffle: bool = True) -> tf.data.Dataset:
-    """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has."""
-    lasting = isinstance(source, keras.utils.PyDataset)
-    first = source[0] if lasting else next(source)
-
-    def batches() -> Iterator[Any]:
-        if not lasting:
-            yield first
-            yield from source
-            return
-        order = range(len(source))
-        for index in random.sample(order, len(order)) if shuffle else order:
-            yield source[index]
-        source.on_epoch_end()
-
-    def spec(array: Any) -> tf.TensorSpec:
-        found = tf.convert_to_tensor(array)
-        return tf.TensorSpec([None, *found.shape[1:]], found.dtype)
-
-    return tf.data.Dataset.from_generator(
-        batches, output_signature=tf.nest.map_structure(spec, first)
-    )
 
 
 def with_class_weights(weights: dict[int, float], *batch: Any) -> Any:
