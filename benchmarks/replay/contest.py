@@ -154,7 +154,7 @@ def _recommended(seconds: float, configuration: Configuration) -> Entry:
 
 
 def _outcome(contestant: Entered, world: World, log: Sequence[Entry]) -> Outcome:
-    found = incumbents(log)
+    found = incumbents(log) or [(0.0, _plainest(world))]
     last = found[-1][1]
     rate, alone = world.rates[last], world.best_of(distributed=False)
     return Outcome(
@@ -165,6 +165,12 @@ def _outcome(contestant: Entered, world: World, log: Sequence[Entry]) -> Outcome
         gain=rate / alone - 1,
         to_gain=world.best_of(distributed=True) / alone - 1,
     )
+
+
+def _plainest(world: World) -> Configuration:
+    """Return what somebody keeps whose search has measured nothing."""
+    alone = [each for each in world.rates if not each.distributed]
+    return min(alone, key=lambda each: (len(each.changed()), each.per_replica_batch))
 
 
 def main() -> None:
