@@ -66,8 +66,13 @@ class RayEngine(ProcessEngine):
     @contextmanager
     def reserved(self, what: str, tell: Tell) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
-        self.hosts.take(tell)
-        self.hosts.reserve(what, tell)
+        try:
+            self.hosts.take(tell)
+            self.hosts.reserve(what, tell)
+        except BaseException:
+            # Whoever gives up does not enter the engine, and so nobody else would close it.
+            self.close()
+            raise
         yield
 
     def load(self) -> Load | None:

@@ -37,6 +37,22 @@ def test_a_search_on_one_machine_alone_is_waited_for(nodes: Nodes) -> None:
     assert any("on the cluster" in each for each in waited)
 
 
+def test_whoever_gives_up_keeps_nobody_waiting(nodes: Nodes) -> None:
+    """Its agents end, though their engine was never entered."""
+
+    def give_up(why: str) -> None:
+        raise TimeoutError(why)
+
+    mine = RayEngine(nodes.url)
+    with (
+        exclusive("digits", lambda _: None),
+        pytest.raises(TimeoutError),
+        mine.reserved("a look at the cluster", give_up),
+    ):
+        pass
+    assert nodes.left() == []
+
+
 def _reserve(engine: RayEngine, told: list[str], reserved: threading.Event) -> None:
     with engine.reserved("on the cluster", told.append):
         reserved.set()
