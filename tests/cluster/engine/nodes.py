@@ -13,6 +13,8 @@ import pytest
 
 NODE = {"num_cpus": 1, "object_store_memory": 78_643_200}
 MARK = "AUTOTUNE_TEST_CLUSTER"
+SOCKETS = ("tcp", "tcp6", "udp", "udp6", "unix", "netlink")
+"""The kernel's lists of sockets; one that has a port and no more is in none of them."""
 
 
 class Nodes:
@@ -51,7 +53,7 @@ class Nodes:
         """Return the fork servers and all that they have started."""
         return self._processes("fork_server")
 
-    def left(self, seconds: float = 10.0) -> list[Any]:
+    def left(self, seconds: float = 60.0) -> list[Any]:
         """Wait until nothing of a search is left; return what is, processes and files."""
         deadline = time.monotonic() + seconds
         while True:
@@ -59,6 +61,20 @@ class Nodes:
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)
+
+    def held(self) -> int:
+        """Return how many ports the agents hold without listening, so that trials can have them."""
+        listed = {
+            inode
+            for table in Path("/proc/net").iterdir()
+            if table.name in SOCKETS
+            for inode in table.read_text("utf-8").split()
+        }
+        return sum(inode not in listed for each in self.agents() for inode in _sockets(each))
+
+    def files(self) -> set[Path]:
+        """Return temporary folders of agents, and what lies in the memory that all share."""
+        return {*self.temporary.glob("autotune-*"), *Path("/dev/shm").iterdir()}  # noqa: S108
 
     def close(self) -> None:
         """End it."""
@@ -72,3 +88,14 @@ class Nodes:
                 if mine and word in " ".join(each.cmdline()):
                     found.append(each)
         return found
+
+
+def _sockets(process: psutil.Process) -> list[str]:
+    """Return the inodes of a process's sockets."""
+    found = []
+    for each in Path(f"/proc/{process.pid}/fd").iterdir():
+        with suppress(OSError):
+            kind, _, inode = str(each.readlink()).partition(":")
+            if kind == "socket":
+                found.append(inode.strip("[]"))
+    return found

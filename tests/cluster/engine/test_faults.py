@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.real
 
 TWO = (Role(), Role(index=1, host=1))
 LOOP = (PROGRAMS / "gang.py").read_text()
+SOON = 40.0
+"""Seconds, where Ray itself waits for a minute; what a free machine takes stands in the docs."""
 ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
 
 
@@ -60,25 +63,68 @@ def works(engine: RayEngine, folder: Path) -> bool:
     return result.outcome is Outcome.MEASURED
 
 
-def test_a_rank_that_is_killed_is_named(engine: RayEngine, tmp_path: Path) -> None:
-    """Its own end is the reason, not what its peer on the other host says of it."""
+class Traces:
+    """What there was before a fault, to tell what it has left.
+
+    Args:
+        nodes: They.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._held = nodes.held()
+        self._files = nodes.files()
+        self._waiting = len(nodes.forked())
+
+    def left(self, seconds: float = 60.0) -> list[Any]:
+        """Wait until only agents and what has TensorFlow are left; return what else there is."""
+        deadline = time.monotonic() + seconds
+        while True:
+            found: list[Any] = [*(self._nodes.files() - self._files)]
+            found += [*self._nodes.forked()][self._waiting :]
+            found += ["a port"] * (self._nodes.held() - self._held)
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.1)
+
+
+def test_the_ports_of_a_trial_are_seen(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
+    """While it trains an agent holds one for each rank; what follows asks that none is left."""
+    engine.machine()
+    before, during = nodes.held(), []
+    engine.run(
+        request_for("gang", tmp_path / "one", roles=TWO),
+        lambda _: during.append(nodes.held()) or ENOUGH,  # type: ignore[func-returns-value]
+    )
+    assert during[0] == before + 2
+    assert nodes.held() == before
+
+
+def test_a_rank_that_is_killed_is_named(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
+    """Its own end is the reason, not what its peer says of it; nothing is left."""
+    engine.machine()
+    before = Traces(nodes)
     mine = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
     line = f"        if call == 20 and {mine} == 1: os.kill(os.getpid(), 9)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
     result = engine.run(request_for(program, tmp_path / "t", roles=TWO), lambda _: None)
     assert result.reason == Killed(process="worker 1", signal=9)
+    assert before.left() == []
 
 
 def test_a_fork_server_that_is_killed_is_replaced(
     engine: RayEngine, nodes: Nodes, tmp_path: Path
 ) -> None:
-    """The trial has crashed, and the next one is measured."""
+    """The trial has crashed, the next one is measured, and nothing is left."""
+    engine.machine()
+    before = Traces(nodes)
     result, seconds = seconds_until_told(
         engine, tmp_path / "one", lambda: [each.kill() for each in nodes.forked()]
     )
     assert (result.outcome, result.reason) == (Outcome.CRASHED, Orphaned())
-    assert seconds < 5
+    assert seconds < SOON
     assert works(engine, tmp_path / "two")
+    assert before.left() == []
 
 
 def test_an_agent_that_is_killed_is_replaced(
@@ -92,7 +138,7 @@ def test_an_agent_that_is_killed_is_replaced(
     result, seconds = seconds_until_told(engine, tmp_path / "one", kill)
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent is None
-    assert seconds < 3
+    assert seconds < SOON
     assert works(engine, tmp_path / "two")
 
 
@@ -115,7 +161,7 @@ def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: P
     result, seconds = seconds_until_told(own, tmp_path / "one", stop)
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent == 5.0
-    assert seconds < 12
+    assert seconds < SOON
     again = own.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
     assert again.reason == TooFewHosts(needed=2, left=1)
     alone = own.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
@@ -163,12 +209,12 @@ def test_a_caller_that_stands_still_leaves_no_trial(
     with caller(nodes, tmp_path / "run") as process:
         training = len(nodes.forked())
         process.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while len(nodes.forked()) == training and time.monotonic() < deadline:
             time.sleep(0.2)
         assert len(nodes.forked()) < training
         process.send_signal(signal.SIGCONT)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     assert nodes.left() == []
 
 
@@ -182,7 +228,7 @@ def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
                 engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
             )
             assert isinstance(result.reason, HostLost)
-            assert seconds < 12
+            assert seconds < SOON
             again = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
             assert again.reason == TooFewHosts(needed=2, left=1)
             alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)

@@ -85,7 +85,7 @@ def test_a_host_that_is_cut_off_is_told_in_seconds(cluster: Hosts, tmp_path: Pat
             assert line
         seconds = time.monotonic() - begun
         assert line.split()[1:3] == ["host_lost", "host2"]
-        assert seconds < 20
+        assert seconds < 45
         assert process.stdout.readline() == "alone measured\n"
         assert process.wait(60) == 0
     print(f"cut link: told after {seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
