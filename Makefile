@@ -120,10 +120,10 @@ ROUNDS ?= 3
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling.bench --rounds $(ROUNDS) $(PAGE)
 
-# Verdicts over a slow and a fast link, predicted before; needs root and Ray. Some fifteen minutes; fails
-# where one is wrong.
+# Verdicts over a slow and a fast link, predicted before; needs root and Ray. Some five minutes for each
+# of ROUNDS rounds; fails where one is wrong.
 bench-links: $(READY)
-	$(BIN)/python -m benchmarks.links.bench $(PAGE)
+	$(BIN)/python -m benchmarks.links.bench --rounds $(ROUNDS) $(PAGE)
 
 # A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
 # program run; some three to five minutes for each. Fails where a program does not train.

@@ -1,9 +1,9 @@
 """Judges gangs of two and three hosts over a slow and a fast link, each predicted before.
 
-    python -m benchmarks.links.bench [--budget 300s] [--out PAGE --since TEXT]
+    python -m benchmarks.links.bench [--rounds N] [--budget 60s] [--out PAGE --since TEXT]
 
-Needs root and Ray: hosts are network namespaces. Some fifteen minutes. It fails where a verdict is
-wrong.
+Needs root and Ray: hosts are network namespaces. Some five minutes for a round. It fails where a
+verdict is wrong.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from autotune.diagnose.scaling import PAYLOAD
+from autotune.measure import Interval
 from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not
 from tests.cluster.ray_hosts import RayHosts
 
@@ -32,9 +35,9 @@ RATES = ("100mbit", None)
 """Of a host's link; None: as fast as the machine can."""
 GANGS = (2, 3)
 BATCH = 16
-STEP = 0.5
+STEP = 0.1
 """Seconds that a replica sleeps in a step."""
-NUMBERS = 3_000_000
+NUMBERS = 600_000
 GRADIENTS = 4 * NUMBERS
 """Bytes."""
 MARGIN = 0.05
@@ -56,7 +59,7 @@ class Judged:
     bandwidth: float
     """Bytes a second that a host sent before the search."""
     verdict: str
-    measured: float | None
+    measured: Interval | None
     """Examples a second of the gang, as a multiple of one device; None where it had no run."""
 
     @property
@@ -76,7 +79,7 @@ class Judged:
 
     def __str__(self) -> str:
         """Return a row of the page's table."""
-        gain = f"{self.measured:.2f}" if self.measured else "stopped early"
+        gain = str(self.measured) if self.measured else "stopped early"
         return (
             f"| {self.case.rate or 'unshaped'} | {self.bandwidth / 125e3:,.0f} | {self.case.hosts} "
             f"| {self.predicted:.2f} | {self.expected} | {gain} | {self.verdict} |"
@@ -86,16 +89,16 @@ class Judged:
 def main() -> int:
     """Judge every case, print what was said, and write the page that was asked for."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--budget", default="300s", help="of each search")
+    parser.add_argument("--rounds", type=int, default=3, help="searches of each case")
+    parser.add_argument("--budget", default="60s", help="of each search")
     add_options(parser)
     asked = parser.parse_args()
     if reason := why_not():
         raise SystemExit(f"Nothing was measured: {reason}.")
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
-    found = [*judge_all(asked.budget)]
-    lines = [f"Budget of each search: {asked.budget}.", "", *TABLE, *map(str, found)]
-    lines += ["", *(f"- {line}" for line in break_even())]
+    found = [*judge_all(asked.rounds, asked.budget)]
+    lines = [*told(found, asked.budget)]
     print("\n".join(lines))
     if page:
         page.write(lines, commit)
@@ -108,15 +111,24 @@ TABLE = (
 )
 
 
-def judge_all(budget: str) -> Iterator[Judged]:
-    """Yield what is said of every case."""
+def told(found: Sequence[Judged], budget: str) -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield f"Budget of each search: {budget}."
+    yield ""
+    yield from (*TABLE, *map(str, found))
+    yield ""
+    yield f"- Right: {Share(count=sum(each.right for each in found), of=len(found))}."
+    yield from (f"- {line}" for line in break_even())
+
+
+def judge_all(rounds: int, budget: str) -> Iterator[Judged]:
+    """Yield what is said of every case in each round."""
     with tempfile.TemporaryDirectory() as folder:
         hosts = Hosts(NAMES, Path(folder))
         try:
             cluster = RayHosts(hosts)
-            for rate in RATES:
-                for count in GANGS:
-                    yield judge(cluster, Case(rate, count), Path(folder), budget)
+            for _, rate, count in product(range(rounds), RATES, GANGS):
+                yield judge(cluster, Case(rate, count), Path(folder), budget)
         finally:
             hosts.close()
 
@@ -134,7 +146,8 @@ def judge(cluster: RayHosts, case: Case, folder: Path, budget: str) -> Judged:
     bandwidth = measured_bandwidth(cluster, folder)
     result = search(cluster, case.hosts, folder, budget)
     gain = result["speedup"]
-    return Judged(case, bandwidth, result["verdict"], gain and gain["value"])
+    measured = Interval.model_validate(gain) if gain else None
+    return Judged(case, bandwidth, result["verdict"], measured)
 
 
 def measured_bandwidth(cluster: RayHosts, folder: Path) -> float:

@@ -1,0 +1,84 @@
+"""What a link lets gangs reach, and whether a search says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.measure import Interval
+from benchmarks.links.bench import (
+    GANGS,
+    GRADIENTS,
+    MARGIN,
+    STEP,
+    Case,
+    Judged,
+    break_even,
+    speedup,
+    told,
+)
+
+SLOW = 12.5e6
+"""Bytes a second of 100 Mbit/s."""
+FAST = 500e6
+
+
+def judged(bandwidth: float, verdict: str, measured: Interval | None = None) -> Judged:
+    return Judged(Case(None, 2), bandwidth, verdict, measured)
+
+
+def test_a_gang_is_as_much_slower_as_its_exchange_takes() -> None:
+    """Two hosts send all gradients once, three a third more; without an exchange none is slower."""
+    second = GRADIENTS / 0.956
+    assert speedup(2, second) == pytest.approx(2 * STEP / (STEP + 1))
+    assert speedup(3, second) == pytest.approx(3 * STEP / (STEP + 4 / 3))
+    assert speedup(2, 1e15) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("hosts", GANGS)
+def test_the_workload_is_clear_on_both_sides(hosts: int) -> None:
+    """What is predicted leaves room for what a machine adds, so that an error can be told."""
+    assert speedup(hosts, SLOW) < 0.85
+    assert speedup(hosts, FAST) > 1.8
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "verdict", "right"),
+    [
+        (SLOW, "one device", True),
+        (SLOW, "distribute", False),
+        (SLOW, "undecided", False),
+        (FAST, "distribute", True),
+        (FAST, "one device", False),
+        (FAST, "undecided", False),
+    ],
+)
+def test_a_verdict_is_right_if_the_link_says_the_same(
+    bandwidth: float,
+    verdict: str,
+    right: bool,  # noqa: FBT001 - a case
+) -> None:
+    """Undecided is no answer where the link is clear."""
+    assert judged(bandwidth, verdict).right is right
+
+
+def test_gangs_pay_from_the_break_even_on() -> None:
+    """There they are just as much faster than one device as the margin asks."""
+    for hosts, line in zip(GANGS, break_even(), strict=True):
+        bandwidth = float(line.split()[4].replace(",", "")) * 125e3
+        assert speedup(hosts, bandwidth) == pytest.approx(1 + MARGIN, rel=0.02)
+
+
+def test_a_row_tells_prediction_and_verdict() -> None:
+    """A gang without a run was stopped early."""
+    assert str(judged(SLOW, "one device")).endswith("| one device | stopped early | one device |")
+    row = str(judged(FAST, "distribute", Interval(low=1.8, value=1.9, high=2.0)))
+    assert "| unshaped | 4,000 | 2 |" in row
+    assert row.endswith("| distribute | 1.9 (1.8 to 2) | distribute |")
+
+
+def test_the_page_counts_what_was_right() -> None:
+    """Below the rows, with an interval for the share."""
+    found = [judged(SLOW, "one device"), judged(FAST, "distribute"), judged(FAST, "undecided")]
+    lines = [*told(found, "60s")]
+    assert sum(line.startswith("| unshaped") for line in lines) == len(found)
+    assert any(line.startswith("- Right: 2 of 3 (") for line in lines)
