@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput bench-scaling bench-links bench-scripts replay-tables clean
+        bench-service bench-judged bench-goodput bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -124,6 +124,11 @@ bench-scaling: $(READY)
 # of ROUNDS rounds; fails where one is wrong.
 bench-links: $(READY)
 	$(BIN)/python -m benchmarks.links.bench --rounds $(ROUNDS) $(PAGE)
+
+# The start of a trial on a cluster beside a job of Ray; needs root. Some two minutes; fails where the
+# agent is not five times as fast.
+bench-starts: $(READY)
+	$(BIN)/python -m benchmarks.starts.bench $(PAGE)
 
 # A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
 # program run; some three to five minutes for each. Fails where a program does not train.

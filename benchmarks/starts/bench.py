@@ -1,0 +1,84 @@
+"""Compares the start of a trial by an agent with a job that is submitted to Ray.
+
+    python -m benchmarks.starts.bench [--rounds N] [--out PAGE --since TEXT]
+
+Needs root and `ray[default]`: the cluster is a network namespace. Some two minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from benchmarks.page import ROOT, add_options, page_of, this_commit
+from tests.cluster.hosts import Hosts, why_not
+from tests.cluster.ray_hosts import RayHosts
+
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+GOAL = 5.0
+
+Round = tuple[float, float]
+"""Seconds by the agent, and as a job."""
+
+
+def main() -> int:
+    """Measure, print, and write the page that was asked for; fail where the goal is missed."""
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    add_options(parser)
+    asked = parser.parse_args()
+    if reason := why_not():
+        raise SystemExit(f"Nothing was measured: {reason}.")
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    found = measured(asked.rounds)
+    lines = [*told(found)]
+    print("\n".join(lines))
+    if page:
+        page.write(lines, commit)
+    return 0 if faster(found) >= GOAL else 1
+
+
+def measured(rounds: int) -> list[Round]:
+    """Return what each round took, on a cluster of one host."""
+    with tempfile.TemporaryDirectory() as folder:
+        hosts = Hosts(["host0"], Path(folder))
+        try:
+            cluster = RayHosts(hosts, dashboard=True)
+            timed = [sys.executable, "-m", "benchmarks.starts.timed"]
+            done = cluster.run(*timed, cluster.address, str(rounds), cwd=ROOT, timeout=120 * rounds)
+        finally:
+            hosts.close()
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [(agent, job) for agent, job in map(json.loads, done.stdout.splitlines())]
+
+
+def faster(rounds: Sequence[Round]) -> float:
+    """Return how many times as long a job takes, in the middle one of the rounds."""
+    return median(job / agent for agent, job in rounds)
+
+
+def told(rounds: Sequence[Round]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    yield f"{os.cpu_count()} cores, {len(rounds)} rounds in turns, load at the end {load}."
+    yield ""
+    yield "| round | by an agent, s | as a job, s | times as fast |"
+    yield "| ---: | ---: | ---: | ---: |"
+    for number, (agent, job) in enumerate(rounds, 1):
+        yield f"| {number} | {agent:.2f} | {job:.2f} | {job / agent:.1f} |"
+    low, high = min(job / agent for agent, job in rounds), max(job / agent for agent, job in rounds)
+    yield ""
+    yield f"- {faster(rounds):.1f} times as fast in the middle ({low:.1f} to {high:.1f});"
+    yield f"  goal: {GOAL:.0f}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
