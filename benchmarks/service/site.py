@@ -57,19 +57,18 @@ class Site:
             **self.changes,
         }
         named = {f"{PREFIX}{name}": value for name, value in given.items()}
-        paths = os.pathsep.join([str(ENGINES), str(ROOT)])
-        return {**os.environ, "PYTHONPATH": paths, "AUTOTUNE_CACHE": "off", **named}
+        return {**os.environ, "PYTHONPATH": paths_of(ROOT), "AUTOTUNE_CACHE": "off", **named}
 
     def start(self, *words: str, **variables: str) -> Process:
         """Start `autotune WORDS` with its output in the folder."""
-        return self.launch(["-m", "autotune", *words], **variables)
+        return self.launch(["-m", "autotune", *words], ROOT, **variables)
 
-    def launch(self, arguments: list[str], **variables: str) -> Process:
-        """Start a Python process of the service."""
+    def launch(self, arguments: list[str], root: Path = ROOT, **variables: str) -> Process:
+        """Start a Python process of the service, in the folder with its code."""
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, *arguments],
-                cwd=ROOT,
+                cwd=root,
                 env={**self.variables, **variables},
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -78,6 +77,11 @@ class Site:
     def new_key(self, database: Database, name: str) -> str:
         """Return a key that may do everything."""
         return Keyring(database).hand_out(name, list(Scope)).secret
+
+
+def paths_of(root: Path) -> str:
+    """Return where Python finds the code of a folder, and the fake engines."""
+    return os.pathsep.join([str(root / ENGINES.relative_to(ROOT)), str(root)])
 
 
 def address_of(process: Process) -> str:

@@ -21,6 +21,8 @@ from .world import World
 BETWEEN_LOOKS = 2.0
 START_SECONDS = 180.0
 """Longest wait until a worker has a job."""
+UPGRADE = (0.4, 0.6)
+"""From when to when, as shares of all kills, the parts are upgraded one after the other."""
 LEFT_SECONDS = 600.0
 """Longest wait for the last jobs to end."""
 
@@ -65,17 +67,25 @@ class Run:
             AssertionError: Something was lost, doubled or left over.
         """
         self._customer.start()
-        _until(lambda: bool(self._world.holding()), START_SECONDS)
+        _until(self._begun, START_SECONDS)
         began = time.monotonic()
         while self._acts.kills < kills and time.monotonic() - began < seconds:
             self._world_turns()
+            begin, end = UPGRADE
+            self._world.upgrade(min(max(self._acts.kills / kills - begin, 0) / (end - begin), 1))
         took = time.monotonic() - began
         self._acts.undo_all()
+        self._world.upgrade(1)
         self._customer.stop()
         assert self._customer.failure is None, repr(self._customer.failure)
         self._wait_for_the_last()
         self._check_all()
         return self._summary(took)
+
+    def _begun(self) -> bool:
+        with suppress(DatabaseUnavailable):  # Nobody has made its tables yet.
+            return bool(self._world.holding())
+        return False
 
     def _world_turns(self) -> None:
         with suppress(DatabaseUnavailable):  # It is restarted, or has no room.
@@ -87,7 +97,8 @@ class Run:
         time.sleep(self._world.random.expovariate(1 / self._pause))
 
     def _look(self) -> None:
-        self._ledger.check()
+        if self._world.current:
+            self._ledger.check()
         self._looked = time.monotonic()
 
     def _wait_for_the_last(self) -> None:

@@ -21,6 +21,7 @@ from autotune.run.resolve import LOCAL
 from benchmarks.service.site import Site
 
 from .disk import own_disk
+from .previous import unpack_previous
 from .run import Run
 from .world import World
 
@@ -43,18 +44,18 @@ class Ground:
     world: Callable[..., World]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
-    """A small disk with the service's files, and a database of each kind."""
+    """A small disk with the service's files, and a database of a kind, empty or with its schema."""
     with own_disk(tmp_path / "disk") as disk:
         folder = tmp_path / "disk"
         url, restart = f"sqlite:///{folder / 'service.db'}", None
         if request.param == "sqlite":
             shutil.copy(request.getfixturevalue("sqlite"), folder / "service.db")
-        else:
+        elif request.param == "empty postgresql":
             server = request.getfixturevalue("postgresql")
             name = f"chaos_{os.getpid()}_{abs(hash(request.node.name))}"
-            server.execute(f"CREATE DATABASE {name} TEMPLATE schema")
+            server.execute(f"CREATE DATABASE {name}")
             url, restart = server.url(name), server.restart
         yield Ground(
             folder=folder,
@@ -64,7 +65,14 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
 
 
 def run(
-    ground: Ground, engine: str, *, devices: int, kills: int, pause: float, waiting: int
+    ground: Ground,
+    engine: str,
+    *,
+    devices: int,
+    kills: int,
+    pause: float,
+    waiting: int,
+    before: Path | None = None,
 ) -> str:
     """Run, and return the summary."""
     changes = {
@@ -75,7 +83,11 @@ def run(
     site = Site(folder=ground.folder.parent, database=ground.url, engine=engine, changes=changes)
     database = Database(ground.url)
     world = ground.world(
-        site=site, database=Database(ground.url), random=Random(SEED), devices=devices
+        site=site,
+        database=Database(ground.url),
+        random=Random(SEED),
+        devices=devices,
+        before=before,
     )
     asked = REAL if engine == LOCAL else ASKED
     try:
@@ -109,9 +121,22 @@ def test_fifty_kills_lose_or_double_nothing(ground: Ground) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(0)
-def test_no_kill_loses_or_doubles_anything(ground: Ground, tell: Callable[[str], None]) -> None:
-    """The same a thousand times, on both kinds of database."""
-    tell(run(ground, "service_engines:brief", devices=2, kills=KILLS, pause=0.05, waiting=4))
+@pytest.mark.parametrize("ground", ["empty sqlite", "empty postgresql"], indirect=True)
+def test_no_kill_loses_or_doubles_anything(
+    ground: Ground, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    """The same a thousand times, on both kinds of database, with a rolling upgrade in between."""
+    before, commit = unpack_previous(tmp_path / "before")
+    done = run(
+        ground,
+        "service_engines:brief",
+        devices=2,
+        kills=KILLS,
+        pause=0.05,
+        waiting=4,
+        before=before,
+    )
+    tell(f"upgraded from {commit} in the middle; {done}")
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -17,11 +18,21 @@ from sqlalchemy import select
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import attempts, jobs
 from autotune.api.work import processes
-from benchmarks.service.site import Process, Site
+from autotune.testing import fake_machine
+from benchmarks.service.site import ROOT, Process, Site, paths_of
 
 from .disk import Disk
 
 SKEWED = Path(__file__).parent / "skewed"
+WORKER = ["-m", "autotune.api.work.worker"]
+ELSEWHERE = """
+from autotune.api.work import processes, worker
+
+host = processes.this_host()
+processes.this_host = lambda: f"{host} of another machine"
+worker.main([])
+"""
+"""A worker that takes processes of the other workers for those of another machine."""
 
 
 class Part:
@@ -84,33 +95,58 @@ class World:
     restart: Callable[[], None] | None
     """Restarts the database; None where it is a file."""
     devices: int
-    """How many there are to be measured on; two workers stand by each."""
+    """How many there are to be measured on, each on a machine of its own; two workers stand by
+    each."""
+    before: Path | None = None
+    """The folder with the version that all begin with; None for this one."""
     port: int = field(default_factory=_free_port)
     api: Part = field(init=False)
     workers: list[Part] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         """Start everything."""
-        words = ("serve", "api", "--port", str(self.port), "--no-keys")
-        self.api = Part(lambda: self.site.start(*words))
+        self._upgraded: set[int] = set()
+        self.api = Part(self._api)
         for number in range(self.devices * 2):
-            self.workers.append(Part(self._worker(number)))
+            self.workers.append(Part(partial(self._worker, number)))
 
     @property
     def address(self) -> str:
         """Where the API is, however often it is started."""
         return f"http://127.0.0.1:{self.port}"
 
-    def _worker(self, number: int) -> Callable[[], Process]:
+    @property
+    def current(self) -> bool:
+        """Whether the database is that of this version."""
+        return self.before is None or bool(self._upgraded)
+
+    def upgrade(self, share: float) -> None:
+        """Have so large a share of all parts be of this version, the API first."""
+        parts = [self.api, *self.workers]
+        for number in range(round(share * len(parts)) if self.before else 0):
+            if number not in self._upgraded:
+                self._upgraded.add(number)
+                parts[number].kill()
+
+    def _root(self, number: int) -> Path:
+        return ROOT if self.before is None or number in self._upgraded else self.before
+
+    def _api(self) -> Process:
+        words = ["-m", "autotune", "serve", "api", "--port", str(self.port), "--no-keys"]
+        root = self._root(0)
+        return self.site.launch(words, root, PYTHONPATH=paths_of(root))
+
+    def _worker(self, number: int) -> Process:
         # Of two that stand by the same devices one has a clock that is wrong by an hour.
         skew = {} if number % 2 else {"AUTOTUNE_TEST_CLOCK": str(3600 * (1 - number % 4))}
-        paths = os.pathsep.join([str(SKEWED), self.site.variables["PYTHONPATH"]])
+        machine, root = number // 2, self._root(1 + number)
         given = {
-            "AUTOTUNE_SERVICE_DEVICES": f"bench-{number // 2}",
-            "PYTHONPATH": paths,
+            "AUTOTUNE_SERVICE_DEVICES": f"bench-{machine}",
+            "AUTOTUNE_SERVICE_MACHINE": fake_machine(cpus=2 + machine).model_dump_json(),
+            "PYTHONPATH": os.pathsep.join([str(SKEWED), paths_of(root)]),
             **skew,
         }
-        return lambda: self.site.launch(["-m", "autotune.api.work.worker"], **given)
+        return self.site.launch(["-c", ELSEWHERE] if machine else WORKER, root, **given)
 
     def holding(self) -> list[Part]:
         """Return the workers that have a job and live."""
