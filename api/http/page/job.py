@@ -11,7 +11,7 @@ from autotune.api.events import Claimed, Event, Released, said
 from autotune.api.http.files import Part
 from autotune.api.http.page.listing import Link, label_links, params_text, space_name
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, Story
+from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.options import Group, SearchOptions, declared
 from autotune.reason.sentences import reason_text
@@ -179,6 +179,7 @@ def _downloads(base: str, found: Result) -> Iterator[Download]:
 
 def _facts(job: Job) -> dict[str, str]:
     known = {
+        "Project": "" if job.owner == LOCAL_OWNER else job.owner,
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.seconds),

@@ -73,8 +73,9 @@ class ListView:
 
 def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
     """Return the view of some jobs."""
+    several = len({job.owner for job in page.tunings}) > 1
     return ListView(
-        lines=tuple(map(_line, page.tunings)),
+        lines=tuple(_line(job, named=several) for job in page.tunings),
         filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
         labels=tuple(_without(each, query) for each in query.label),
         kept=tuple(_pairs(query, query.state)),
@@ -105,9 +106,11 @@ def space_name(job: Job) -> str:
     return space if isinstance(space, str) else space.name
 
 
-def _line(job: Job) -> Line:
+def _line(job: Job, *, named: bool) -> Line:
+    """Return a job's line; `named` says whether it names the project."""
+    project = f"project {job.owner}" if named else ""
     budget = f"budget {roughly(job.seconds)}"
-    settings = (params_text(job), f"space {space_name(job)}", budget)
+    settings = (project, params_text(job), f"space {space_name(job)}", budget)
     return Line(
         id=job.id,
         address=job_page(job.id),

@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
+from autotune.api.roles import Scope
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -39,6 +40,23 @@ def test_the_list_does_not_depend_on_the_wording(
     assert "Xq zw: undecided." in page
     assert f'<span class="verdict-word">{recommendation.verdict}</span>' in page
     assert client.get(f"/v1/tunings/{job.id}").json()["verdict"] == recommendation.verdict
+
+
+def test_a_list_of_several_projects_names_them(
+    client: TestClient, client_with: Callable[..., TestClient], done: Job
+) -> None:
+    """As text, whatever they are called; of one project alone it says nothing."""
+    odd = client_with(Scope.READ, Scope.WRITE, project="<b>vision</b>")
+    made = odd.post("/v1/tunings", json={"workload": "digits"}).json()
+    operator = client_with(Scope.ADMIN)
+    page = operator.get("/").text
+    assert f"project {done.owner}, " in page
+    assert "project &lt;b&gt;vision&lt;/b&gt;, " in page
+    for alone in (client.get("/"), operator.get("/", params={"project": done.owner})):
+        assert done.id in alone.text
+        assert "project " not in alone.text
+    told = operator.get(f"/tunings/{made['id']}").text
+    assert "<dt>Project</dt><dd>&lt;b&gt;vision&lt;/b&gt;</dd>" in told
 
 
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
