@@ -12,6 +12,7 @@ from autotune.api.roles import Scope
 from autotune.api.store.auth import Key
 from autotune.api.store.members import Member
 from autotune.api.values import SeenWorker, Time
+from autotune.api.webhooks import Delivery, Webhook
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -125,6 +126,18 @@ class WorkersAnswer(Value):
     """The workers that are there, by name."""
 
     workers: tuple[SeenWorker, ...]
+
+
+class WebhooksAnswer(Value):
+    """Webhooks, oldest first."""
+
+    webhooks: tuple[Webhook, ...]
+
+
+class DeliveriesAnswer(Value):
+    """The latest deliveries of a webhook, newest first; they are kept for a week."""
+
+    deliveries: tuple[Delivery, ...]
 
 
 class ProjectAnswer(Value):

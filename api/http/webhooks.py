@@ -6,57 +6,26 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Path
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from autotune.api.errors import NotFound
 from autotune.api.http import examples
 from autotune.api.http.access import Writer
+from autotune.api.http.answers import DeliveriesAnswer, WebhooksAnswer
 from autotune.api.http.examples import json_answer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
-from autotune.api.http.service import Here
-from autotune.api.requests import Text
-from autotune.api.roles import Scope
-from autotune.api.webhooks import (
-    ENDINGS,
-    WHERE,
-    Delivery,
-    NewWebhook,
-    Notification,
-    Occasion,
-    Webhook,
-)
-from autotune.value import Value
+from autotune.api.http.service import Here, Service
+from autotune.api.requests import WebhookRequest
+from autotune.api.roles import Caller, Scope
+from autotune.api.webhooks import Delivery, NewWebhook, Notification
 
 router = APIRouter(tags=["webhooks"])
 callbacks = APIRouter()
 """What the service calls, and not what it is called by."""
 
 
-class WebhookRequest(Value):
-    """A request for a webhook."""
-
-    url: Annotated[str, Field(pattern=WHERE, max_length=1000, strict=True)]
-    """Where to send what happens; https, unless the operator allows http."""
-    events: Annotated[tuple[Occasion, ...], Field(min_length=1, max_length=9)] = ENDINGS
-    """What it is told of; that it is tested it is always told."""
-    project: Text | None = None
-    """Whose jobs; null where there is only one project that it can be."""
-
-
-class WebhooksAnswer(Value):
-    """Webhooks, oldest first."""
-
-    webhooks: tuple[Webhook, ...]
-
-
-class DeliveriesAnswer(Value):
-    """The latest deliveries of a webhook, newest first; they are kept for a week."""
-
-    deliveries: tuple[Delivery, ...]
-
-
-def _checked_id(webhook_id: str) -> str:
+def checked_id(webhook_id: str) -> str:
     """Return the id in an address.
 
     Raises:
@@ -69,7 +38,7 @@ def _checked_id(webhook_id: str) -> str:
 
 WebhookId = Annotated[
     str,
-    AfterValidator(_checked_id),
+    AfterValidator(checked_id),
     Path(description="A webhook's id.", examples=[examples.WEBHOOK["id"]]),
 ]
 _FOR_ONE = ("not-found", "invalid-request")
@@ -105,6 +74,19 @@ def add(
 
     What is sent is signed as Standard Webhooks (standardwebhooks.com) has it. It may come more than
     once, then with the same `webhook-id`.
+    """
+    return added(here, request, key)
+
+
+def added(here: Service, request: WebhookRequest, key: Caller) -> NewWebhook:
+    """Add a webhook that a caller asks for.
+
+    Raises:
+        InvalidWebhook: The address must not be called.
+        QuotaExceeded: The project has as many as it may.
+        NotFound: The caller does not know the project.
+        ScopeMissing: It may only look there.
+        ProjectMissing: There are several.
     """
     project = key.project_for(request.project)
     here.outbound.check(request.url)

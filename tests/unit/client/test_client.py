@@ -184,6 +184,82 @@ def test_workers_are_listed() -> None:
     assert (found.name, found.busy) == (examples.WORKER["name"], True)
 
 
+def webhook_replies() -> list[Reply]:
+    """Return what the service answers to each call about webhooks."""
+    bodies = (examples.NEW_WEBHOOK, examples.WEBHOOKS, examples.TESTING, examples.DELIVERIES)
+    replies = [httpx.Response(200, json=each) for each in (*bodies, examples.NEW_WEBHOOK)]
+    return [*replies, httpx.Response(204)]
+
+
+WEBHOOK = f"/v1/webhooks/{examples.WEBHOOK['id']}"
+WEBHOOK_CALLS = [
+    ("POST", "/v1/webhooks"),
+    ("GET", "/v1/webhooks"),
+    ("POST", f"{WEBHOOK}/test"),
+    ("GET", f"{WEBHOOK}/deliveries"),
+    ("POST", f"{WEBHOOK}/rotate"),
+    ("DELETE", WEBHOOK),
+]
+
+
+def test_webhooks_are_added_tested_and_removed() -> None:
+    """Given themselves or their ids; the secret is in no listing and no `repr`."""
+    service = Service(*webhook_replies())
+    client = service.client
+    made = client.add_webhook("https://ci.example.org/hook", "job.done", project="vision")
+    assert client.webhooks()[0].id == made.id
+    assert client.test_webhook(made).id == client.deliveries(made.id)[0].id
+    assert client.rotate_webhook(made).secret not in repr(made)
+    client.remove_webhook(made.id)
+    assert [(each.method, each.url.path) for each in service.asked] == WEBHOOK_CALLS
+    sent = {"url": "https://ci.example.org/hook", "events": ["job.done"], "project": "vision"}
+    assert json.loads(service.asked[0].content) == sent
+
+
+def test_both_clients_have_webhooks() -> None:
+    """In an event loop, too."""
+    service = Service(*webhook_replies())
+
+    async def calls() -> None:
+        async with AsyncClient(URL, transport=httpx.MockTransport(service)) as client:
+            made = await client.add_webhook("https://ci.example.org/hook")
+            assert (await client.webhooks())[0].id == made.id
+            told = await client.test_webhook(made)
+            assert (await client.deliveries(made))[0].id == told.id
+            assert (await client.rotate_webhook(made)).secret
+            await client.remove_webhook(made)
+
+    asyncio.run(calls())
+    assert [(each.method, each.url.path) for each in service.asked] == WEBHOOK_CALLS
+    assert json.loads(service.asked[0].content) == {"url": "https://ci.example.org/hook"}
+
+
+@pytest.mark.parametrize("told", [("ftp://x", ()), ("https://x", ("job.started",))])
+def test_what_no_webhook_can_be_is_refused_here(told: tuple[str, tuple[str, ...]]) -> None:
+    """Nothing is sent."""
+    service = Service()
+    with pytest.raises(UsageError, match="Of the webhook"):
+        service.client.add_webhook(told[0], *told[1])
+    assert service.asked == []
+
+
+@pytest.mark.parametrize("reply", [httpx.ReadError("reset"), httpx.Response(504)])
+def test_a_secret_whose_answer_is_lost_is_not_replaced_again(reply: Reply) -> None:
+    """A second rotation would end the secret that the receiver knows."""
+    service = Service(reply)
+    with pytest.raises(ServiceUnreachable):
+        service.client.rotate_webhook(examples.WEBHOOK["id"])
+    assert len(service.asked) == 1
+
+
+def test_a_webhook_is_asked_for_again_where_there_was_no_connection() -> None:
+    """Nothing was received then."""
+    made = httpx.Response(201, json=examples.NEW_WEBHOOK)
+    service = Service(httpx.ConnectError("refused"), made)
+    assert service.client.add_webhook("https://x").secret
+    assert len(service.asked) == 2
+
+
 def test_both_clients_list_the_same() -> None:
     """In an event loop, too."""
     page = {"tunings": [DONE], "next": None}
