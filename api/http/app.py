@@ -22,7 +22,7 @@ from autotune.api.http import files, operating, projects, tunings, webhooks
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Compress, Envelope
-from autotune.api.http.page import entering, provider, rendering, routes
+from autotune.api.http.page import entering, provider, rendering, routes, webhooks as hooks
 from autotune.api.http.problems import handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
@@ -34,7 +34,10 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 
-PARTS = (tunings, files, projects, webhooks, operating, routes, entering, provider, rendering)
+PARTS = (
+    *(tunings, files, projects, webhooks, operating),
+    *(routes, hooks, entering, provider, rendering),
+)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]

@@ -281,19 +281,23 @@ def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[F
 
 
 def _project(key: Caller, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
+    chosen = typed.one("project") if typed else key.project or ""
+    return project_field(key, chosen, "Whose job it is.", mistakes.get("project", ""))
+
+
+def project_field(key: Caller, chosen: str, hint: str, error: str = "") -> tuple[Field, ...]:
     """Return the field for the project, where a caller may choose it."""
     found = key.projects(Scope.WRITE)
     names = sorted(found or ())
     if len(names) == 1 or (found is None and key.project):
         return ()
-    chosen = typed.one("project") if typed else key.project or ""
     field = Field(
         name="project",
         label="Project",
         control=Control.SELECT if names else Control.TEXT,
         value=chosen,
-        hint="Whose job it is.",
-        error=mistakes.get("project", ""),
+        hint=hint,
+        error=error,
         options=tuple(Option(value=each, label=each, chosen=each == chosen) for each in names),
         required=True,
     )

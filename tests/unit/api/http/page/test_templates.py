@@ -37,7 +37,16 @@ def test_nothing_comes_from_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/sign-in", "/workers", "/tunings/{}", "/?state=odd", f"/tunings/{'0' * 24}"]
+    "path",
+    [
+        "/",
+        "/sign-in",
+        "/workers",
+        "/webhooks",
+        "/tunings/{}",
+        "/?state=odd",
+        f"/tunings/{'0' * 24}",
+    ],
 )
 def test_every_page_has_a_strict_policy_and_its_landmarks(
     client: TestClient, done: Job, path: str
