@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -36,7 +37,11 @@ from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
 JOB = f"/tunings/{'0' * 24}"
-PAGES = ("/", "/workers", "/compare", "/sign-out", JOB, f"{JOB}/repeat")
+HOOK = f"/webhooks/{'0' * 24}"
+PAGES = (
+    *("/", "/workers", "/compare", "/sign-out", JOB, f"{JOB}/repeat"),
+    *("/webhooks", f"{HOOK}/remove", f"{HOOK}/test"),
+)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 
@@ -50,7 +55,7 @@ def routes_of(routes: list[BaseRoute]) -> Iterator[BaseRoute]:
 def addresses(app: FastAPI) -> Iterator[str]:
     """Yield an address of every route and mounted application, documented or not."""
     for route in routes_of(app.routes):
-        path = getattr(route, "path", "").replace("{job_id}", "0" * 24)
+        path = re.sub(r"\{\w+_id\}", "0" * 24, getattr(route, "path", ""))
         yield f"{path}/x" if isinstance(route, Mount) else path
 
 
