@@ -35,6 +35,8 @@ class FakeProvider:
         self.claims: dict[str, Any] = {"sub": "anna", "name": "Anna", "groups": ["readers"]}
         """Of whoever is before the browser."""
         self.codes: dict[str, dict[str, str]] = {}
+        self.signed_out: list[dict[str, str]] = []
+        """What each sign-out has said."""
         self.fetched = 0
         """How often its keys were asked for."""
 
@@ -49,6 +51,7 @@ class FakeProvider:
     def document(self) -> dict[str, Any]:
         """Return the discovery document."""
         paths = {"authorization_endpoint": "/authorize?tenant=1", "token_endpoint": "/token"}
+        paths["end_session_endpoint"] = "/logout?tenant=1"
         addresses = {name: self.issuer + path for name, path in paths.items()}
         return {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys", **addresses}
 
@@ -65,6 +68,12 @@ class FakeProvider:
         code = secrets.token_urlsafe(16)
         self.codes[code] = asked
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+
+    def sign_out(self, asked: dict[str, str]) -> str:
+        """Return where the browser goes on once nobody is signed in any more."""
+        assert (asked["client_id"], asked["tenant"]) == (CLIENT, "1")
+        self.signed_out.append(asked)
+        return asked["post_logout_redirect_uri"]
 
     def exchange(self, given: dict[str, str], authorization: str) -> dict[str, Any] | None:
         """Return the tokens for a code, once."""
@@ -92,10 +101,11 @@ def provider() -> Iterator[FakeProvider]:
         def do_GET(self) -> None:
             """Answer a browser, or the service."""
             url = urlsplit(self.path)
-            if url.path == "/authorize":
+            leads = {"/authorize": fake.authorize, "/logout": fake.sign_out}
+            if url.path in leads:
                 asked = {name: each[0] for name, each in parse_qs(url.query).items()}
                 self.send_response(302)
-                self.send_header("Location", fake.authorize(asked))
+                self.send_header("Location", leads[url.path](asked))
                 self.end_headers()
             else:
                 self.answer(fake.keys() if url.path == "/keys" else fake.document())

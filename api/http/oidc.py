@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from threading import BoundedSemaphore
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -23,8 +24,9 @@ from autotune.api.http.tokens import Tokens
 from autotune.api.identity import IdentityProvider, is_private
 from autotune.api.roles import Caller
 
-BEGIN = "/sign-in/begin"
-END = "/sign-in/end"
+SIGN_IN = "/sign-in"
+BEGIN = f"{SIGN_IN}/begin"
+END = f"{SIGN_IN}/end"
 SECONDS = 5.0
 """Longest wait for the provider."""
 MOST_EXCHANGES = 8
@@ -40,6 +42,10 @@ def _private(url: str) -> str:
 
 
 Endpoint = Annotated[str, AfterValidator(_private)]
+Optional = Annotated[
+    str | None, AfterValidator(lambda url: url if url is not None and is_private(url) else None)
+]
+"""An address that is not used unless it is private."""
 
 
 class Discovery(BaseModel):
@@ -49,6 +55,8 @@ class Discovery(BaseModel):
     authorization_endpoint: Endpoint
     token_endpoint: Endpoint
     jwks_uri: Endpoint
+    end_session_endpoint: Optional = None
+    """Where people sign out, at providers that let them by OpenID Connect RP-Initiated Logout."""
     token_endpoint_auth_methods_supported: tuple[str, ...] = (_BASIC,)
 
 
@@ -120,6 +128,20 @@ class Provider:
         required = {"nonce": _derived(secret, "nonce"), "azp": client}
         claims = self.tokens.claims(self._exchange(secret, code), client, **required)
         return self.settings.caller(claims)
+
+    def sign_out(self) -> str | None:
+        """Return where a browser goes to sign out at the provider too, if that can be said.
+
+        The identity token is not kept here, so that the provider may ask whether it is meant.
+        """
+        with suppress(ProviderUnavailable):
+            endpoint = self._discovery.get().end_session_endpoint
+            asked = {
+                "client_id": self.settings.client_id,
+                "post_logout_redirect_uri": f"{self.settings.url.rstrip('/')}{SIGN_IN}",
+            }
+            return endpoint and str(httpx.URL(endpoint).copy_merge_params(asked))
+        return None
 
     def recognise(self, token: str) -> Caller:
         """Return whose token this is.

@@ -32,6 +32,7 @@ from autotune.api.http.page.fields import typed_of
 from autotune.api.http.page.rendering import STRANGER, frame_of, render
 from autotune.api.http.problems import KINDS, response_to, route_of
 from autotune.api.http.service import Here, Service
+from autotune.api.roles import is_person
 from autotune.api.store.auth import is_session
 
 COOKIE = "autotune_session"
@@ -139,6 +140,14 @@ class SignInView:
     issuer: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SignedOutView:
+    """The page from which a browser goes to the provider to sign out there."""
+
+    provider: str
+    issuer: str | None
+
+
 def sign_in_again(here: Service, wanted: str, error: ServiceError | None = None) -> Response:
     """Return the page that asks for a key, and says what is wrong."""
     view = SignInView(next=wanted, error=str(error) if error else None)
@@ -175,12 +184,22 @@ async def sign_in(request: Request, here: Here) -> Response:
 
 
 @router.post(SIGN_OUT)
-def sign_out(request: Request, here: Here, _: Reader) -> Response:
-    """End the session."""
+def sign_out(request: Request, here: Here, key: Reader) -> Response:
+    """End the session, and lead a person on to where the one at the provider ends."""
     session = session_of(request)
     if session and here.keyring:
         here.keyring.sign_out(session)
         here.guard.forget(session)
-    response = RedirectResponse(SIGN_IN, SEE_OTHER)
+    there = here.provider.sign_out() if here.provider and is_person(key.id) else None
+    response = _signed_out(here, there) if there else RedirectResponse(SIGN_IN, SEE_OTHER)
     drop(response, request)
+    return response
+
+
+def _signed_out(here: Service, there: str) -> Response:
+    """Return a page that leads to the provider: a form's answer may not redirect elsewhere."""
+    issuer = urlsplit(here.provider.settings.issuer).hostname if here.provider else None
+    view = SignedOutView(provider=there, issuer=issuer)
+    response = render("signed-out.html", view, STRANGER)
+    response.headers["Refresh"] = f"0; url={there}"
     return response

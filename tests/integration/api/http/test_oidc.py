@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
+from autotune.api.http.oidc import Discovery
 from autotune.api.roles import Role
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
@@ -125,9 +126,54 @@ def test_a_person_signs_in_and_out(world: World) -> None:
         assert "Anna Ä" in home.text
         assert "New job" not in home.text
         kept = dict(browser.cookies)
-        assert browser.post("/sign-out").status_code == 303
+        assert browser.post("/sign-out").status_code == 200
         browser.cookies.update(kept)
         assert browser.get("/v1/tunings").status_code == 401
+
+
+def test_signing_out_here_leads_on_to_the_provider(world: World) -> None:
+    """And from there back to where one signs in, whatever the request names."""
+    world.person("readers")
+    named = {"next": "https://evil.example", "post_logout_redirect_uri": "https://evil.example"}
+    with world.browser() as browser:
+        browser.get(world.returned(browser))
+        answer = browser.post("/sign-out", params=named, data=named)
+        there = answer.headers["refresh"].removeprefix("0; url=")
+        assert there.startswith(f"{world.fake.issuer}/logout?tenant=1&client_id=")
+        assert f'href="{there.replace("&", "&amp;")}"' in answer.text
+        assert "evil" not in answer.text + there
+        assert httpx.get(there).headers["location"] == f"{world.url}/sign-in"
+        assert set(world.fake.signed_out[-1]) == {"tenant", "client_id", "post_logout_redirect_uri"}
+
+
+def test_no_other_site_signs_anybody_out(world: World) -> None:
+    """Neither here nor, by way of here, at the provider."""
+    world.person("readers")
+    with world.browser() as browser:
+        browser.get(world.returned(browser))
+        for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            answer = browser.post("/sign-out", headers=headers)
+            assert (answer.status_code, answer.headers.get("refresh")) == (403, None)
+        assert browser.get("/sign-out").status_code == 405
+        assert browser.get("/v1/tunings").status_code == 200
+
+
+def test_who_came_with_a_key_signs_out_here_alone(world: World) -> None:
+    """The provider does not know of it."""
+    made = Keyring(world.database).hand_out("c", Role.VIEWER.scopes)
+    with world.browser() as browser:
+        assert browser.post("/sign-in", data={"key": made.secret}).status_code == 303
+        answer = browser.post("/sign-out")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+
+
+@pytest.mark.parametrize("endpoint", [None, "http://elsewhere.example/logout", "javascript:x"])
+def test_a_provider_at_which_nobody_can_sign_out_is_left_alone(endpoint: str | None) -> None:
+    """Nobody is led to what anybody between could answer, and signing in works as before."""
+    told = dict.fromkeys(("issuer", "jwks_uri", "token_endpoint"), "https://id.example")
+    told |= {"authorization_endpoint": "https://id.example"}
+    found = Discovery.model_validate({**told, "end_session_endpoint": endpoint})
+    assert found.end_session_endpoint is None
 
 
 def test_roles_of_people_hold(world: World) -> None:
