@@ -141,10 +141,11 @@ bench-scripts: $(READY)
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python -m benchmarks.peers.compare --minutes $(MINUTES) $(PAGE)
 
-# The service's speed, delays and recovery with their goals, some minutes; writes a page only if it
-# is told where: OUT=docs/benchmarks/service.md.
+# The service's speed, delays and recovery with their goals, a quarter of an hour, on SQLite or an empty
+# DATABASE=postgresql://...; writes a page only if it is told where: OUT=docs/benchmarks/service.md.
 bench-service: $(READY)
-	$(BIN)/python -m benchmarks.service.bench $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m benchmarks.service.bench $(if $(DATABASE),--database $(DATABASE)) \
+	  $(if $(OUT),--out $(OUT))
 
 clean:
 	rm -rf $(VENV) $(PEERS) autotune-out build site *.egg-info

@@ -2,23 +2,27 @@
 
     python -m benchmarks.service.bare DATABASE
 
-It knows no keys and no owners, checks nothing, logs nothing, and hands the rows on as they come:
-what the database keeps as text stays a text.
+It knows no keys, owners and turns, checks nothing, logs nothing, and hands the rows on as they
+come: what the database keeps as text stays a text.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import secrets
 import socket
 import sys
+import time
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import Select, create_engine, select
+from sqlalchemy import Select, Update, create_engine, func, insert, select, update
 
+from autotune.api.states import State
 from autotune.api.store.reading import COLUMNS
-from autotune.api.store.tables import jobs, trials
+from autotune.api.store.tables import events, jobs, trials
 
 Row = dict[str, Any]
 
@@ -49,7 +53,43 @@ def create_app(database: str) -> FastAPI:
     def recommendation(job_id: str) -> Row:
         return rows(select(jobs.c.state, jobs.c.recommendation).where(jobs.c.id == job_id))[0]
 
+    @app.post("/v1/tunings", status_code=202)
+    def submit(asked: dict[str, Any]) -> Row:
+        made = {**_like(asked), "id": secrets.token_hex(12)}
+        with engine.begin() as connection:
+            connection.execute(insert(jobs).values(made))
+            told = {"job_id": made["id"], "number": 1, "body": "{}", "at": made["created_at"]}
+            connection.execute(insert(events).values(told))
+        return made
+
+    @app.post("/claims")
+    def claim() -> Row:
+        with engine.begin() as connection:
+            return dict(connection.execute(_oldest()).mappings().one())
+
     return app
+
+
+def _like(asked: dict[str, Any]) -> Row:
+    """Return a job that has ended, so that no worker takes what nobody has checked."""
+    return {
+        "owner": "bare",
+        "workload": asked["workload"],
+        "request": json.dumps(asked),
+        "budget_seconds": asked["budget"],
+        "state": State.CANCELLED,
+        "attempt": 0,
+        "events": 1,
+        "trials": 0,
+        "created_at": time.time(),
+    }
+
+
+def _oldest() -> Update:
+    """Return what takes the job that has waited the longest."""
+    oldest = select(func.min(jobs.c.seq)).where(jobs.c.state == State.QUEUED).scalar_subquery()
+    taken = update(jobs).where(jobs.c.seq == oldest).values(state=State.CANCELLED)
+    return taken.returning(jobs.c.id)
 
 
 def main(database: str) -> None:

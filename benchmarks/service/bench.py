@@ -19,7 +19,7 @@ from pathlib import Path
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
-from benchmarks.service import ending, reads, recovery, streams
+from benchmarks.service import ending, large, reads, recovery, streams
 from benchmarks.service.site import ENGINES, Site
 from benchmarks.service.table import HEAD, About, Row, write_page
 
@@ -44,10 +44,12 @@ def parse() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    parts = ("reads", "streams", "ending", "recovery")
+    # The last leaves a queue, which a database that all share must not have before.
+    parts = ("reads", "streams", "ending", "recovery", "large")
     add("--parts", nargs="+", choices=parts, default=parts, help="default: all")
     add("--rounds", type=int, default=8, help="turns of each reading call; default: %(default)s")
     add("--seconds", type=float, default=2.0, help="of each burst; default: %(default)s")
+    add("--jobs", type=int, default=100_000, help="of `large`, that are done, and that wait")
     add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
     add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
     add("--out", type=Path, help="the page to write; default: none")
@@ -59,6 +61,12 @@ def _measured(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         "reads": (
             "quick",
             lambda site, store: reads.measure(site, store, options.rounds, options.seconds),
+        ),
+        "large": (
+            "quick",
+            lambda site, store: large.measure(
+                site, store, options.jobs, options.rounds, options.seconds
+            ),
         ),
         "streams": ("quick", streams.measure),
         "ending": ("quick", lambda site, store: ending.measure(site, store, options.times)),

@@ -1,11 +1,13 @@
-"""A database with some hundred jobs that are done: one is run, the others are copies of it."""
+"""A database with many jobs: one is run, the others are copies of it."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from random import Random
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Table, insert, select, text
 
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
@@ -16,21 +18,54 @@ from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.work.worker import Worker
 
 TRIALS = 40
+OWNERS = 50
+WORKLOADS = ("digits", "speech", "images", "text")
+"""Of the jobs that wait; a worker that has the first alone has to find its own among them."""
+_AT_ONCE = 1000
+"""Rows of one statement."""
+_MADE = ("seq", "kind")
+"""Columns that the database makes."""
 
 
-def fill(database: Database, settings: Settings, count: int) -> Sequence[str]:
-    """Return the ids of so many jobs that are done."""
-    first = _run(database, settings)
+def fill(database: Database, settings: Settings, count: int, most: int = TRIALS) -> Sequence[str]:
+    """Return the ids of so many jobs that are done, each after so many trials at most."""
+    first = _run(database, settings, most)
     copies = [secrets.token_hex(12) for _ in range(count - 1)]
-    with database.writing() as connection:
-        for each in copies:
-            _copy(connection, first, each)
+    # Its transactions may take as long as they need.
+    with database.migrating() as connection:
+        row = _row(connection, first)
+        _add(connection, [{**row, "id": each} for each in copies])
+        for table in (trials, events, attempts):
+            _copy(connection, table, first, row["seq"])
+    _settle(database)
     return [first, *copies]
 
 
-def _run(database: Database, settings: Settings) -> str:
+def fill_queue(database: Database, like: str, count: int) -> None:
+    """Have so many jobs wait, of several projects, workloads and priorities."""
+    random = Random(1)  # noqa: S311 - no secret
+    gone = ("verdict", "summary", "reason", "recommendation", "code", "study")
+    fresh = dict.fromkeys((*gone, "devices", "expires_at", "started_at", "ended_at"))
+    with database.migrating() as connection:
+        row = _row(connection, like) | fresh
+        row |= {"state": State.QUEUED, "attempt": 0, "trials": 0, "events": 0}
+        waiting = (
+            {
+                **row,
+                "id": secrets.token_hex(12),
+                "owner": f"project {random.randrange(OWNERS)}",
+                "workload": random.choice(WORKLOADS),
+                "precedence": -random.choice((0, 0, 0, 1)),
+            }
+            for _ in range(count)
+        )
+        _add(connection, list(waiting))
+    _settle(database)
+
+
+def _run(database: Database, settings: Settings, most: int) -> str:
     service = Jobs(database, settings.registry(), Quotas())
-    asked = JobRequest(workload="digits", space="cpu", budget="1h", max_trials=TRIALS)
+    asked = JobRequest(workload="digits", space="cpu", budget="1h", max_trials=most)
     job = service.submit(asked, "nobody")
     Worker(database, settings).run_one()
     done = service.get(job.id, None)
@@ -39,10 +74,27 @@ def _run(database: Database, settings: Settings) -> str:
     return job.id
 
 
-def _copy(connection: Connection, job_id: str, to: str) -> None:
-    row = dict(connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one())
-    del row["seq"], row["kind"]  # The database makes them.
-    connection.execute(insert(jobs).values({**row, "id": to}))
-    for table in (trials, events, attempts):
-        rows = connection.execute(select(table).where(table.c.job_id == job_id)).mappings().all()
-        connection.execute(insert(table), [{**each, "job_id": to} for each in rows])
+def _row(connection: Connection, job_id: str) -> dict[str, Any]:
+    return dict(connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().one())
+
+
+def _add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        connection.execute(
+            insert(jobs), [{k: v for k, v in each.items() if k not in _MADE} for each in some]
+        )
+
+
+def _copy(connection: Connection, table: Table, job_id: str, after: int) -> None:
+    """Give the rows of a job to all that came later."""
+    others = [each for each in table.c if each.name != "job_id"]
+    later = table.join(jobs, jobs.c.seq > after)
+    query = select(jobs.c.id, *others).select_from(later).where(table.c.job_id == job_id)
+    connection.execute(insert(table).from_select(["job_id", *(c.name for c in others)], query))
+
+
+def _settle(database: Database) -> None:
+    """Have the database know its own sizes, as it does after a while."""
+    with database.migrating() as connection:
+        connection.execute(text("ANALYZE"))

@@ -18,15 +18,36 @@ CONNECTIONS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
+class Calls:
+    """What is asked for, in turn."""
+
+    paths: Sequence[str]
+    key: str
+    connections: int = CONNECTIONS
+    body: str = ""
+    """Of a POST; without any it is a GET."""
+
+    def requests(self, host: str) -> list[bytes]:
+        """Return each as it is sent."""
+        head = f"HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {self.key}\r\n"
+        if self.body:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
+        method = "POST" if self.body else "GET"
+        return [f"{method} {path} {head}\r\n{self.body}".encode() for path in self.paths]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Burst:
     """What came of calling for some time."""
 
     seconds: float
     latencies: tuple[float, ...]
     wrong: int
-    """Answers other than 200."""
+    """Answers that are no success."""
     busy: float
     """Share of the time in which the caller itself used a processor."""
+    last: bytes
+    """The last answer."""
 
     @property
     def rate(self) -> float:
@@ -34,26 +55,28 @@ class Burst:
         return len(self.latencies) / self.seconds
 
 
-def burst(address: str, paths: Sequence[str], key: str, seconds: float) -> Burst:
-    """Ask for the paths in turn for some seconds."""
+def burst(address: str, calls: Calls, seconds: float) -> Burst:
+    """Ask for some seconds, and once at least on each connection."""
     host = urlsplit(address).netloc
-    lines = f"HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n\r\n"
-    requests = cycle([f"GET {path} {lines}".encode() for path in paths])
+    requests = cycle(calls.requests(host))
     began, used = time.perf_counter(), time.process_time()
-    callers = asyncio.run(_call(host, requests, began + seconds))
+    callers = asyncio.run(_call(host, requests, began + seconds, calls.connections))
     took = time.perf_counter() - began
     return Burst(
         seconds=took,
         latencies=tuple(each for caller in callers for each in caller.latencies),
         wrong=sum(caller.wrong for caller in callers),
         busy=(time.process_time() - used) / took,
+        last=callers[-1].answer,
     )
 
 
-async def _call(netloc: str, requests: Iterator[bytes], until: float) -> list[_Caller]:
+async def _call(
+    netloc: str, requests: Iterator[bytes], until: float, connections: int
+) -> list[_Caller]:
     host, _, port = netloc.rpartition(":")
     loop = asyncio.get_running_loop()
-    callers = [_Caller(requests, until, loop.create_future()) for _ in range(CONNECTIONS)]
+    callers = [_Caller(requests, until, loop.create_future()) for _ in range(connections)]
     for each in callers:
         await loop.create_connection(partial(_itself, each), host, int(port))
     await asyncio.gather(*(each.done for each in callers))
@@ -73,6 +96,7 @@ class _Caller(asyncio.Protocol):
         self.done = done
         self.latencies: list[float] = []
         self.wrong = 0
+        self.answer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the first request."""
@@ -109,7 +133,8 @@ class _Caller(asyncio.Protocol):
     def _finish(self) -> None:
         now = time.perf_counter()
         self.latencies.append(now - self._sent)
-        self.wrong += not self._received.startswith(b"HTTP/1.1 200")
+        self.answer = self._received
+        self.wrong += not self.answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 202"))
         if now < self._until:
             self._send()
         else:

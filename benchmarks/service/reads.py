@@ -7,7 +7,7 @@ from statistics import median, quantiles
 
 from autotune.api.store.database import Database
 from benchmarks.service.filled import fill
-from benchmarks.service.load import Burst, burst
+from benchmarks.service.load import Burst, Calls, burst
 from benchmarks.service.site import Site, address_of, running
 from benchmarks.service.table import Row
 
@@ -34,19 +34,19 @@ def measure(site: Site, database: Database, rounds: int, seconds: float) -> Iter
     with running(api, bare):
         addresses = address_of(api), address_of(bare)
         for name, path in CALLS.items():
-            paths = [path.replace("{id}", each) for each in ids]
+            calls = Calls(paths=[path.replace("{id}", each) for each in ids], key=key)
             for each in addresses:
-                burst(each, paths, key, WARM_SECONDS)
-            turns = [_turn(addresses, paths, key, seconds, number) for number in range(rounds)]
+                burst(each, calls, WARM_SECONDS)
+            turns = [_turn(addresses, calls, seconds, number) for number in range(rounds)]
             yield _row(name, turns)
 
 
 def _turn(
-    addresses: tuple[str, str], paths: Sequence[str], key: str, seconds: float, number: int
+    addresses: tuple[str, str], calls: Calls, seconds: float, number: int
 ) -> tuple[Burst, Burst]:
     """Return a burst at each; who comes first changes from turn to turn."""
     first = number % 2
-    found = {which: burst(addresses[which], paths, key, seconds) for which in (first, 1 - first)}
+    found = {which: burst(addresses[which], calls, seconds) for which in (first, 1 - first)}
     return found[0], found[1]
 
 

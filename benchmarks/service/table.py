@@ -57,8 +57,9 @@ def _head(about: About) -> Iterator[str]:
     yield ""
     yield (
         "All parts are real processes, and so is whoever calls them, on the same machine. Reading "
-        "calls go over eight connections that stay open; *bare* is a FastAPI application that "
-        "does nothing but the same query and hands the rows on. Both answer in bursts that take "
+        "calls go over eight connections that stay open, those beside many jobs over one; *bare* "
+        "is a FastAPI application that does nothing but the same query and hands the rows on, and "
+        "of a claim takes the oldest job. Both answer in bursts that take "
         "turns; the share is the median of the turns, with the lowest and the highest."
     )
     yield ""

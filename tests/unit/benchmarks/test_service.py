@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks.service.load import CONNECTIONS, burst
+from benchmarks.service.load import CONNECTIONS, Calls, burst
 from benchmarks.service.table import HEAD, Row, table
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -51,7 +51,7 @@ def address(asked: list[str]) -> Iterator[str]:
 
 def test_every_answer_is_counted_once(address: str, asked: list[str]) -> None:
     """However it is cut into pieces; each connection asks at least once."""
-    found = burst(address, ["/here"], "key", 0.0)
+    found = burst(address, Calls(paths=["/here"], key="key"), 0.0)
     assert len(found.latencies) == len(asked) == CONNECTIONS
     assert found.wrong == 0
     assert found.rate == pytest.approx(CONNECTIONS / found.seconds)
@@ -59,7 +59,17 @@ def test_every_answer_is_counted_once(address: str, asked: list[str]) -> None:
 
 def test_an_answer_that_is_no_success_is_told(address: str) -> None:
     """A refusal is quick, and must not count as speed."""
-    assert burst(address, ["/here", "/there"], "key", 0.0).wrong == CONNECTIONS // 2
+    calls = Calls(paths=["/here", "/there"], key="key")
+    assert burst(address, calls, 0.0).wrong == CONNECTIONS // 2
+
+
+def test_calls_with_a_body_send_it() -> None:
+    """Its length is told, and the method is another one."""
+    (sent,) = Calls(paths=["/here"], key="k", body='{"a": 1}').requests("host")
+    head, _, body = sent.decode().partition("\r\n\r\n")
+    assert head.startswith("POST /here HTTP/1.1\r\nHost: host\r\nAuthorization: Bearer k\r\n")
+    assert head.endswith(f"Content-Length: {len(body)}")
+    assert body == '{"a": 1}'
 
 
 def test_a_missed_goal_is_seen_in_the_table() -> None:

@@ -1,0 +1,195 @@
+"""A service with many jobs: reading, submitting and claiming, alone and with many connections."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+from statistics import quantiles
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import psutil
+
+from autotune.api.store import attempts
+from autotune.api.store.database import Database
+from autotune.api.values import Post
+from benchmarks.service.filled import WORKLOADS, fill, fill_queue
+from benchmarks.service.load import Calls, burst
+from benchmarks.service.site import Process, Site, address_of, running
+from benchmarks.service.table import Row
+
+TRIALS = 10
+"""Of each job that is done."""
+IDLE, STREAMS, KEYS = 500, 200, 8
+SOME = 2000
+"""Jobs that are asked for."""
+CLAIMS = 300
+MOST_MS = 20.0
+BODY = '{"workload": "digits", "space": "cpu", "budget": 60}'
+LEASE = 3600.0
+CROWDED_SECONDS = 4.0
+"""Less than the service waits for a connection to say something."""
+
+
+class Asked(NamedTuple):
+    """Who is asked: the API, or the bare routes."""
+
+    address: str
+    process: psutil.Process
+
+    @classmethod
+    def of(cls, process: Process) -> Asked:
+        """Return a server that is ready."""
+        return cls(address_of(process), psutil.Process(process.pid))
+
+
+class Took(NamedTuple):
+    """Milliseconds of some calls."""
+
+    wall: list[float]
+    cpu: float
+    """Of each, on average."""
+
+    def __str__(self) -> str:
+        """Return it in a few words."""
+        return f"p50 {self.part(50):.1f} ms, p99 {self.part(99):.1f} ms, CPU {self.cpu:.1f} ms"
+
+    def part(self, percent: int) -> float:
+        """Return what so many of a hundred calls stay below."""
+        return quantiles(self.wall, n=100)[percent - 1]
+
+
+def measure(
+    site: Site, database: Database, count: int, rounds: int, seconds: float
+) -> Iterator[Row]:
+    """Yield the rows: so many jobs are done, and as many wait."""
+    keys = [site.new_key(database, f"large {number}") for number in range(KEYS)]
+    done = fill(database, site.settings, count, TRIALS)[:SOME]
+    fill_queue(database, done[0], count)
+    api = site.start("serve", "api", "--port", "0")
+    bare = site.launch(["-m", "benchmarks.service.bare", site.database])
+    with running(api, bare):
+        asked = Asked.of(api), Asked.of(bare)
+        scale = f"{count:,} jobs done, {count:,} queued, {count * TRIALS:,} trials"
+        for name, calls in _calls(keys[0], done).items():
+            turns = [_turn(asked, calls, seconds, number) for number in range(rounds)]
+            mine, others = (_together(each) for each in zip(*turns, strict=True))
+            yield _row(f"{name} of {scale}", mine, others)
+        claims = _claims(database), _bare_claims(asked[1], keys[0], seconds)
+        yield _row(f"claim of {scale}", *claims)
+        yield _crowded(asked[0], keys, done, rounds * seconds)
+
+
+def _calls(key: str, done: Sequence[str]) -> dict[str, Calls]:
+    one = [f"/v1/tunings/{each}" for each in done]
+    return {
+        "list": Calls(paths=["/v1/tunings"], key=key, connections=1),
+        "read": Calls(paths=one, key=key, connections=1),
+        "submit": Calls(paths=["/v1/tunings"], key=key, connections=1, body=BODY),
+    }
+
+
+def _turn(
+    asked: tuple[Asked, Asked], calls: Calls, seconds: float, number: int
+) -> tuple[Took, Took]:
+    """Return a burst at each; who comes first changes from turn to turn."""
+    first = number % 2
+    found = {which: _took(asked[which], calls, seconds) for which in (first, 1 - first)}
+    return found[0], found[1]
+
+
+def _took(asked: Asked, calls: Calls, seconds: float) -> Took:
+    before = _used(asked.process)
+    found = burst(asked.address, calls, seconds)
+    if found.wrong:
+        raise RuntimeError(f"{calls.paths[0]}: {found.wrong} answers were no success")
+    wall = [1000 * each for each in found.latencies]
+    return Took(wall, 1000 * (_used(asked.process) - before) / len(wall))
+
+
+def _used(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _together(turns: Sequence[Took]) -> Took:
+    calls = sum(len(each.wall) for each in turns)
+    cpu = sum(each.cpu * len(each.wall) for each in turns) / calls
+    return Took([wall for each in turns for wall in each.wall], cpu)
+
+
+def _row(what: str, mine: Took, bare: Took) -> Row:
+    return Row(
+        what=what,
+        measured=f"{mine}; bare {bare} (n = {len(mine.wall)}, {len(bare.wall)})",
+        goal=f"p99 below {MOST_MS:.0f} ms",
+        reached=mine.part(99) < MOST_MS,
+    )
+
+
+def _claims(database: Database) -> Took:
+    """Claim, as workers of many devices do; a part of the jobs is for others."""
+    workloads = {WORKLOADS[0]: ""}
+    posts = [
+        Post(worker="bench", devices=f"large-{n}", host="none", workloads=workloads)
+        for n in range(CLAIMS)
+    ]
+    used = time.process_time()
+    wall = [1000 * _seconds(partial(_claim, database, post)) for post in posts]
+    return Took(wall, 1000 * (time.process_time() - used) / CLAIMS)
+
+
+def _claim(database: Database, post: Post) -> None:
+    if attempts.claim(database, post, LEASE) is None:
+        raise RuntimeError("there was no job to claim")
+
+
+def _seconds(act: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    act()
+    return time.perf_counter() - began
+
+
+def _bare_claims(bare: Asked, key: str, seconds: float) -> Took:
+    return _took(bare, Calls(paths=["/claims"], key=key, connections=1, body=BODY), seconds)
+
+
+def _crowded(api: Asked, keys: Sequence[str], done: Sequence[str], seconds: float) -> Row:
+    """Read while many connections say nothing and many follow jobs that wait."""
+    host, _, port = urlsplit(api.address).netloc.rpartition(":")
+    where = (host, int(port))
+    body = Calls(paths=["/v1/tunings"], key=keys[0], connections=1, body=BODY)
+    waits = burst(api.address, body, 0.0).last.rpartition(b'"id":"')[2].partition(b'"')[0].decode()
+    with ExitStack() as stack:
+        followers = [keys[n % KEYS] for n in range(STREAMS)]
+        opened = [stack.enter_context(_stream(where, waits, each)) for each in followers]
+        silent = [stack.enter_context(socket.create_connection(where)) for _ in range(IDLE)]
+        found = _took(api, _calls(keys[0], done)["read"], min(seconds, CROWDED_SECONDS))
+        idle, streams = sum(map(_is_open, silent)), sum(map(_is_open, opened))
+    return Row(
+        what=f"read, while {IDLE} connections say nothing and {STREAMS} streams are open",
+        measured=f"{found} (n = {len(found.wall)}); still open after it: {idle} and {streams}",
+        goal=f"p99 below {MOST_MS:.0f} ms, all streams open",
+        reached=found.part(99) < MOST_MS and streams == STREAMS,
+    )
+
+
+def _stream(where: tuple[str, int], job: str, key: str) -> socket.socket:
+    stream = socket.create_connection(where)
+    head = f"GET /v1/tunings/{job}/events HTTP/1.1\r\nHost: {where[0]}:{where[1]}\r\n"
+    stream.sendall(f"{head}Authorization: Bearer {key}\r\n\r\n".encode())
+    if b" 200 " not in stream.recv(4096).partition(b"\r\n")[0]:
+        raise RuntimeError("a stream was refused")
+    return stream
+
+
+def _is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)  # noqa: FBT003 - of the library
+    with suppress(BlockingIOError):
+        while data := connection.recv(65536):
+            del data
+        return False
+    return True
