@@ -384,15 +384,15 @@ def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -
 def _note_code(connection: Connection, row: Row[Any], post: Post) -> None:
     """Note which code is measured; what goes on after trials must go on with theirs."""
     mine = and_(jobs.c.id == row.id, or_(jobs.c.code.is_(None), jobs.c.trials == 0))
-    name = select(jobs.c.workload).where(jobs.c.id == row.id)
-    code = (post.workloads or {}).get(connection.execute(name).scalar_one())
+    code = (post.workloads or {}).get(row.workload)
     connection.execute(update(jobs).where(mine).values(code=code))
 
 
 def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
-    earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
-    lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
-    connection.execute(update(attempts).where(earlier).values(lost))
+    if grip.attempt > 1:
+        earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
+        lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
+        connection.execute(update(attempts).where(earlier).values(lost))
     marker = secrets.token_hex(16)
     connection.execute(
         insert(attempts).values(
@@ -411,9 +411,11 @@ def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
 
 
 def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
-    job_id = grip.job_id
+    job_id, first = grip.job_id, grip.attempt == 1
     died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
-    running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    configurations = select(attempts.c.configuration).where(died)
+    # The first attempt follows none; every query takes its time while the queue waits.
+    running = () if first else connection.execute(configurations).scalars().all()
     kept_of = connection.execute(select(jobs.c.study, jobs.c.trace).where(jobs.c.id == job_id))
     study, trace = kept_of.one()
     claimed = Claim(
@@ -422,12 +424,12 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
         job=read_job(connection, job_id),
         study=study,
         trace=trace,
-        used_seconds=connection.execute(select(spent(job_id))).scalar_one(),
+        used_seconds=0.0 if first else connection.execute(select(spent(job_id))).scalar_one(),
         deaths=len(running),
     )
     try:
         check_request(connection, job_id)
-        kept = tuple(each.trial for each in read_trials(connection, job_id))
+        kept = () if first else tuple(each.trial for each in read_trials(connection, job_id))
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:
         return claimed.model_copy(update={"unreadable": str(exc)})

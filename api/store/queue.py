@@ -96,7 +96,7 @@ class Unserved(NamedTuple):
 
 
 def next_job(connection: Connection, post: Post) -> Row[Any] | None:
-    """Return the next job for a worker, if there is one: id, state, attempt, number of trials."""
+    """Return the next job for a worker, if there is one: `_SHORT` of it."""
     # One by one: what was left behind goes first, and is seldom there.
     for found, query in ((_LEFT_KINDS, _LEFT_BEHIND), (_kinds(), _first_queued())):
         rows = connection.execute(found).all()
@@ -162,7 +162,7 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
     return Waiting(kind=WaitsFor.TURN, before=len(before), expected_start=start)
 
 
-_SHORT = tuple(jobs.c[name] for name in ("id", "state", "attempt", "trials"))
+_SHORT = tuple(jobs.c[name] for name in ("id", "state", "attempt", "trials", "workload"))
 _LEFT_KINDS = select(*_KIND).where(or_(_LEFT, _ENDS)).distinct()
 # Ending a job can be done by anybody.
 _LEFT_BEHIND = (
