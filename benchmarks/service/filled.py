@@ -36,7 +36,7 @@ def fill(database: Database, settings: Settings, count: int, most: int = TRIALS)
         row = _row(connection, first)
         _add(connection, [{**row, "id": each} for each in copies])
         for table in (trials, events, attempts):
-            _copy(connection, table, first, row["seq"])
+            _copy(connection, table, first, row["seq"], most)
     _settle(database)
     return [first, *copies]
 
@@ -86,11 +86,12 @@ def _add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         )
 
 
-def _copy(connection: Connection, table: Table, job_id: str, after: int) -> None:
-    """Give the rows of a job to all that came later."""
+def _copy(connection: Connection, table: Table, job_id: str, after: int, most: int) -> None:
+    """Give the first rows of a job to all that came later; finals made more than it asked for."""
     others = [each for each in table.c if each.name != "job_id"]
     later = table.join(jobs, jobs.c.seq > after)
-    query = select(jobs.c.id, *others).select_from(later).where(table.c.job_id == job_id)
+    mine = (table.c.job_id == job_id, table.c.number < most)
+    query = select(jobs.c.id, *others).select_from(later).where(*mine)
     connection.execute(insert(table).from_select(["job_id", *(c.name for c in others)], query))
 
 
