@@ -18,6 +18,8 @@ from pathlib import Path
 PACKAGES = {
     "Chromium": ("chromium", "fonts-dejavu-core"),
     "PostgreSQL": ("postgresql",),
+    "bubblewrap": ("bubblewrap",),
+    "Caddy": ("caddy",),
 }
 """Debian's packages of each program."""
 CLUSTER = {
@@ -32,6 +34,8 @@ def missing() -> list[str]:
         "Slurm": shutil.which("slurmctld"),
         "the server of OpenSSH": shutil.which("sshd", path="/usr/sbin"),
         "Chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
+        "bubblewrap": shutil.which("bwrap"),
+        "Caddy": shutil.which("caddy"),
         "PostgreSQL": shutil.which("initdb")
         or next(Path("/usr/lib/postgresql").glob("*/bin/initdb"), None),
     }
@@ -67,7 +71,9 @@ def main() -> None:
     wanted = CLUSTER if "cluster" in sys.argv else PACKAGES
     names, command = [name for name in missing() if name in wanted], apt()
     # On a machine that is somebody's own a server would stay, and listen.
-    if names and command and (wanted is PACKAGES or os.getuid() == 0):
+    if os.getuid() != 0:
+        names = [name for name in names if name in PACKAGES and name != "Caddy"]
+    if names and command:
         sys.stderr.write(f"Installing {' and '.join(names)}, which some tests drive.\n")
         install(names, command)
 

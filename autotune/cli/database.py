@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import getuser
@@ -25,7 +26,7 @@ def service_database(settings: Path | None) -> Iterator[Database]:
 
     database = _existing(load_settings(settings))
     try:
-        with about(key=f"account {getuser()}", client="command line"):
+        with about(key=f"account {account()}", client="command line"):
             yield database
     finally:
         database.close()
@@ -56,3 +57,11 @@ def _is_there(url: str) -> bool:
 
     found = make_url(url)
     return found.get_backend_name() != "sqlite" or Path(found.database or "").is_file()
+
+
+def account() -> str:
+    """Return the name of the account, or its number: in a container it may have no name."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

@@ -1,0 +1,102 @@
+"""The files in deploy/, started as far as that goes on a machine that can fetch no images."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+DEPLOY = ROOT / "deploy"
+MODELS = """
+engine = "serving:engine"
+[patience]
+idle = 0.3
+look = 0.3
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, postgresql: Any) -> Path:
+    """A folder with the program as the Containerfile installs it, workloads, and a database."""
+    _install(tmp_path / "source", tmp_path / "opt")
+    shutil.copytree(ROOT / "examples", tmp_path / "models" / "examples")
+    shutil.copy(ROOT / "tests" / "acceptance" / "serving.py", tmp_path / "models")
+    (tmp_path / "models" / "service.toml").write_text(MODELS)
+    (tmp_path / "socket").symlink_to(postgresql.folder)
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost api database\n")
+    return tmp_path
+
+
+def _install(source: Path, prefix: Path) -> None:
+    """Install the program from what the Containerfile copies, beside what it needs."""
+    source.mkdir()
+    for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines():
+        names = line.split()[1:-1] if line.startswith("COPY ") and "--from" not in line else []
+        for name in names:
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, source / name)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    (packages,) = prefix.glob("lib/python*/site-packages")
+    # Some of what it needs takes gigabytes, and is here already.
+    (packages / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    words = ["-m", "pip", "--python", prefix / "bin" / "python", "install", "--quiet", "--no-deps"]
+    subprocess.run([sys.executable, *words, "."], check=True, cwd=source)
+    program = prefix / "bin" / "autotune"
+    _, rest = program.read_text("utf-8").split("\n", 1)
+    program.write_text(f"#!/opt/autotune/bin/python\n{rest}", "utf-8")
+
+
+def _can_sandbox() -> bool:
+    """Return whether there are networks and users of their own; some containers forbid them."""
+    if os.getuid() != 0 or not shutil.which("bwrap"):
+        return False
+    inner = ["bwrap", "--unshare-user", "--uid", "10001", "--ro-bind", "/", "/", "--proc", "/proc"]
+    outer = ["bwrap", "--unshare-net", "--dev-bind", "/", "/"]
+    done = subprocess.run([*outer, *inner, "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not here: `apt-get install caddy`")
+@pytest.mark.skipif(not _can_sandbox(), reason="bubblewrap cannot make a sandbox here, as root")
+def test_the_composition_serves_by_tls_from_a_root_that_is_read_only(place: Path) -> None:
+    """Client and page come through the proxy, and events as they come; another site does not."""
+    words = ["bwrap", "--die-with-parent", "--unshare-net", "--dev-bind", "/", "/"]
+    words += ["--bind", str(place / "hosts"), "/etc/hosts", sys.executable]
+    command = [*words, str(HERE / "composition.py"), str(place), "schema"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    logs = [each.read_text("utf-8") for each in place.glob("*.log")]
+    assert done.returncode == 0, logs
+    found = json.loads(done.stdout)
+    assert (found["state"], found["events"][0], found["events"][-1]) == ("done", "queued", "ended")
+    assert "; Secure" in found["cookie"]
+    assert (found["home"], found["foreign"], found["plain"]) == (
+        200,
+        403,
+        "https://localhost/healthz",
+    )
+    assert found["user"] == "10001"
+    assert found["refused"] == ["/opt/autotune/x", "/srv/models/x", "/usr/x", "/etc/x"]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+@pytest.mark.parametrize(("name", "exposure"), [("api", 20), ("worker", 30)])
+def test_a_unit_is_valid_and_hardened(tmp_path: Path, name: str, exposure: int) -> None:
+    """As systemd itself judges it: of 100, so much is exposed at most."""
+    unit = tmp_path / f"autotune-{name}.service"
+    text = (DEPLOY / "systemd" / unit.name).read_text("utf-8")
+    unit.write_text(text.replace("/opt/autotune/bin/autotune", sys.executable))
+    limit = f"--threshold={exposure}"
+    for words in (["verify"], ["security", "--offline=yes", limit]):
+        command = ["systemd-analyze", *words, str(unit)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert words[0] != "verify" or done.stderr == ""
