@@ -65,6 +65,7 @@ def _can_sandbox() -> bool:
     return done.returncode == 0
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not here: `apt-get install caddy`")
 @pytest.mark.skipif(not _can_sandbox(), reason="bubblewrap cannot make a sandbox here, as root")
 def test_the_composition_serves_by_tls_from_a_root_that_is_read_only(place: Path) -> None:
