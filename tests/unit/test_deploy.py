@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import kubernetes_validate
+import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -16,6 +19,15 @@ from autotune.api.store.webhooks import Webhooks
 from autotune.api.workloads import Registry
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+KUBERNETES = "1.37"
+"""Whose schemas are used."""
+
+
+def objects() -> list[dict[str, Any]]:
+    """Return what is to be made in a cluster."""
+    text = (DEPLOY / "kubernetes" / "autotune.yaml").read_text("utf-8")
+    found: list[dict[str, Any]] = yaml.safe_load(text)["items"]
+    return found
 
 
 def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
@@ -45,12 +57,17 @@ def test_every_setting_of_a_deployment_is_one() -> None:
     assert {each.lower() for each in named} <= Settings.model_fields.keys()
 
 
+@pytest.mark.parametrize("number", range(len(objects())))
+def test_an_object_of_kubernetes_is_one(number: int) -> None:
+    """It has the fields that the published schema of its kind has, and no other."""
+    kubernetes_validate.validate(objects()[number], KUBERNETES, strict=True)
+
+
 def test_a_probe_calls_the_service_by_a_name_that_it_serves() -> None:
     """By the address of its pod it would be refused."""
-    text = (DEPLOY / "kubernetes" / "autotune.yaml").read_text("utf-8")
     (api,) = (
         each["spec"]["template"]["spec"]["containers"][0]
-        for each in yaml.safe_load(text)["items"]
+        for each in objects()
         if each["kind"] == "Deployment"
     )
     probes = [api[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -16,6 +17,7 @@ from autotune.api.settings import load_settings
 from autotune.api.store.auth import Key, Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
+from autotune.cli import database
 
 Run = Callable[..., Result]
 
@@ -151,3 +153,16 @@ def test_a_key_is_rotated(run: Run) -> None:
 def test_an_odd_role_is_refused(run: Run, more: tuple[str, ...]) -> None:
     """And one beside scopes, which would mean two things."""
     assert run("keys", "create", "ci", *more).exit_code == 2
+
+
+@pytest.mark.usefixtures("service")
+def test_an_account_without_a_name_makes_keys(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user no file knows; its number stands for it."""
+
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 10001")
+
+    monkeypatch.setattr(database, "getuser", nameless)
+    done = run("keys", "create", "ci")
+    assert done.exit_code == 0, done.stderr
+    assert database.account() == str(os.getuid())
