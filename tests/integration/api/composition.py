@@ -171,7 +171,9 @@ def main() -> None:
             stack.callback(process.wait)
             stack.callback(process.terminate)
             if name == "api":
-                until(run.is_healthy)
+                until(lambda: process.poll() is not None or run.is_healthy())  # noqa: B023 - here
+            if process.poll() is not None:
+                raise SystemExit(f"{name} has ended")
         print(json.dumps(used(run)))  # noqa: T201 - its result
 
 

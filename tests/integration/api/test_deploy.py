@@ -32,6 +32,8 @@ def place(tmp_path: Path, postgresql: Any) -> Path:
     shutil.copy(ROOT / "tests" / "acceptance" / "serving.py", tmp_path / "models")
     (tmp_path / "models" / "service.toml").write_text(MODELS)
     (tmp_path / "socket").symlink_to(postgresql.folder)
+    # The user of the container is none of those that the folder is for.
+    postgresql.folder.chmod(0o711)
     (tmp_path / "hosts").write_text("127.0.0.1 localhost api database\n")
     return tmp_path
 
