@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,37 @@ SERVED = Configuration(
     strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
 )
 Run = Callable[..., dict[str, Any]]
+ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+Start = Callable[[Path, list[str], dict[str, str]], int]
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[Start]:
+    """Return a function that runs a program of one process, which imports nothing anew."""
+    command = [sys.executable, PROGRAMS.with_name("forks.py")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as forks:
+        asked, answers = forks.stdin, forks.stdout
+        assert asked
+        assert answers
+
+        def start(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
+            order = {"program": str(program), "arguments": arguments, "environment": environment}
+            print(json.dumps(order), file=asked, flush=True)
+            return int(answers.readline())
+
+        yield start
+        asked.close()
+
+
+def gang(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
+    """Run a launcher as a user would; return its exit code."""
+    command = [sys.executable, program, *arguments]
+    return subprocess.run(command, env={**ENVIRONMENT, **environment}, check=False).returncode
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, alone: Start) -> Run:
     """Return a function that runs a program and returns what its callbacks noted."""
 
     def run(
@@ -65,13 +92,9 @@ def run(tmp_path: Path) -> Run:
         text = text.replace("WARM_UP_SHARE = 0.056", "WARM_UP_SHARE = 1.0")
         (tmp_path / "train.py").write_text(text)
         (tmp_path / "launch.py").write_text(program.launch or "")
-        start = "launch.py" if program.launch else "train.py"
-        subprocess.run(
-            [sys.executable, tmp_path / start, "--verbose", "0", *arguments],
-            env={**os.environ, "NOTES": str(tmp_path / "notes.json"), "CUDA_VISIBLE_DEVICES": "-1"},
-            check=True,
-            timeout=600,
-        )
+        start, name = (gang, "launch.py") if program.launch else (alone, "train.py")
+        noting = {"NOTES": str(tmp_path / "notes.json")}
+        assert start(tmp_path / name, ["--verbose", "0", *arguments], noting) == 0
         found: dict[str, Any] = json.loads((tmp_path / "notes.json").read_text())
         return found
 
