@@ -22,7 +22,7 @@ from autotune.testing import FAKE_MACHINE
 ROOT = Path(__file__).parents[2]
 ENGINES = ROOT / "tests" / "integration" / "api"
 """Where the module with the fake engines lies."""
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 Process = subprocess.Popen[bytes]
 
 

@@ -145,7 +145,7 @@ def jobs(database: Database, settings: Settings) -> Jobs:
 @pytest.fixture
 def asked() -> JobRequest:
     """A request that makes a few trials."""
-    return JobRequest(workload="digits", space="quick", budget=60, max_trials=3)
+    return JobRequest(workload="digits", space="quick", budget=180, max_trials=3)
 
 
 Start = Callable[..., subprocess.Popen[bytes]]

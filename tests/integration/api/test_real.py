@@ -20,7 +20,7 @@ from autotune.run.resolve import LOCAL
 pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]
 
 
-def until(true: Callable[[], bool], seconds: float = 90) -> float:
+def until(true: Callable[[], bool], seconds: float = 300) -> float:
     """Wait until something is true; return how long it took."""
     began = time.monotonic()
     while not true():

@@ -33,7 +33,7 @@ from autotune.trial import Stage, Trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 Start = Callable[..., subprocess.Popen[bytes]]
 
 

@@ -21,7 +21,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def until(look: Callable[[], bool]) -> None:
     """Wait at most ten seconds."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not look():
         assert time.monotonic() < deadline
         time.sleep(0.01)

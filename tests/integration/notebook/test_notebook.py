@@ -40,7 +40,7 @@ class Listening(nbclient.NotebookClient):  # type: ignore[misc, name-defined]
     """Executes a notebook, and keeps what was shown in between."""
 
     def __init__(self, notebook: Any) -> None:
-        super().__init__(notebook, timeout=150, kernel_name="python3")
+        super().__init__(notebook, timeout=500, kernel_name="python3")
         self.shown: list[str] = []
 
     def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:

@@ -69,10 +69,11 @@ def test_the_second_waits_and_is_told_for_whom(
         told.append(text)
         other.kill()
 
+    since = Holder.model_validate_json((tmp_path / NAME).read_text()).since
     with exclusive("mine", tell, [tmp_path]):
         assert other.wait() == -signal.SIGKILL
     assert len(told) == 1
-    began = time.strftime("%H:%M")[:2]
+    began = time.strftime("%H:%M", time.localtime(since))
     assert told[0].startswith(f"Another search (process {other.pid}, started {began}")
     assert "theirs:model_fn) is running on this machine; waiting for it to finish." in told[0]
     assert told[0].endswith("Press Ctrl-C to stop.")

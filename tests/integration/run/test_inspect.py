@@ -296,7 +296,7 @@ def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
     begun = time.monotonic()
     facts = inspect(source + dataset(GENERATOR.format("numbers")), seconds=8)
     assert (facts.examples, facts.repeatable) == (None, True)
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 300
 
 
 def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_path: Path) -> None:

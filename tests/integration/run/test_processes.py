@@ -22,7 +22,7 @@ from autotune.run.local import LocalEngine
 pytestmark = pytest.mark.real
 
 MakeRequest = Callable[..., TrialRequest]
-GENEROUS = 60.0
+GENEROUS = 300.0
 TUNER = """
 import sys
 from pathlib import Path

@@ -21,7 +21,7 @@ from autotune.workload import (
     factory_from_text,
 )
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real
 
 MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 FACTS = WorkloadFacts(examples=64)
@@ -75,7 +75,7 @@ def start(command: list[str | Path], folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=200,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stdout

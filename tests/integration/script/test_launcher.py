@@ -68,7 +68,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
 def wait_for_end(worker: int) -> None:
     """Wait until a worker is gone."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     with suppress(ProcessLookupError):
         while time.monotonic() < deadline:
             os.kill(worker, 0)
@@ -84,7 +84,7 @@ def wait_for_workers(gang: subprocess.Popen[str]) -> None:
 def test_workers_learn_of_each_other(launch: Launch) -> None:
     """Each gets its number, all addresses, and the arguments of the command line."""
     gang = launch("print(index, len(set(addresses)), *sys.argv[1:])", "--epochs", "a b")
-    lines = sorted(gang.communicate(timeout=60)[0].splitlines())
+    lines = sorted(gang.communicate(timeout=300)[0].splitlines())
     assert lines == [
         "[worker 0] 0 2 --epochs a b",
         "[worker 0] ready",
@@ -97,7 +97,7 @@ def test_workers_learn_of_each_other(launch: Launch) -> None:
 def test_one_failing_worker_ends_the_others(launch: Launch) -> None:
     """Not only by SIGTERM, which workers ignore; the last words of the failed one are shown."""
     gang = launch("time.sleep(600 * (1 - index)); sys.exit('no more room')")
-    output, errors = gang.communicate(timeout=60)
+    output, errors = gang.communicate(timeout=300)
     assert gang.returncode == 1
     assert "[worker 1] no more room" in output
     assert errors == "Worker 1 exited with status 1.\n"
@@ -106,7 +106,7 @@ def test_one_failing_worker_ends_the_others(launch: Launch) -> None:
 def test_a_worker_may_end_before_the_others(launch: Launch) -> None:
     """Who is done without an error is waited for."""
     gang = launch("time.sleep(index); print('done')")
-    assert gang.communicate(timeout=60)[0].count("done") == 2
+    assert gang.communicate(timeout=300)[0].count("done") == 2
     assert gang.returncode == 0
 
 
@@ -116,7 +116,7 @@ def test_no_worker_is_left_behind(launch: Launch, number: signal.Signals, status
     gang = launch("time.sleep(600)")
     wait_for_workers(gang)
     gang.send_signal(number)
-    gang.communicate(timeout=60)
+    gang.communicate(timeout=300)
     assert gang.returncode == status
 
 
@@ -124,7 +124,7 @@ def test_a_cluster_is_done_when_its_chief_is(launch: Launch) -> None:
     """Workers and servers wait for orders without end, so the launcher ends them."""
     lines = "print(sorted(map(len, me['cluster'].values())))\nif kind != 'chief': time.sleep(600)"
     gang = launch(lines, launcher="launch_servers")
-    output, errors = gang.communicate(timeout=60)
+    output, errors = gang.communicate(timeout=300)
     assert (gang.returncode, errors) == (0, "")
     assert "[chief 0] [1, 1, 2]" in output
 
@@ -134,14 +134,14 @@ def test_whoever_fails_ends_the_cluster(launch: Launch, kind: str) -> None:
     """A chief would wait for a lost worker or server to come back."""
     lines = f"sys.exit(3) if (kind, index) == ('{kind}', 0) else time.sleep(600)"
     gang = launch(lines, launcher="launch_servers")
-    _, errors = gang.communicate(timeout=60)
+    _, errors = gang.communicate(timeout=300)
     assert (gang.returncode, errors) == (1, f"{kind.capitalize()} 0 exited with status 3.\n")
 
 
 def test_workers_on_other_hosts_are_started_by_ssh(launch: Launch) -> None:
     """A command of their shell is all that it takes, whatever stands in the folder's name."""
     gang = launch("print(index, addresses, *sys.argv[1:])", *ELSEWHERE, "--epochs", "a 'b'")
-    output, errors = gang.communicate(timeout=60)
+    output, errors = gang.communicate(timeout=300)
     assert (gang.returncode, errors) == (0, "")
     cluster = ["one.invalid:20000", "two.invalid:30000"]
     assert sorted(output.splitlines()) == [
@@ -157,7 +157,7 @@ def test_workers_on_other_hosts_are_started_by_ssh(launch: Launch) -> None:
 def test_this_host_needs_no_ssh(launch: Launch) -> None:
     """Whatever name it is called by; a host that is named again has another port for each."""
     gang = launch("print(addresses)", "--hosts", f"localhost,{socket.gethostname()}")
-    output, errors = gang.communicate(timeout=60)
+    output, errors = gang.communicate(timeout=300)
     assert (gang.returncode, errors) == (0, "")
     assert "to " not in output
     assert f"['localhost:20000', '{socket.gethostname()}:20001']" in output
@@ -171,14 +171,14 @@ def test_no_worker_is_left_on_another_host(launch: Launch, number: signal.Signal
         assert gang.stdout
         gang.stdout.readline()
     gang.send_signal(number)
-    gang.communicate(timeout=60)
+    gang.communicate(timeout=300)
     for path in Path(str(gang.args[1])).parent.glob("pid *"):  # type: ignore[index]
         wait_for_end(int(path.read_text()))
 
 
 def test_other_numbers_of_hosts_are_refused(launch: Launch) -> None:
     """There is one for each process."""
-    _, errors = launch("", "--hosts", "one").communicate(timeout=60)
+    _, errors = launch("", "--hosts", "one").communicate(timeout=300)
     assert errors == (
         "--hosts names 1, but there are 2 processes (2 worker): name one host for each, if need be "
         "the same again.\n"
@@ -189,7 +189,7 @@ def test_commands_are_shown_for_those_who_have_no_ssh(launch: Launch) -> None:
     """Each does on its host what ssh would have it do, and nothing is started here."""
     gang = launch("print(index, *sys.argv[1:])", *ELSEWHERE, "--print", "--epochs", "a 'b'")
     # The folder of this test has a line break in its name.
-    shown = gang.communicate(timeout=60)[0].split("# Worker ")
+    shown = gang.communicate(timeout=300)[0].split("# Worker ")
     assert [each.partition(":")[0] for each in shown] == [
         "",
         "0, on one.invalid",

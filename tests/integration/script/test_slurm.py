@@ -51,7 +51,7 @@ def submit(tmp_path: Path) -> Submit:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
 
     return run

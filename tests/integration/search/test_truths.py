@@ -21,7 +21,7 @@ from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
 from autotune.workload import Workload, factory_from_text
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.real
 
 TRUTHS = Path(__file__).parents[3] / "benchmarks" / "judged" / "truths.py"
 BATCH = 8
