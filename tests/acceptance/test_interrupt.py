@@ -32,7 +32,7 @@ def interrupted(project: Path, command: Path) -> Iterator[tuple[Done, list[psuti
             seen += line
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=300)
     yield subprocess.CompletedProcess(call, process.returncode, stdout, seen + stderr), family
     for each in family:
         if each.is_running():
@@ -56,7 +56,7 @@ def test_nothing_is_left_running(interrupted: tuple[Done, list[psutil.Process]])
     """All processes that belonged to the search are gone."""
     _, family = interrupted
     assert family
-    _, alive = psutil.wait_procs(family, timeout=30)
+    _, alive = psutil.wait_procs(family, timeout=120)
     assert alive == []
 
 
@@ -68,8 +68,9 @@ def test_resume_keeps_the_trials(
     assert done.returncode == 130
     lines = project / "stopped/trials.jsonl"
     before = lines.read_text().splitlines()
-    call = ("--space", "quick", "--out", "stopped", "--resume", "--budget", "40s")
-    resumed = run("tune", *DIGITS, *call, "--max-trials", "3", "--no-diagnose", timeout=240)
+    call = ("--space", "quick", "--out", "stopped", "--resume", "--no-diagnose")
+    limits = ("--max-trials", "3", "--engine", "counting:Counting", "--budget", "500s")
+    resumed = run("tune", *DIGITS, *call, *limits)
     assert resumed.returncode == 0, resumed.stderr
     after = lines.read_text().splitlines()
     assert after[: len(before)] == before

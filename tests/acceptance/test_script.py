@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.real
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 WHOLE = Path(__file__).parents[2] / "examples" / "whole_script.py"
@@ -23,6 +23,9 @@ CELLS = (
     "model.compile('sgd', 'mse')\nhistory = model.fit(x, y, batch_size=40, verbose=0)",
     "print('Best loss:', min(history.history['loss']))",
 )
+
+
+SPACE = ("--space", "quick", "--strategies", "one_device")
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +49,11 @@ def test_a_script_is_tuned_and_its_program_runs_to_the_end(
     run: Run, folder: Path, script: str, arguments: list[str], batch: int, printed: str
 ) -> None:
     """The script's own batch is tried first, trials write nothing, and the program goes on."""
-    limits = ("--space", "quick", "--max-trials", "1", "--budget", "60s", "--no-diagnose")
+    limits = ("--max-trials", "1", "--engine", "counting:Counting", "--budget", "400s")
     out = folder / f"out-{script}"
     copy = folder / "copy.json"
-    asked = ("--json", "--out", out, "--config", copy, *arguments)
-    done = run("tune", folder / script, *limits, "--strategies", "one_device", *asked, timeout=300)
+    asked = ("--no-diagnose", "--json", "--out", out, "--config", copy, *arguments)
+    done = run("tune", folder / script, *SPACE, *limits, *asked)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     assert read["trials"][0]["configuration"]["per_replica_batch"] == batch
@@ -61,7 +64,7 @@ def test_a_script_is_tuned_and_its_program_runs_to_the_end(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert trained.returncode == 0, trained.stderr

@@ -29,7 +29,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 ASKED = {
     "workload": "digits",
     "space": "quick",
-    "budget": 60,
+    "budget": 180,
     "max_trials": 3,
     "objective": "max_throughput",
 }
@@ -59,7 +59,7 @@ class Serving:
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
-def until(look: Callable[[], bool], seconds: float = 60) -> None:
+def until(look: Callable[[], bool], seconds: float = 300) -> None:
     """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not look():
@@ -197,8 +197,8 @@ def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
             assert next(lines)
             serving.process.send_signal(signal.SIGINT)
             assert [*lines]
-        assert serving.process.wait(60) == 0
-        _, alive = psutil.wait_procs(family, timeout=30)
+        assert serving.process.wait(300) == 0
+        _, alive = psutil.wait_procs(family, timeout=120)
         assert alive == []
 
 
@@ -208,7 +208,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Pat
         family = serving.family()[1:]
         assert len(family) >= 2
         serving.process.kill()
-        _, alive = psutil.wait_procs(family, timeout=30)
+        _, alive = psutil.wait_procs(family, timeout=120)
         assert alive == []
 
 
@@ -239,7 +239,7 @@ def test_nobody_else_reads_the_files(apart: Path, command: Path) -> None:
 def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_path: Path) -> None:
     """Events as they come, the result, and its files."""
     with Client(serving.url, serving.key) as client:
-        job = client.submit("digits", {"filters": 16}, space="quick", budget=60, options=SHORT)
+        job = client.submit("digits", {"filters": 16}, space="quick", budget=180, options=SHORT)
         kinds = [each.body.kind for each in client.follow(job)]
         result = client.result(job)
         folder = client.download(job, tmp_path / "out")
@@ -278,7 +278,7 @@ def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
         running(command, apart, "--port", port) as serving,
         Client(serving.url, serving.key) as client,
     ):
-        job = client.submit("digits", space="cpu", budget=60, options=SHORT)
+        job = client.submit("digits", space="cpu", budget=180, options=SHORT)
         for event in client.follow(job):
             numbers.append(event.number)
             if isinstance(event.body, TrialEnded) and event.body.trial.number == 0:
@@ -340,7 +340,7 @@ def test_ctrl_c_cancels_the_job_elsewhere(serving: Serving, command: Path, tmp_p
     where = f"/v1/tunings/{job}"
     until(lambda: serving.client.get(where).json()["trials"] > 2)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == 130, said
     assert serving.client.get(where).json()["state"] == "cancelled"
     found = serving.client.get(f"{where}/recommendation").status_code == 200
