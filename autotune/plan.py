@@ -51,6 +51,13 @@ class Plan(Value):
     enough_seconds: float | None = None
     """Rough budget with which the search can decide whether to distribute."""
 
+    prove: bool = False
+    """Whether batches are to be trained to the same loss; ..."""
+    prove_seconds: float = 0.0
+    """... what of the budget is kept for that, 0 where there is none or it is too short; ..."""
+    prove_budget: float = 0.0
+    """... and the least budget of which that is enough."""
+
     @property
     def too_short(self) -> bool:
         """Whether the budget is not expected to do for a verdict."""
@@ -74,7 +81,18 @@ def times_in_words(plan: Plan) -> str:
     if plan.budget_seconds is None:
         return f"{text}this search ends after --max-trials."
     text += f"this search takes at most {roughly(plan.budget_seconds)}."
-    return f"{text} {_too_short(plan)}".rstrip()
+    return " ".join(filter(None, (text, _proof(plan), _too_short(plan))))
+
+
+def _proof(plan: Plan) -> str:
+    if not plan.prove:
+        return ""
+    if plan.prove_seconds:
+        kept = roughly(plan.prove_seconds)
+        return f"Up to {kept} of that is for training batches to the same loss."
+    unit = 10 if plan.prove_budget < 120 else 60
+    enough = as_text(math.ceil(plan.prove_budget / unit) * unit)
+    return f"That is too short to prove anything, which takes --budget {enough} at least."
 
 
 def _too_short(plan: Plan) -> str:

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from autotune.learning import (
     Examples,
     Learning,
+    Race,
+    Raced,
     Unpredictable,
+    Unraced,
     examples_needed,
     learning_rate_factor,
 )
@@ -15,7 +18,7 @@ from autotune.result import Result
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.run.engine import Outcome
 from autotune.strategies import update_batch
-from autotune.wording import times
+from autotune.wording import plural, times
 from autotune.workload import BatchSource, own_batch
 
 OTHERS = 2
@@ -31,6 +34,16 @@ WHY = {
     Unpredictable.TOO_FEW: "too few gradients could be looked at",
     Unpredictable.NO_TIME: "the budget is too short to look at gradients",
     Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
+}
+UNPROVED = {
+    Unraced.NO_RIVAL: "no other batch that was measured may pay",
+    Unraced.NO_TIME: "the budget is too short for two seeds of two batches",
+    Unraced.CHANGING: "the dataset gives other examples in each pass, so none can be held out",
+    Unraced.PADDED: "examples are padded to the longest of their batch, so none can be held out",
+    Unraced.UNCOUNTED: "the dataset never ends or is too long to count, so none can be held out",
+    Unraced.FEW: "there are too few examples to hold some out",
+    Unraced.FAILED: "the training at your own batch failed",
+    Unraced.NOT_OFFERED: "this engine cannot train to a loss",
 }
 SOURCES = {
     BatchSource.FIT: "what the script gives to fit",
@@ -49,7 +62,9 @@ def learning_lines(result: Result) -> Iterator[str]:
     yield _own(result, known)
     yield from _unknown(known)
     yield from (told := list(_others(result, known)))
-    if told and known.probes:
+    if known.race and not known.race.refused:
+        yield _trained(known.race)
+    elif told and known.probes:
         yield _looked(known)
 
 
@@ -70,7 +85,10 @@ def _own(result: Result, known: Learning) -> str:
 
 
 def _unknown(known: Learning) -> Iterator[str]:
-    if known.refused:
+    race = known.race
+    if race and race.refused:
+        yield f"Nothing was proved of other batches: {UNPROVED[race.refused]}."
+    if known.refused and not (race and race.raced):
         yield (
             f"Only a global batch of {known.batch} was compared: how the model learns at others is "
             f"not known, because {WHY[known.refused]}."
@@ -95,17 +113,37 @@ def _faster(entry: Entry, own: Entry) -> float:
 
 
 def _worth(known: Learning, batch: int, faster: float) -> str:
-    needed = examples_needed(known, batch)
+    needed, raced = examples_needed(known, batch), known.race and known.race.of(batch)
     gives = f"A global batch of {batch} instead of {known.batch} gives {faster:.2f} times the "
     if needed is None:
         return (
             f"{gives}examples per second; it pays if it needs less than {faster:.2f} times the "
             "examples to the same loss."
         )
+    shown = _shown(known.race, raced) if known.race and raced else _predicted(needed)
+    factor = learning_rate_factor(known, batch)
     return (
-        f"{gives}examples per second and needs {times(needed.examples)} the examples to the same "
-        f"loss, at {learning_rate_factor(known, batch):.2g} times the learning rate: "
-        f"{answer(faster, needed.examples)}."
+        f"{gives}examples per second and {shown}, at {factor:.2g} times the learning rate: "
+        f"{answer(faster, needed)}."
+    )
+
+
+def _predicted(needed: Examples) -> str:
+    return f"needs {times(needed)} the examples to the same loss"
+
+
+def _shown(race: Race, raced: Raced) -> str:
+    """Return what the trainings at a batch have shown."""
+    seeds = len(raced.ratios)
+    if not raced.unreached:
+        return (
+            f"reached a held-out loss of {race.loss:.3g} after {times(raced.needed)} the examples, "
+            f"{plural(seeds, 'seed')}"
+        )
+    most = f"within {max(raced.ratios):.2f} times the examples"
+    return (
+        f"did not reach a held-out loss of {race.loss:.3g} {most} from {raced.unreached} of "
+        f"{plural(seeds, 'seed')}"
     )
 
 
@@ -121,4 +159,12 @@ def _looked(known: Learning) -> str:
     return (
         f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; it "
         "says nothing of the loss that is reached in the end."
+    )
+
+
+def _trained(race: Race) -> str:
+    return (
+        f"Each of these was trained on one device in {race.seconds:.0f} s in all, with "
+        f"{plural(race.held_out, 'example')} held out of every training, to the loss that your own "
+        "batch came to in its share of the time; that says nothing of the loss in the end."
     )

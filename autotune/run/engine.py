@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, Self
 from autotune.autotuned_values import AutotunedValues
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.learning import Learning, Unpredictable
+from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
 from autotune.run.load import Load
@@ -41,6 +41,7 @@ __all__ = [
     "Setting",
     "Stop",
     "Tell",
+    "TrainingRequest",
     "TrialRequest",
     "Watch",
     "Window",
@@ -157,6 +158,24 @@ class LearningRequest:
     """Of one device, with one step for each call."""
     seconds: float = 10.0
     """For training and looking together, once training has begun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRequest:
+    """A training to a loss on examples that are held out of it."""
+
+    trial: TrialRequest
+    """Of one device."""
+    examples: int
+    """Of an epoch, those that are held out included."""
+    look: int
+    """Examples between two looks at the loss, about."""
+    most: int
+    """Examples after which it ends: the training that the learning rate warms up for."""
+    loss: float | None = None
+    """At which it ends; None for the training that sets it."""
+    seconds: float | None = None
+    """After which it ends, from its first step on; None: only the examples count."""
 
 
 class Stop(NamedTuple):
@@ -312,6 +331,14 @@ class Engine(Protocol):
         """
         batch = request.trial.configuration.global_batch
         return Learning(batch=batch, refused=Unpredictable.NOT_OFFERED)
+
+    def train(self, request: TrainingRequest) -> Curve:
+        """Train to a loss, and tell how it fell.
+
+        Like `run`, it never raises because of the program and leaves nothing running.
+        """
+        del request
+        return Curve(refused=Unraced.NOT_OFFERED)
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""

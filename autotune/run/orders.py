@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from autotune.learning import Learning, Unpredictable
+from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.reason import Outcome, Overdue, Phase
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     LearningRequest,
     ObservationRequest,
     RunResult,
     ScreeningRequest,
+    TrainingRequest,
     TrialRequest,
 )
 from autotune.run.folder import TrialFolder
@@ -71,6 +73,21 @@ def prepare_learning(request: LearningRequest) -> TrialFolder:
     return prepare(request.trial, order={"batch": batch, "seconds": request.seconds})
 
 
+def prepare_training(request: TrainingRequest) -> TrialFolder:
+    """Write the folder of a training to a loss."""
+    configuration = request.trial.configuration
+    batch, calls = configuration.global_batch, configuration.steps_per_execution
+    order = {
+        "batch": batch,
+        "examples": request.examples,
+        "steps": max(round(request.look / (batch * calls)), 1) * calls,
+        "most": request.most,
+        "target": request.loss,
+        "seconds": request.seconds,
+    }
+    return prepare(request.trial, order=order)
+
+
 def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     """Write the factories that are shipped by value; return their names in the program."""
     by_value = {name: each.pickled for name, each in workload.factories.items() if each.pickled}
@@ -95,10 +112,23 @@ def observation(folder: TrialFolder, result: RunResult, processes: int) -> Obser
 
 def learning(folder: TrialFolder, result: RunResult, batch: int) -> Learning:
     """Return what gradients told, until the end or its time was up; or why they told nothing."""
-    over = isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
-    answer, seconds = folder.answers(0), result.wall_seconds
+    over, answer, seconds = _is_over(result), folder.answers(0), result.wall_seconds
     if result.outcome is Outcome.MEASURED or (over and answer.exists()):
         found = Learning.model_validate_json(answer.read_text("utf-8"))
         return found.model_copy(update={"seconds": seconds})
     why = Unpredictable.NO_TIME if over else Unpredictable.FAILED
     return Learning(batch=batch, refused=why, seconds=seconds)
+
+
+def curve(folder: TrialFolder, result: RunResult) -> Curve:
+    """Return how the loss of a training fell, or why nobody knows."""
+    if result.outcome is Outcome.MEASURED:
+        return Curve.model_validate_json(folder.answers(0).read_text("utf-8"))
+    if _is_over(result):
+        return Curve(refused=Unraced.NO_TIME)
+    return Curve(refused=Unraced.FAILED, detail=reason_text(result.reason))
+
+
+def _is_over(result: RunResult) -> bool:
+    """Return whether the time of a run was up."""
+    return isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE

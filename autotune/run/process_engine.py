@@ -6,25 +6,28 @@ import time
 from abc import abstractmethod
 from dataclasses import replace
 
-from autotune.learning import Learning
+from autotune.learning import Curve, Learning
 from autotune.run.engine import (
     Engine,
     LearningRequest,
     ObservationRequest,
     RunResult,
     ScreeningRequest,
+    TrainingRequest,
     TrialRequest,
     Watch,
 )
 from autotune.run.folder import TrialFolder
 from autotune.run.observation import Observation
 from autotune.run.orders import (
+    curve,
     learning,
     observation,
     prepare,
     prepare_learning,
     prepare_observation,
     prepare_screening,
+    prepare_training,
 )
 
 
@@ -64,6 +67,11 @@ class ProcessEngine(Engine):
         folder = prepare_learning(request)
         result = self._timed(request.trial, lambda _: None, folder, "learn")
         return learning(folder, result, request.trial.configuration.global_batch)
+
+    def train(self, request: TrainingRequest) -> Curve:
+        """Train to a loss, and tell how it fell."""
+        folder = prepare_training(request)
+        return curve(folder, self._timed(request.trial, lambda _: None, folder, "train to loss"))
 
     def now(self) -> float:
         """Return this host's monotonic clock in seconds."""

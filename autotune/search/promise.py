@@ -11,6 +11,7 @@ from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
 from autotune.search.design import openers, own_default
+from autotune.search.prove import least_budget, reserved_seconds
 from autotune.search.stopping import MAX_FINALS_SHARE
 from autotune.search.verdict import LOOKS
 from autotune.space import Candidates
@@ -41,6 +42,8 @@ def with_times(
             "trial_seconds": costs.seconds(default),
             "tracing_seconds": costs.first_call(default),
             "enough_seconds": verdict and prepared + _with_profile(verdict, options),
+            "prove_seconds": reserved_seconds(options, plan.facts),
+            "prove_budget": least_budget(plan.facts),
         }
     )
 

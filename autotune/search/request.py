@@ -13,7 +13,7 @@ from pydantic import BeforeValidator
 
 from autotune.errors import OutputError, UsageError
 from autotune.machine import Machine
-from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
+from autotune.objective import MAX_THROUGHPUT, Batches, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, load_space
 from autotune.value import Value
@@ -76,7 +76,7 @@ def check(request: TuningRequest) -> None:
         raise UsageError(
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )
-    objective_named(request.options.objective)
+    _check_proof(request.options)
     named_space(request)
     _check_output(request.out)
 
@@ -93,6 +93,22 @@ def named_space(request: TuningRequest) -> Space | None:
     named = space if isinstance(space, Space) else None
     check_arguments(request.workload, named.own_axes if named else ())
     return named
+
+
+def _check_proof(options: SearchOptions) -> None:
+    """Make sure that there is something to prove, if that is asked for."""
+    weighed = objective_named(options.objective).batches is Batches.WEIGHED
+    if not options.prove or (weighed and options.global_batch is None):
+        return
+    if weighed:
+        raise UsageError(
+            "prove compares global batches, and global_batch fixes one.", "Omit one of the two."
+        )
+    raise UsageError(
+        f"prove is not possible with the objective {options.objective}, which does not ask what an "
+        "example teaches.",
+        "Use the objective time_to_loss or cost, or omit prove.",
+    )
 
 
 def _check_name(name: str) -> None:

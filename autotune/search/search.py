@@ -22,7 +22,7 @@ from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import larger, openers, own_default
+from autotune.search.design import default_in, larger, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -149,14 +149,32 @@ class Search:
         """
         interrupted = False
         try:
-            self._explore()
+            self.explore()
             self._decide()
         except KeyboardInterrupt:
             interrupted = True
         return self._findings(interrupted=interrupted)
 
-    def _explore(self) -> None:
+    def interrupted(self) -> Findings:
+        """Return what earlier trials have shown, without a decision.
+
+        Raises:
+            Interrupted: Nothing was measured.
+        """
+        return self._findings(interrupted=True)
+
+    def explore(self, *, batches: bool = False) -> None:
+        """Look for what promises most, and leave the time for a decision.
+
+        Args:
+            batches: Whether to try the default with every larger batch before anything else.
+
+        Raises:
+            NothingMeasured: No single-device configuration could be measured.
+        """
         explorer = self._explorer(self._reserve)
+        if batches:
+            explorer.try_all([self._default, *self._with_larger_batches()])
         share = ONE_DEVICE_SHARE if self._distributed or self._aside else 1.0
         find_baseline(explorer, self._default, self._one_device, self._openers, share=share)
         baseline = self._runner.history.baseline
@@ -170,6 +188,11 @@ class Search:
             open_strategies(explorer, first, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+
+    def _with_larger_batches(self) -> list[Configuration]:
+        own = self._default.global_batch
+        sizes = sorted({c.global_batch for c in self._one_device if c.global_batch > own})
+        return [default_in(self._one_device, size) for size in sizes]
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(

@@ -178,13 +178,14 @@ class Budget:
         # What the preparation took is nobody's share.
         self._prepared = self.elapsed
 
-    def without(self, held: Callable[[], float]) -> Budget:
+    def within(self, options: SearchOptions, held: Callable[[], float]) -> Budget:
         """Return the budget of those who may spend all but some seconds of this one.
 
         Args:
+            options: Hold the number of trials.
             held: Tells these seconds, which may change as more is known.
         """
-        return Budget(self._options, self._now, self._began, held)
+        return Budget(options, self._now, self._began, held)
 
     @property
     def elapsed(self) -> float:

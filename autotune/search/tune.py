@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
-from autotune.learning import Learning
+from autotune.learning import Learning, Race, Unraced
 from autotune.measure import expectation
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
@@ -26,6 +27,7 @@ from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.promise import Correction, with_times
+from autotune.search.prove import Prover, optimistic, reserved_seconds as race_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
@@ -37,6 +39,9 @@ from autotune.trial import Trial
 from autotune.value import Scalar
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
+
+EXPLORED_FIRST = 0.67
+"""Of the trials, those before batches are trained to a loss: they look at what may pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +107,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer, past)
     with claims(request.out) as claim:
-        study = _open(request, prepared, claim, observer)
+        study, asked = _open(request, prepared, claim, observer), prepared
         if prepared.subject.objective.batches is not Batches.ALIKE:
             learning = learned(
                 request, prepared.subject, prepared.default, engine, observer, study.learning
@@ -115,33 +120,19 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         plan = prepared.promised(kept)
         observer(Planned(plan=plan, kept=kept))
         _warn(engine.load(), observer)
-        whole = Budget(request.options, engine.now, began)
-        budget = whole.without(lambda: reserved_seconds(request.options, runner.history))
-        folder = request.out / "trials" / study.name
         if str(prepared.start):
             observer(Notice(text=str(prepared.start)))
-        runner = Runner(
-            engine,
-            prepared.subject,
-            study,
-            folder=folder,
-            budget=budget,
-            observer=Correction(plan, lambda trial: prepared.promised([trial]), observer),
-            expected=expectation(prepared.start.noise),
-        )
-        search = Search(
-            runner,
-            budget,
-            prepared.found,
-            request.options,
-            start=prepared.start,
-        )
+        whole = Budget(request.options, engine.now, began)
+        told = Correction(plan, lambda trial: prepared.promised([trial]), observer)
+        session = _Session(request, engine, study, whole, told)
         try:
-            findings = search.run()
+            prepared, interrupted = session.proved(prepared, asked)
+            runner, search = session.search(prepared)
+            findings = search.interrupted() if interrupted else search.run()
             if request.options.diagnose and not findings.interrupted:
                 findings = Profiler(runner, whole, observer, prepared.found).run(findings)
             result = _recommendation(
-                request, prepared.subject, findings, study, budget.elapsed, ready
+                request, prepared.subject, findings, study, whole.elapsed, ready
             )
             result = _with_load(_with_shares(result, len(kept)), engine.load())
             if request.files:
@@ -157,6 +148,95 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         )
     )
     return result
+
+
+@dataclass(frozen=True)
+class _Session:
+    """What makes the trials of a search, before batches were trained to a loss and after that."""
+
+    request: TuningRequest
+    engine: Engine
+    study: Study
+    whole: Budget
+    observer: Observer
+
+    def search(
+        self,
+        prepared: _Prepared,
+        options: SearchOptions | None = None,
+        kept: Callable[[], float] = lambda: 0.0,
+    ) -> tuple[Runner, Search]:
+        """Return a search that goes on from all trials of the study.
+
+        Args:
+            prepared: What it may try, and what is known.
+            options: None: those that were asked for.
+            kept: Tells the seconds that are left to what comes after it.
+        """
+        asked = self.request.options
+        budget = self.whole.within(
+            options or asked, lambda: reserved_seconds(asked, runner.history) + kept()
+        )
+        runner = Runner(
+            self.engine,
+            prepared.subject,
+            self.study,
+            folder=self.request.out / "trials" / self.study.name,
+            budget=budget,
+            observer=self.observer,
+            expected=expectation(prepared.start.noise),
+        )
+        return runner, Search(
+            runner, budget, prepared.found, options or asked, start=prepared.start
+        )
+
+    def proved(self, prepared: _Prepared, asked: _Prepared) -> tuple[_Prepared, bool]:
+        """Return what is known once batches were trained to a loss, and whether Ctrl-C ended that.
+
+        Args:
+            prepared: What is known before.
+            asked: The same without what gradients tell, so that no batch is left out.
+        """
+        learning, options = prepared.subject.facts.learning, self.request.options
+        if not options.prove or learning is None or _is_proved(learning):
+            return prepared, False
+        race = Race(refused=Unraced.NO_TIME)
+        reserved = race_seconds(options, prepared.subject.facts)
+        if options.budget is None or reserved:
+            try:
+                race = self._race(asked.knowing(optimistic(learning)), reserved)
+            except KeyboardInterrupt:
+                return prepared, True
+        known = learning.model_copy(update={"race": race})
+        self.study.learning = known
+        prepared = asked.knowing(known)
+        self.study.value = prepared.subject.scorer.value
+        return prepared, False
+
+    def _race(self, prepared: _Prepared, reserved: float) -> Race:
+        """Explore what may pay, and train it to a loss."""
+        options, learning = self.request.options, prepared.subject.facts.learning
+        trials = options.max_trials and math.ceil(options.max_trials * EXPLORED_FIRST)
+        first = options.model_copy(update={"max_trials": trials})
+        later = (1 - EXPLORED_FIRST) * (options.budget or 0.0) / 2
+        runner, search = self.search(prepared, first, lambda: reserved + later)
+        search.explore(batches=True)
+        ends = self.engine.now() + (reserved if options.budget else math.inf)
+        folder = self.request.out / "trials"
+        prover = Prover(
+            self.engine,
+            prepared.subject,
+            self.observer,
+            folder=folder,
+            left=lambda: ends - self.engine.now(),
+            options=options,
+        )
+        return prover.run(learning or Learning(batch=0), prepared.default, runner.history)
+
+
+def _is_proved(learning: Learning) -> bool:
+    """Return whether an earlier session has trained batches to a loss, or cannot."""
+    return learning.race is not None and learning.race.refused is not Unraced.NO_TIME
 
 
 def _warn(load: Load | None, observer: Observer) -> None:
@@ -223,6 +303,7 @@ def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOpti
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.budget,
+        prove=options.prove,
     )
 
 

@@ -28,6 +28,7 @@ import pytest
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.errors import WorkloadError
+from autotune.learning import Unraced
 from autotune.reason import Message, Slower
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
@@ -40,6 +41,7 @@ from autotune.run.engine import (
     ScreeningRequest,
     Setting,
     Stop,
+    TrainingRequest,
     TrialRequest,
     Window,
 )
@@ -332,6 +334,14 @@ class EngineContract(ABC):
         found = engine.learn(LearningRequest(trial=trial, seconds=2.0))
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
+
+    def test_a_training_shows_its_loss_or_is_refused(self, engine: Engine, tmp_path: Path) -> None:
+        """`train` tells how the loss fell, or why nobody knows."""
+        trial = self.make_observation(engine, tmp_path / "train").trial
+        request = TrainingRequest(trial=trial, examples=1024, look=512, most=2048)
+        curve = engine.train(request)
+        assert bool(curve.looks) is not bool(curve.refused)
+        assert curve.refused is not Unraced.FAILED, curve.detail
 
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""

@@ -255,6 +255,8 @@ class WorkloadFacts(Value):
     """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
     repeatable: bool = False
     """Whether two passes give the same, so that a cache changes nothing."""
+    same_examples: bool = False
+    """Whether two passes give the same examples, if perhaps in another order."""
     random_stage: str = ""
     """The last stage of the dataset that gives something else in every pass, by the name of its
     class; empty where none is known."""
@@ -312,7 +314,10 @@ class WorkloadFacts(Value):
         return sum(n * b for n, b in parts if n) if all(n for n, _ in parts) else None
 
 
-_OF_THE_CODE = {"operations", "python_input", "automatic", "cached", "prefetched", "random_stage"}
+_OF_THE_CODE = {
+    *("operations", "python_input", "automatic", "cached", "prefetched", "random_stage"),
+    "same_examples",
+}
 """Facts that follow from the code, which is part of a workload's identity already."""
 
 

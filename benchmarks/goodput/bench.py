@@ -21,7 +21,7 @@ from statistics import fmean, median
 
 from autotune.config import Configuration
 from autotune.events import nobody
-from autotune.learning import Learning, examples_needed, learning_rate_factor, warm_up_examples
+from autotune.learning import Learning, learning_rate_factor, predicted_examples, warm_up_examples
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.run.local import LocalEngine
@@ -59,7 +59,7 @@ class Row:
     @property
     def predicted(self) -> tuple[float, float, float]:
         """The same as predicted, between the ends of its interval."""
-        found = examples_needed(self.learning, self.batch)
+        found = predicted_examples(self.learning, self.batch)
         return found.examples if found else (0.0, math.nan, math.inf)
 
     @property

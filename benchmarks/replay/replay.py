@@ -53,9 +53,7 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.inspect(subject.workload)
-    budget = Budget(options, engine.now, began).without(
-        lambda: reserved_seconds(options, runner.history)
-    )
+    budget = Budget(options, engine.now, began, lambda: reserved_seconds(options, runner.history))
     ended: list[TrialEnded] = []
 
     def observer(event: Event) -> None:

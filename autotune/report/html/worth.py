@@ -26,8 +26,8 @@ SENTENCE = (
     "Every point is a configuration. What lies on one diagonal is equally fast to the same loss; "
     "above the dashed one it is faster than your own batch. Vertical lines are 95% intervals."
 )
-UNKNOWN = Examples(1.0, 1.0, 1.0)
-"""Of the user's own batch; others are not compared where nothing is known of them."""
+OWN = Examples(1.0, 1.0, 1.0)
+"""Of the user's own batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,12 @@ class Worth:
 def worth(result: Result) -> Worth | None:
     """Return the figure, or None where no other batch was compared."""
     known, best = result.facts.learning, fastest(result)
-    if known is None or not known.probes or known.batch not in best or len(best) < 2:
+    if (
+        known is None
+        or not (known.probes or known.race)
+        or known.batch not in best
+        or len(best) < 2
+    ):
         return None
     entries = _entries(result)
     levels = {batch: _level(known, batch) for batch in best}
@@ -111,9 +116,15 @@ def _entries(result: Result) -> list[Entry]:
     return [each for each in every if each.outcome is Outcome.MEASURED]
 
 
+def _is_known(known: Learning, batch: int) -> bool:
+    """Return whether a batch has a place: it is known, and came to the loss if it was trained."""
+    raced = known.race.of(batch) if known.race else None
+    reached = raced is None or not raced.unreached
+    return batch == known.batch or (reached and examples_needed(known, batch) is not None)
+
+
 def _needed(known: Learning, batch: int) -> Examples:
-    found = examples_needed(known, batch)
-    return found.examples if found else UNKNOWN
+    return examples_needed(known, batch) or OWN
 
 
 def _level(known: Learning, batch: int) -> Interval:

@@ -169,6 +169,7 @@ class InspectedDataset:
             "python_input": bool(_told(runs_python, self._dataset)),
             "automatic": leaves_numbers(self._dataset),
             "repeatable": found.change is Change.NOTHING,
+            "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
             "file_shards": file_shards(self._dataset, patience),
