@@ -164,7 +164,7 @@ def _looked(known: Learning) -> str:
 
 def _trained(race: Race) -> str:
     return (
-        f"Each of these was trained on one device in {race.seconds:.0f} s in all, with "
-        f"{plural(race.held_out, 'example')} held out of every training, to the loss that your own "
-        "batch came to in its share of the time; that says nothing of the loss in the end."
+        f"What reached that loss, or did not, was trained on one device, {race.seconds:.0f} s in "
+        f"all, with {plural(race.held_out, 'example')} held out of every training. The loss is what "
+        "your own batch came to in its share of the time, and says nothing of that in the end."
     )

@@ -10,8 +10,10 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
-from autotune.learning import Learning, Race, Unpredictable, Unraced
+from autotune.learning import Curve, Learning, Race, Unpredictable, Unraced
+from autotune.plan import times_in_words
 from autotune.result import Result
+from autotune.run.engine import TrainingRequest
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning
 
@@ -149,7 +151,32 @@ def test_a_budget_that_is_too_short_is_told_before_and_after(tuner: Tuner) -> No
     (plan,) = (each.plan for each in events if each.kind == "planned")
     assert (plan.prove_seconds, running.trainings) == (0.0, [])
     assert plan.prove_budget > 60
+    assert "too short to prove anything" in times_in_words(plan)
     assert race_of(result).refused is Unraced.NO_TIME
+
+
+def test_the_card_tells_what_is_kept_for_the_trainings(tuner: Tuner) -> None:
+    """They take no more than that."""
+    events: list[Any] = []
+    result = tuner(steep, engine=engine(2.63), options=ASKED, observer=events.append)
+    (plan,) = (each.plan for each in events if each.kind == "planned")
+    assert "Up to 2 min 20 s of that is for training batches" in times_in_words(plan)
+    assert 0 < race_of(result).seconds <= plan.prove_seconds
+
+
+def test_ctrl_c_during_the_trainings_ends_the_search(tuner: Tuner) -> None:
+    """With what the trials have shown; a search that is resumed begins the trainings again."""
+
+    class Stopped(FakeEngine):
+        def train(self, request: TrainingRequest) -> Curve:  # noqa: ARG002 - given
+            raise KeyboardInterrupt
+
+    stopped = Stopped(steep, learning=fake_learning(1e6))
+    result = tuner(steep, engine=stopped, options=ASKED, study="one")
+    assert result.interrupted
+    again = engine(1.1)
+    tuner(steep, engine=again, options=ASKED, study="one", resume=True)
+    assert again.trainings
 
 
 def test_where_no_batch_may_pay_nothing_is_trained(tuner: Tuner) -> None:
