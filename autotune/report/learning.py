@@ -165,6 +165,6 @@ def _looked(known: Learning) -> str:
 def _trained(race: Race) -> str:
     return (
         f"What reached that loss, or did not, was trained on one device, {race.seconds:.0f} s in "
-        f"all, with {plural(race.held_out, 'example')} held out of every training. The loss is what "
-        "your own batch came to in its share of the time, and says nothing of that in the end."
+        f"all, with {plural(race.held_out, 'example')} held out of every training. It is the loss "
+        "to which your own batch came in its share of the time, and not the one in the end."
     )

@@ -85,15 +85,11 @@ class Worth:
 
 def worth(result: Result) -> Worth | None:
     """Return the figure, or None where no other batch was compared."""
-    known, best = result.facts.learning, fastest(result)
-    if (
-        known is None
-        or not (known.probes or known.race)
-        or known.batch not in best
-        or len(best) < 2
-    ):
+    known = result.facts.learning
+    best = {b: each for b, each in fastest(result).items() if known and _is_known(known, b)}
+    if known is None or known.batch not in best or len(best) < 2:
         return None
-    entries = _entries(result)
+    entries = [each for each in _entries(result) if update_batch(each.configuration) in best]
     levels = {batch: _level(known, batch) for batch in best}
     rates = scale_for([each.examples_per_second for each in entries])
     up = scale_for(levels.values())
