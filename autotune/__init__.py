@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.learning import Learning as Learning
+    from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
     from autotune.machine import Machine as Machine
     from autotune.measure import Interval as Interval
     from autotune.objective import Objective as Objective
