@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.events import Notice, Observer, Preparing
@@ -28,7 +29,8 @@ from autotune.learning import (
     lowest,
     predicted_examples,
 )
-from autotune.measure.intervals import log_interval
+from autotune.measure import Noise, pooled_noise
+from autotune.measure.intervals import around, t_quantile
 from autotune.options import SearchOptions
 from autotune.run.engine import Engine, Limits, TrainingRequest
 from autotune.run.requests import trial_request
@@ -54,6 +56,11 @@ AGAIN = 2.0
 """Times the examples of the first training at the user's own batch, for those from other seeds."""
 EPOCHS = 4
 """Of the first training, where no budget bounds it."""
+MOST_EPOCHS = 20
+"""Of it in any case: nobody asks how soon an easy loss becomes absurdly small."""
+SCATTER = Noise(sd=0.15, degrees=2.0)
+"""Expected of log(examples) between seeds, and how many of them that is worth; 0.04 to 0.11 were
+seen of small models, and two seeds alone would say next to nothing."""
 LOOKS = 40
 """At the loss, in the first training."""
 SLOWER = 1.5
@@ -137,7 +144,10 @@ class _Lane:
         )
 
     def _needed(self, confidence: float) -> Examples:
-        found = log_interval([math.log(each) for each in self.ratios], confidence=confidence)
+        logs = [math.log(each) for each in self.ratios]
+        noise = pooled_noise([logs], SCATTER)
+        reach = t_quantile(noise.degrees, (1 + confidence) / 2)
+        found = around(fmean(logs), reach * noise.sd / math.sqrt(len(logs)))
         high = NEVER if self.unreached else found.high
         return Examples(found.low, found.value, high)
 
@@ -217,14 +227,13 @@ class Prover:
 
     def _first(self, own: Rival, seconds: float) -> Curve:
         """Train at the user's own batch, as long as its share of the time allows."""
-        examples = self._subject.facts.examples or 0
+        examples, one = self._subject.facts.examples or 0, own.configuration
         if not self._budgeted:
             most = EPOCHS * examples
-            return self._train(own.configuration, 0, look=most / LOOKS, most=most)
-        expected = max(own.rate * seconds, own.configuration.global_batch * LOOKS)
-        return self._train(
-            own.configuration, 0, look=expected / LOOKS, most=10 * expected, seconds=seconds
-        )
+            return self._train(one, 0, look=most / LOOKS, most=most)
+        most = max(MOST_EPOCHS * examples, one.global_batch * LOOKS)
+        expected = min(max(own.rate * seconds, one.global_batch * LOOKS), most)
+        return self._train(one, 0, look=expected / LOOKS, most=most, seconds=seconds)
 
     def _run_seeds(self, own: Rival, lanes: list[_Lane], first: Curve, loss: float) -> None:
         """Train from one seed after the other until all is decided, or time is up."""

@@ -14,6 +14,7 @@ from autotune.learning import Curve, Learning, Race, Unpredictable, Unraced
 from autotune.plan import times_in_words
 from autotune.result import Result
 from autotune.run.engine import TrainingRequest
+from autotune.search.prove import MOST_EPOCHS
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning
 
@@ -90,11 +91,20 @@ def test_what_no_seed_decides_stays_undecided(tuner: Tuner) -> None:
 
 
 def test_what_is_clear_is_trained_no_more(tuner: Tuner) -> None:
-    """Two seeds do for a batch that needs far too many examples; it is given up before the end."""
+    """Three seeds do for one that needs far too many examples; it is given up before the end."""
     running = engine(40.0, between=0.001)
     race = race_of(tuner(steep, engine=running, options=ASKED))
-    assert {len(each.ratios) for each in race.raced} == {2}
-    assert all(each.unreached == 2 and max(each.ratios) < 10 for each in race.raced)
+    assert {len(each.ratios) for each in race.raced} == {3}
+    assert all(each.unreached == 3 and max(each.ratios) < 10 for each in race.raced)
+
+
+def test_an_easy_loss_is_not_chased_beyond_some_epochs(tuner: Tuner) -> None:
+    """However long the time would last, the first training is bounded by them."""
+    running = engine(2.63)
+    race_of(tuner(steep, engine=running, options={**ASKED, "budget": 36_000}))
+    first = running.trainings[0]
+    assert first.loss is None
+    assert first.most == MOST_EPOCHS * first.examples
 
 
 def test_seeds_and_batches_take_turns(tuner: Tuner) -> None:
