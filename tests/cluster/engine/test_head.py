@@ -22,9 +22,9 @@ from tests.cluster.engine.nodes import MARK, Nodes
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 from tests.cluster.ray_hosts import ROOT
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 
-WITHIN = 45.0
+WITHIN = 55.0
 """Seconds; Ray itself waits for its head for a minute."""
 
 
@@ -57,7 +57,7 @@ def test_a_search_ends_with_what_it_has(own: Nodes, tmp_path: Path) -> None:
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=variables, **streams) as search:
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 600
         while not [*(tmp_path / "out").glob("trials/*/0002")]:
             assert search.poll() is None
             assert time.monotonic() < deadline

@@ -14,7 +14,7 @@ import yaml
 
 from tests.cluster.engine.nodes import Nodes
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1500)]
 
 WORKLOAD = """
 import keras
@@ -68,7 +68,8 @@ def test_a_search_runs_on_the_cluster_and_delivers_a_program(nodes: Nodes, proje
     done = command(
         project,
         *("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--engine", nodes.url),
-        *("--space", "space.yaml", "--budget", "100s", "--out", "out", "--json"),
+        *("--space", "space.yaml", "--budget", "400s", "--max-trials", "2", "--no-diagnose"),
+        *("--out", "out", "--json"),
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
