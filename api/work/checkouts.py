@@ -15,8 +15,8 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import IO
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from autotune.api.log import say
 from autotune.api.workloads import Commit
@@ -34,6 +34,8 @@ _QUIETLY = {
 """Nobody is there to be asked for a password."""
 _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+# Python has it from 3.11.4 on, and Debian's is older.
+_FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 _FAILURES = (OSError, subprocess.SubprocessError, tarfile.TarError, ValueError)
 
 
@@ -128,14 +130,31 @@ def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
     """Unpack an archive.
 
     Raises:
-        ValueError: It is too large.
-        tarfile.FilterError: A file of it, or a link, leads out of the folder.
+        ValueError: It is too large, or a file of it, or a link, leads out of the folder.
     """
     folder.mkdir()
     with archive.open("rb") as file, _opened(file) as members:
         if sum(each.size for each in members) > most_bytes:
             raise ValueError(f"its files take more than {most_bytes} bytes")
-        members.extractall(folder, filter="data")
+        for each in members:
+            if _leads_out(each):
+                raise ValueError(f"{each.name!r} leads out of its folder")
+        members.extractall(folder, **_FILTER)  # noqa: S202 - see above
+
+
+def _leads_out(member: tarfile.TarInfo) -> bool:
+    """Return whether a member, or what it links to, might lie outside its folder."""
+    path = PurePosixPath(member.name)
+    if not member.issym():
+        return _climbs(path) or not (member.isfile() or member.isdir())
+    to = PurePosixPath(member.linkname).parts
+    up = next((number for number, part in enumerate(to) if part != ".."), len(to))
+    # Behind another link, a step up would not lead to where its text says.
+    return _climbs(path) or up >= len(path.parts) or _climbs(PurePosixPath(*to[up:]))
+
+
+def _climbs(path: PurePosixPath) -> bool:
+    return path.is_absolute() or ".." in path.parts
 
 
 def _opened(file: IO[bytes]) -> tarfile.TarFile:

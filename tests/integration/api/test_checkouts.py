@@ -122,7 +122,10 @@ def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:
     assert not (folder / ".git").exists()
 
 
-@pytest.mark.parametrize("target", ["/etc/passwd", "../../../service.db"])
+LEADING_OUT = ("/etc/passwd", "../../../service.db", "here/../../service.db", "..")
+
+
+@pytest.mark.parametrize("target", LEADING_OUT)
 def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, target: str) -> None:
     """Whoever reads the files would read others."""
     repository = _repository(commit())
@@ -130,6 +133,18 @@ def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, ta
     made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
     checkouts.fetch([made])
     assert checkouts.of(made) is None
+
+
+def test_a_link_within_the_folder_is_kept(commit: Commits, tmp_path: Path) -> None:
+    """It leads to the file of the same commit."""
+    repository = _repository(commit(toy="one = 1"))
+    (repository / "models").mkdir()
+    (repository / "models" / "same.py").symlink_to("../toy.py")
+    made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([made])
+    folder = checkouts.of(made)
+    assert folder is not None
+    assert (folder / "models" / "same.py").read_text() == "one = 1"
 
 
 def test_a_commit_that_is_too_large_is_refused(commit: Commits, tmp_path: Path) -> None:

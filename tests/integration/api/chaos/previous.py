@@ -20,16 +20,18 @@ def unpack_previous(folder: Path) -> tuple[Path, str]:
     Raises:
         subprocess.CalledProcessError: The history is not here, as in a shallow clone.
     """
-    commit = COMMIT or _git("log", "-1", "--diff-filter=A", "--format=%H^", "--", MIGRATIONS)
-    short = _git("rev-parse", "--short", "--verify", commit)
+    commit = COMMIT or _run("git", "log", "-1", "--diff-filter=A", "--format=%H^", "--", MIGRATIONS)
+    short = _run("git", "rev-parse", "--short", "--verify", commit)
     archive = folder.with_suffix(".tar")
-    _git("archive", f"--output={archive}", short)
-    shutil.unpack_archive(archive, folder, filter="tar")
+    _run("git", "archive", f"--output={archive}", short)
+    folder.mkdir()
+    _run("tar", "--extract", f"--file={archive}", f"--directory={folder}")
     archive.unlink()
     return folder, short
 
 
-def _git(*words: str) -> str:
-    git = shutil.which("git") or "git"
-    done = subprocess.run([git, *words], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+def _run(name: str, *words: str) -> str:
+    program = shutil.which(name) or name
+    command = [program, *words]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.strip()
