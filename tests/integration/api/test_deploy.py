@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ look = 0.3
 
 
 @pytest.fixture
-def place(tmp_path: Path, postgresql: Any) -> Path:
+def place(tmp_path: Path, postgresql: Any) -> Iterator[Path]:
     """A folder with the program as the Containerfile installs it, workloads, and a database."""
+    postgresql.execute("CREATE DATABASE composition TEMPLATE schema")
     _install(tmp_path / "source", tmp_path / "opt")
     shutil.copytree(ROOT / "examples", tmp_path / "models" / "examples")
     shutil.copy(ROOT / "tests" / "acceptance" / "serving.py", tmp_path / "models")
@@ -35,7 +37,8 @@ def place(tmp_path: Path, postgresql: Any) -> Path:
     # The user of the container is none of those that the folder is for.
     postgresql.folder.chmod(0o711)
     (tmp_path / "hosts").write_text("127.0.0.1 localhost api database\n")
-    return tmp_path
+    yield tmp_path
+    postgresql.execute("DROP DATABASE composition WITH (FORCE)")
 
 
 def _install(source: Path, prefix: Path) -> None:
@@ -74,7 +77,7 @@ def test_the_composition_serves_by_tls_from_a_root_that_is_read_only(place: Path
     """Client and page come through the proxy, and events as they come; another site does not."""
     words = ["bwrap", "--die-with-parent", "--unshare-net", "--dev-bind", "/", "/"]
     words += ["--bind", str(place / "hosts"), "/etc/hosts", sys.executable]
-    command = [*words, str(HERE / "composition.py"), str(place), "schema"]
+    command = [*words, str(HERE / "composition.py"), str(place), "composition"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     logs = [each.read_text("utf-8") for each in place.glob("*.log")]
     assert done.returncode == 0, logs
