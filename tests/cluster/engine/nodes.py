@@ -53,11 +53,12 @@ class Nodes:
         """Return the fork servers and all that they have started."""
         return self._processes("fork_server")
 
-    def left(self, seconds: float = 60.0) -> list[Any]:
-        """Wait until nothing of a search is left; return what is, processes and files."""
+    def left(self, seconds: float = 60.0, *, files: bool = True) -> list[Any]:
+        """Wait until nothing of a search is left; return what is: processes, and files as well."""
         deadline = time.monotonic() + seconds
         while True:
-            found = [*self.agents(), *self.forked(), *self.temporary.glob("autotune-*")]
+            folders = self.temporary.glob("autotune-*") if files else ()
+            found = [*self.agents(), *self.forked(), *folders]
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)

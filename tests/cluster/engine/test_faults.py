@@ -168,7 +168,7 @@ def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: P
     assert alone.outcome is Outcome.MEASURED
     own.close()
     # Its files go with the next agent on the host.
-    assert not [each for each in nodes.left() if not isinstance(each, Path)]
+    assert nodes.left(files=False) == []
 
 
 CALLER = """
@@ -234,7 +234,7 @@ def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
             alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
             assert alone.outcome is Outcome.MEASURED
         # The files of the agent that was killed with its node go with the next one.
-        assert not [each for each in small.left() if not isinstance(each, Path)]
+        assert small.left(files=False) == []
         with RayEngine(small.url) as engine:
             engine.machine()
         assert small.left() == []

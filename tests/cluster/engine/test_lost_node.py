@@ -76,4 +76,4 @@ def test_a_search_goes_on_with_the_nodes_that_are_left(three: Nodes, tmp_path: P
     lacking = [t.reason for t in gangs if t.configuration.workers == 3]
     assert all(isinstance(reason, TooFewHosts) for reason in lacking)
     # The files of the agent that was killed with its node go with the next one.
-    assert not [each for each in three.left() if not isinstance(each, Path)]
+    assert three.left(files=False) == []
