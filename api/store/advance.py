@@ -18,6 +18,7 @@ from autotune.api.values import Grip
 from autotune.api.webhooks import Occasion
 from autotune.events import TrialEnded
 
+_ADD = insert(rows).values(at=Now())
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
 
 
@@ -98,8 +99,10 @@ def add_events(connection: Connection, job_id: str, after: int, events: Sequence
 
     That of a trial names the trial, which is kept in a table of its own.
     """
+    added = []
     for number, each in enumerate(events, after + 1):
         trial = each.trial.number if isinstance(each, TrialEnded) else None
         body = written(brief(each), exclude=None if trial is None else {"trial"})
-        values = {"job_id": job_id, "number": number, "trial": trial, "body": body}
-        connection.execute(insert(rows).values(**values, at=Now()))
+        added.append({"job_id": job_id, "number": number, "trial": trial, "body": body})
+    if added:
+        connection.execute(_ADD, added)

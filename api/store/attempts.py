@@ -31,7 +31,7 @@ from sqlalchemy import (
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
 from autotune.api.records import read, written
-from autotune.api.states import HELD, State, transition
+from autotune.api.states import State, transition
 from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
     Cell,
@@ -42,7 +42,7 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
-from autotune.api.store.queue import next_job, take_next
+from autotune.api.store.queue import IS_HELD, next_job, take_next
 from autotune.api.store.reading import check_request, read_job, read_trials, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.store.workers import is_draining
@@ -319,7 +319,7 @@ def _until(connection: Connection, lease_seconds: float) -> float:
 def _ahead(lease_seconds: float) -> CompoundSelect[Any]:
     """Leases that were given before the clock was put back."""
     devices = select(leases.c.devices).where(ahead(leases.c.expires_at, lease_seconds))
-    held = and_(jobs.c.state.in_(HELD), ahead(jobs.c.expires_at, lease_seconds))
+    held = and_(IS_HELD, ahead(jobs.c.expires_at, lease_seconds))
     return devices.union_all(select(jobs.c.id).where(held)).limit(1)
 
 

@@ -8,6 +8,8 @@ from autotune.api.log import known
 from autotune.api.store.database import Now
 from autotune.api.store.tables import audit
 
+_ADD = insert(audit).values(at=Now())
+
 
 def note(connection: Connection, action: str, target: str, actor: str | None = None) -> None:
     """Note a change within its transaction.
@@ -19,13 +21,11 @@ def note(connection: Connection, action: str, target: str, actor: str | None = N
         actor: Who did it, where that is not the key of the request at hand.
     """
     where = known()
-    connection.execute(
-        insert(audit).values(
-            at=Now(),
-            actor=actor or where.get("key", "-"),
-            action=action,
-            target=target,
-            client=where.get("client"),
-            request=where.get("request"),
-        )
-    )
+    values = {
+        "actor": actor or where.get("key", "-"),
+        "action": action,
+        "target": target,
+        "client": where.get("client"),
+        "request": where.get("request"),
+    }
+    connection.execute(_ADD, values)

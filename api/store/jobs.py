@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
-    Select,
     and_,
     delete,
     func,
@@ -25,7 +24,6 @@ from autotune.api.errors import (
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
-    QuotaExceeded,
     UnreadableRecord,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
@@ -35,13 +33,14 @@ from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
 from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
-from autotune.api.states import HELD, State
+from autotune.api.states import State
 from autotune.api.store.activity import Activity, activity
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
 from autotune.api.store.queue import Unserved, unserved, waiting
+from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     MOST_TOLD,
     POSITION,
@@ -60,7 +59,7 @@ from autotune.api.store.reading import (
     whole,
 )
 from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import attempts, idempotency, jobs, labels, totals
+from autotune.api.store.tables import idempotency, jobs, labels, totals
 from autotune.api.store.workers import there
 from autotune.api.telemetry import parent
 from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
@@ -69,7 +68,6 @@ from autotune.machine import Machine
 from autotune.result import Result
 from autotune.result.saved import SavedConfiguration
 from autotune.trial import Trial
-from autotune.wording import plural
 
 MOST_JOBS = 100
 MOST_EVENTS = 500
@@ -134,7 +132,7 @@ class Jobs:
                 earlier = _claim_key(connection, claim, job_id)
                 if earlier is not None:
                     return read_job(connection, earlier, owner)
-            _check_quotas(connection, owner, self._quotas, tuning.seconds)
+            check_quotas(connection, owner, self._quotas, tuning.seconds)
             _insert(connection, job_id, tuning, {"owner": owner, "created_by": created_by})
             add_events(connection, job_id, 0, [Queued()])
             note(connection, "submit", job_id)
@@ -465,69 +463,29 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
     return found
 
 
-def _check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: float) -> None:
-    waits = and_(jobs.c.owner == owner, jobs.c.state == State.QUEUED)
-    queued = connection.execute(select(func.count()).where(waits)).scalar_one()
-    if queued >= quotas.queued:
-        raise QuotaExceeded(
-            f"This project may have at most {plural(quotas.queued, 'job')} queued.",
-            "Wait until one has started, or cancel one.",
-        )
-    if _taken(connection, owner, quotas, queued) + wanted > quotas.device_seconds:
-        raise QuotaExceeded(
-            f"This project may use the devices for {quotas.device_seconds:.0f} s within "
-            f"{quotas.window_seconds:.0f} s; this job would exceed that.",
-            "Use a smaller budget, or try later.",
-        )
-
-
-def _taken(connection: Connection, owner: str, quotas: Quotas, queued: int) -> float:
-    """Return what the ended jobs of a window have used, and what the others may use.
-
-    Of a long queue so many of its longest jobs stand for it if there is room for them: summing it
-    takes longer than all else.
-    """
-    # As a value: PostgreSQL uses no index for what a clock tells row by row.
-    since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
-    mine, budget = jobs.c.owner == owner, jobs.c.budget_seconds
-    waits = and_(mine, jobs.c.state == State.QUEUED)
-    ended = jobs.join(attempts, jobs.c.id == attempts.c.job_id)
-
-    def told(query: Select[Any]) -> float:
-        return connection.execute(query).scalar() or 0.0
-
-    taken = told(select(total_of()).select_from(ended).where(mine, jobs.c.ended_at > since))
-    taken += told(select(func.sum(budget)).where(mine, jobs.c.state.in_(HELD)))
-    most = taken + queued * told(select(func.max(budget)).where(waits))
-    # With the longest that may still be asked for, so that what is refused is summed exactly.
-    if most + quotas.longest_budget <= quotas.device_seconds:
-        return most
-    return taken + told(select(func.sum(budget)).where(waits))
+# With what the caller gives: to make a statement takes longer than to run it.
+_ADD = insert(jobs).values(created_at=Now()).returning(jobs.c.seq)
 
 
 def _insert(
     connection: Connection, job_id: str, tuning: Tuning, whose: Mapping[str, str | None]
 ) -> None:
-    made = connection.execute(
-        insert(jobs)
-        .values(
-            id=job_id,
-            **whose,
-            trace=parent(),
-            workload=tuning.workload,
-            request=written(tuning),
-            budget_seconds=tuning.seconds,
-            needs=None if tuning.needs == Needs() else written(tuning.needs),
-            precedence=-tuning.priority,
-            state=State.QUEUED,
-            attempt=0,
-            events=1,
-            trials=0,
-            created_at=Now(),
-        )
-        .returning(jobs.c.seq)
-    )
-    same = {"job_id": job_id, "owner": whose["owner"], "seq": made.scalar_one()}
+    values = {
+        **whose,
+        "id": job_id,
+        "trace": parent(),
+        "workload": tuning.workload,
+        "request": written(tuning),
+        "budget_seconds": tuning.seconds,
+        "needs": None if tuning.needs == Needs() else written(tuning.needs),
+        "precedence": -tuning.priority,
+        "state": State.QUEUED,
+        "attempt": 0,
+        "events": 1,
+        "trials": 0,
+    }
+    seq = connection.execute(_ADD, values).scalar_one()
+    same = {"job_id": job_id, "owner": whose["owner"], "seq": seq}
     rows = [{**same, "label": each} for each in selectors(tuning.labels)]
     if rows:
         connection.execute(insert(labels), rows)

@@ -47,8 +47,10 @@ AT_ONCE = 50
 """Jobs that one transaction tells of."""
 MOST_WAITING = 500
 """Of more jobs that wait nobody is told which is when."""
-_LEFT = and_(jobs.c.state == State.RUNNING, lapsed(jobs.c.expires_at))
-_ENDS = and_(jobs.c.state == State.CANCELLING, lapsed(jobs.c.expires_at))
+# In the words of the index that holds no others.
+IS_HELD = jobs.c.state.in_([literal_column(f"'{each}'") for each in sorted(HELD)])
+_OVER = and_(IS_HELD, lapsed(jobs.c.expires_at))
+_LEFT = and_(jobs.c.state == State.RUNNING, _OVER)
 _KIND = tuple(jobs.c[name] for name in ("workload", "devices", "needs", "kind"))
 """What a worker must have for a job."""
 _PLACE = (
@@ -163,11 +165,12 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
 
 
 _SHORT = tuple(jobs.c[name] for name in ("id", "state", "attempt", "trials", "workload"))
-_LEFT_KINDS = select(*_KIND).where(or_(_LEFT, _ENDS)).distinct()
+_LEFT_KINDS = select(*_KIND).where(_OVER)
+_IS_WANTED = jobs.c.kind.in_(bindparam("kinds", expanding=True))
 # Ending a job can be done by anybody.
 _LEFT_BEHIND = (
     select(*_SHORT)
-    .where(or_(_ENDS, and_(_LEFT, jobs.c.kind.in_(bindparam("kinds", expanding=True)))))
+    .where(_OVER, or_(jobs.c.state == State.CANCELLING, _IS_WANTED))
     .order_by(jobs.c.state, jobs.c.seq)
     .limit(1)
 )
@@ -295,7 +298,7 @@ def _in_turn(connection: Connection, rows: Iterable[Row[Any]]) -> Iterator[Row[A
     queues: dict[str, list[Row[Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda each: (each.precedence, each.seq), reverse=True):
         queues[row.owner].append(row)
-    held = select(jobs.c.owner, func.count()).where(jobs.c.state.in_(HELD), live(jobs.c.expires_at))
+    held = select(jobs.c.owner, func.count()).where(IS_HELD, live(jobs.c.expires_at))
     running = Counter(dict(map(tuple, connection.execute(held.group_by(jobs.c.owner)).all())))
     latest = {owner: _latest(connection, owner) for owner in queues}
     turns = count(max(latest.values(), default=0.0) + 1)

@@ -39,6 +39,8 @@ def _job_reference(ondelete: str | None = None) -> Column[str]:
 
 QUEUED = "state = 'queued'"
 """Of the indexes of the queue, in which ended jobs have no place."""
+HELD = "state IN ('cancelling', 'running')"
+"""Of the index of jobs that a worker should hold, which are few: one for all devices."""
 KIND = (
     "CAST(length(workload) AS TEXT) || ' ' || workload || coalesce(CAST(length(devices) AS TEXT)"
     " || ' ' || devices, '-') || coalesce(needs, '-')"
@@ -64,6 +66,7 @@ class JobRow(Base, table=True):
         Index(None, "owner", "state", "budget_seconds"),
         Index(None, "state", "kind", "owner", "precedence", "seq"),
         Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
+        Index("ix_jobs_held", "expires_at", **_where(HELD)),
         Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
         Index(None, "workload", "seq"),
         Index(None, "created_at"),

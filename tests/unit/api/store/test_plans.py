@@ -6,25 +6,41 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from sqlalchemy import Select, event, select
+from sqlalchemy import CompoundSelect, Select, event, insert, select, text
 
-from autotune.api.store import queue, reading
+from autotune.api.states import State
+from autotune.api.store import attempts, queue, reading
 from autotune.api.store.database import Database
 from autotune.api.store.tables import jobs
 
 QUERIES = {
     "kinds": queue._kinds(),
     "next": queue._first_queued(),
+    "kinds left behind": queue._LEFT_KINDS,
     "left behind": queue._LEFT_BEHIND,
+    "ahead": attempts._ahead(30.0),
     "labelled": reading._page_query(frozenset(), frozenset({"owner", "label_0", "label_1"})),
     "everybody's labelled": reading._page_query(frozenset(), frozenset({"label_0"})),
 }
 
-
 GIVEN = {"kinds": ["k"], "owner": "me", "label_0": "a:b", "label_1": "c:d", "limit": 20}
 
 
-def plan(database: Database, query: Select[Any]) -> list[str]:
+@pytest.fixture(params=[False, True], ids=["new", "analyzed"])
+def database(database: Database, request: pytest.FixtureRequest) -> Database:
+    """Return a new database, and one that knows that half its jobs wait and the others ended."""
+    if request.param:
+        job = {"owner": "me", "workload": "w", "request": "{}", "budget_seconds": 1.0}
+        job |= {"attempt": 0, "events": 0, "trials": 0, "created_at": 0.0, "precedence": 0}
+        states = [State.QUEUED, State.DONE] * 200
+        rows = [{**job, "id": str(n), "state": each} for n, each in enumerate(states)]
+        with database.writing() as connection:
+            connection.execute(insert(jobs), rows)
+            connection.execute(text("ANALYZE"))
+    return database
+
+
+def plan(database: Database, query: Select[Any] | CompoundSelect[Any]) -> list[str]:
     """Return what SQLite does, step by step."""
     found: list[str] = []
 
