@@ -92,6 +92,10 @@ class TooManyStreams(QuotaExceeded):
     """As many follow jobs as this process serves."""
 
 
+class TooManyRequests(ServiceError):
+    """Somebody asks more often than is allowed."""
+
+
 class KeyRefused(ServiceError):
     """A key is unknown, revoked or expired."""
 

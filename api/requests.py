@@ -36,7 +36,10 @@ ONE_DEVICE = "one_device"
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+"""What nobody sees, or what has others see a text in another order than it is."""
 
 
 def _printable(text: str) -> str:

@@ -103,6 +103,9 @@ class Web(Value):
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
     look: float = Field(default=0.5, gt=0)
     """Seconds between looks for events of a job that somebody follows."""
+    requests: int = Field(default=100, ge=1)
+    """Most requests per second of one key, or of one address whose keys are refused; ten times as
+    many may come at once."""
     connections: int = Field(default=2000, ge=16)
     """Most connections at a time; fewer where the system allows fewer open files."""
     streams: int = Field(default=500, ge=1)

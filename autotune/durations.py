@@ -18,7 +18,7 @@ def parse_seconds(text: str | float) -> float:
     if isinstance(text, int | float):
         seconds = float(text)
     else:
-        parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+        parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
         units = [unit.removesuffix("s") or "s" for _, unit in parts]
         whole = "".join(f"{number}{unit}" for number, unit in parts)
         known = all(unit in _UNITS for unit in units)

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -86,6 +87,10 @@ def _counts(given: Any) -> Any:
     return parts
 
 
+def _once(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(given))
+
+
 def _mistake(cause: str, next_step: str) -> PydanticCustomError:
     return PydanticCustomError(
         "option", "{cause} {next_step}", {"cause": cause, "next_step": next_step}
@@ -105,9 +110,16 @@ Budget = Annotated[
 """A length of time in seconds, also one written as `90s`, `3min` or `1h30min`."""
 # The bounds come first, so that the JSON schema tells them.
 Count = Annotated[int, Field(ge=1, le=2**31), WHOLE]
-Names = Annotated[tuple[str, ...], Field(max_length=64), BeforeValidator(names)]
+Names = Annotated[
+    tuple[str, ...], Field(max_length=64), BeforeValidator(names), AfterValidator(_once)
+]
 """Names, also ones written as `a,b`."""
-Counts = Annotated[tuple[Count, ...], Field(min_length=1, max_length=64), BeforeValidator(_counts)]
+Counts = Annotated[
+    tuple[Count, ...],
+    Field(min_length=1, max_length=64),
+    BeforeValidator(_counts),
+    AfterValidator(_once),
+]
 """Whole numbers above 0, also ones written as `1,2,4`."""
 
 _SEARCH = Option(group=Group.SEARCH)

@@ -11,7 +11,7 @@ import ipaddress
 import platform
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -22,9 +22,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
-from autotune.api.errors import KeyMissing, ServiceError
+from autotune.api.errors import KeyMissing, KeyRefused, ServiceError
 from autotune.api.http.oidc import BEGIN, END, Provider
 from autotune.api.http.problems import response_to
+from autotune.api.http.rates import Rates
 from autotune.api.log import about
 from autotune.api.roles import Caller, Scope
 from autotune.api.settings import Settings
@@ -184,7 +185,7 @@ class Access:
             admit = partial(guard.admit, secret)
             try:
                 check_origin(connection, proven=secret is not None and not bearer(connection))
-                connection.state.key = await admit()
+                connection.state.key = await _counted(admit, connection)
             except ServiceError as exc:
                 return await self._refuse(connection, exc)(scope, receive, send)
             connection.state.again = admit
@@ -197,6 +198,22 @@ class Access:
     def _secret(self, connection: HTTPConnection) -> str | None:
         found = (source(connection) for source in self._sources)
         return next((secret for secret in found if secret), None)
+
+
+async def _counted(admit: Callable[[], Awaitable[Caller]], connection: HTTPConnection) -> Caller:
+    """Return who is let in, having counted the request, or the refusal against its address.
+
+    Raises:
+        ServiceError: Nobody is, or not so often.
+    """
+    rates: Rates = connection.app.state.service.rates
+    try:
+        key = await admit()
+    except KeyRefused:
+        rates.count(f"address {connection.client.host if connection.client else '-'}")
+        raise
+    rates.count(f"key {key.id}")
+    return key
 
 
 _header = HTTPBearer(

@@ -219,8 +219,9 @@ class BodyLimit:
 
 
 async def json_only(request: Request) -> None:
-    """Refuse a body that is not declared as JSON; the framework would call it no object."""
+    """Refuse a body that is not declared as plain JSON; the framework would call it no object."""
     header = Header()
     header["content-type"] = request.headers.get("content-type", "text/plain")
-    if header.get_content_type() != "application/json":
+    coding = request.headers.get("content-encoding", "identity")
+    if header.get_content_type() != "application/json" or coding != "identity":
         raise HTTPException(415)

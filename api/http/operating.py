@@ -119,7 +119,7 @@ async def healthz() -> HealthAnswer:
     responses={200: json_answer({"status": "ready"}, "It can."), **documented()},
 )
 def readyz(jobs: TheJobs) -> HealthAnswer:
-    """Check that the database responds and has the schema of this version."""
+    """Check that the database responds, has the schema of this version, and takes changes."""
     jobs.check()
     return HealthAnswer(status="ready")
 

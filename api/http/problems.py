@@ -64,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     "no-recommendation": Kind(409, "No recommendation"),
     "quota-exceeded": Kind(429, "Quota exceeded", retry_after=60),
     "too-many-streams": Kind(429, "Too many event streams", retry_after=10),
+    "too-many-requests": Kind(429, "Too many requests", retry_after=1),
     "key-missing": Kind(401, "API key required"),
     "key-refused": Kind(401, "Invalid API key"),
     "scope-missing": Kind(403, "Missing scope"),
@@ -179,7 +180,13 @@ _ALWAYS = (
     "other-schema",
     "disk-full",
 )
-CLOSED = ("key-missing", "key-refused", "scope-missing", "provider-unavailable")
+CLOSED = (
+    "key-missing",
+    "key-refused",
+    "scope-missing",
+    "provider-unavailable",
+    "too-many-requests",
+)
 """What every closed route may answer with."""
 CHANGING = (*CLOSED, "cross-origin")
 """What every route that changes something may answer with."""
@@ -249,7 +256,7 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
     "body-too-large": ("The body is larger than this service accepts.", "Send a smaller body."),
     "unsupported-media-type": (
         "The body must be JSON.",
-        "Send it with Content-Type: application/json.",
+        "Send it with Content-Type: application/json, not compressed.",
     ),
 }
 

@@ -11,6 +11,7 @@ from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.oidc import Provider
+from autotune.api.http.rates import Rates
 from autotune.api.http.streams import Streams
 from autotune.api.outbound import Outbound
 from autotune.api.settings import Settings
@@ -33,6 +34,7 @@ class Service:
     provider: Provider | None
     """Where people sign in; None: nowhere."""
     guard: Guard
+    rates: Rates
     metrics: Metrics
     streams: Streams
     webhooks: Webhooks
@@ -75,6 +77,7 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
         keyring=keyring,
         provider=provider,
         guard=Guard(keyring, provider=provider),
+        rates=Rates(settings.web.requests),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
         webhooks=Webhooks(database, settings.webhooks),

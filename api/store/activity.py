@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from autotune.api.states import State
 from autotune.api.store.database import Now, insert_new
@@ -14,6 +14,8 @@ from autotune.reason import Outcome
 
 LATEST = 100
 """Jobs of which waits and runs are told."""
+_ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
+"""Names of totals by which it is found out whether there is room."""
 _TRIALS = "trials "
 """Begins the name of a total of trials of some outcome."""
 
@@ -55,3 +57,9 @@ def count_trial(connection: Connection, outcome: Outcome) -> None:
     connection.execute(insert_new(connection, totals, name=name, value=0.0))
     mine = update(totals).where(totals.c.name == name)
     connection.execute(mine.values(value=totals.c.value + 1))
+
+
+def check_room(connection: Connection) -> None:
+    """Add something that takes some pages, and take it away again."""
+    connection.execute(insert(totals), [{"name": each, "value": 0.0} for each in _ROOM])
+    connection.execute(delete(totals).where(totals.c.name.in_(_ROOM)))

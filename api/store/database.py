@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -60,6 +61,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self._url = url
         self._turns = BoundedSemaphore(MOST_WRITERS)
+        self.full = False
+        """The last change found no room."""
         reader, writer = _engines(url)
         self._writer = writer.execution_options(**{_WRITES: True})
         self._reader = reader.execution_options(**{_WRITES: False})
@@ -78,6 +81,10 @@ class Database:
         try:
             with _translated(), self._writer.connect() as connection, connection.begin():
                 yield connection
+            self.full = False
+        except DiskFull:
+            self.full = True
+            raise
         finally:
             self._turns.release()
 
@@ -104,6 +111,13 @@ class Database:
                 yield connection
         finally:
             engine.dispose()
+
+    def close_to_others(self) -> None:
+        """Have the files of SQLite read by nobody but their owner and group, whoever made them."""
+        file = self._writer.url.database if self._writer.dialect.name == "sqlite" else None
+        for each in (f"{file}{ending}" for ending in ("", "-wal", "-shm") if file):
+            with suppress(OSError):  # It is not there, or somebody else's.
+                Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
     def close(self) -> None:
         """Close all connections; the next transaction opens new ones."""
@@ -152,8 +166,10 @@ def _engines(url: str) -> tuple[Engine, Engine]:
 
 def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
     try:
-        backend = make_url(url).get_backend_name()
-        if backend == "sqlite" and make_url(url).database not in (None, "", ":memory:"):
+        made = make_url(url)
+        backend = made.get_backend_name()
+        # A query could make a database in memory of a file, one for each connection.
+        if backend == "sqlite" and made.database not in (None, "", ":memory:") and not made.query:
             return _sqlite(url, seconds, **pool)
         if backend == "postgresql":
             return _postgresql(url, seconds)

@@ -34,7 +34,7 @@ from autotune.api.requests import JobRequest, checked
 from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store.activity import Activity, activity
+from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
@@ -348,13 +348,17 @@ class Jobs:
             return unserved(connection)
 
     def check(self) -> None:
-        """Make sure that the database answers and has the schema of this version.
+        """Make sure that the database answers, has the schema of this version, and has room.
 
         Raises:
             DatabaseUnavailable: It does not answer.
             OtherSchema: It has another one.
+            DiskFull: The last change found no room, and neither does another one.
         """
         check_schema(self._database)
+        if self._database.full:  # Where nobody else is led here meanwhile, nobody else finds out.
+            with self._database.writing() as connection:
+                check_room(connection)
 
 
 def open_database(settings: Settings) -> Database:
@@ -368,6 +372,7 @@ def open_database(settings: Settings) -> Database:
     database = Database(settings.database_url)
     try:
         migrate(database)
+        database.close_to_others()
     except OtherSchema:
         raise
     except DatabaseUnavailable as exc:

@@ -54,6 +54,7 @@ class Site:
             "ENGINE": self.engine,
             "MACHINE": FAKE_MACHINE.model_dump_json(),
             "QUOTAS": json.dumps({"queued": 10**6, "device_seconds": 1e12, "shortest_budget": 1}),
+            "WEB__REQUESTS": str(10**6),
             **self.changes,
         }
         named = {f"{PREFIX}{name}": value for name, value in given.items()}

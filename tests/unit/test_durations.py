@@ -26,7 +26,9 @@ def test_usual_ways_of_writing(text: str | float, seconds: float) -> None:
     assert parse_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "3 fortnights", "-5s", "0", "3min!", "inf", 0.0])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "3 weeks", "-5s", "0", "3min!", "inf", "\u0663min", 0.0]
+)
 def test_anything_else_is_an_error(text: str | float) -> None:
     """The message shows how to write it."""
     with pytest.raises(UsageError, match="Use a format such as 90s"):

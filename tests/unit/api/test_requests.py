@@ -55,6 +55,8 @@ def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]
         {"workload": "digits", "seed": 2**40},
         {"workload": "digits", "allow_asynchronous": 1},
         {"workload": "digits", "budget": "soon"},
+        {"workload": "digits", "budget": "\u0663min"},
+        {"workload": "digits", "workers": []},
         {"workload": "digits", "workers": list(range(1, 100))},
     ],
 )
@@ -69,6 +71,21 @@ def test_parameters_keep_their_type(value: object) -> None:
     """A one does not become true, nor `on`."""
     found = JobRequest.model_validate({"workload": "digits", "params": {"p": value}}).params["p"]
     assert (found, type(found)) == (value, type(value))
+
+
+def test_what_is_named_twice_counts_once() -> None:
+    """A space would otherwise hold the same ways to distribute again and again."""
+    twice = {"workers": [2, 1, 2], "strategies": ["one_device", "one_device"]}
+    found = JobRequest.model_validate({"workload": "digits", **twice})
+    assert (found.workers, found.strategies) == ((2, 1), ("one_device",))
+
+
+def test_a_known_request_keeps_its_fingerprint() -> None:
+    """Databases hold it: a retry across an upgrade would otherwise be taken for another request."""
+    asked = {"workload": "digits", "params": {"filters": 64}, "space": "quick", "budget": "30s"}
+    known = "f0b8db43bc1d13020b17dfa428f85958dc874ecf173c6266d7e815b9737b9858"
+    for budget in ("30s", 30, 30.0, "0.5min"):
+        assert JobRequest.model_validate({**asked, "budget": budget}).fingerprint == known
 
 
 def test_equal_requests_have_equal_fingerprints(asked: JobRequest) -> None:
@@ -162,7 +179,7 @@ def test_an_asynchronous_space_runs_only_where_that_is_allowed() -> None:
     check_runnable(space, SearchOptions(allow_asynchronous=True), FAKE_MACHINE)
 
 
-ODD = ("\ud800", "a\x00b", "\x1b[31m", "a\nb", "\x85")
+ODD = ("\ud800", "a\x00b", "\x1b[31m", "a\nb", "\x85", "a\u202eb", "a\u200bb", "\ufeffa")
 
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)

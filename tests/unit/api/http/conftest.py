@@ -51,7 +51,7 @@ def settings(database: Database, tmp_path: Path) -> Settings:
         machine=FAKE_MACHINE,
         patience=Patience(lease=600),
         quotas=Quotas(queued=100_000, device_seconds=1e9),
-        web=Web(look=0.01, heartbeat=0.05),
+        web=Web(look=0.01, heartbeat=0.05, requests=10**6),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -115,6 +116,16 @@ def test_another_media_type_is_refused(client: TestClient, kind: str) -> None:
         "/v1/tunings", content=b'{"workload": "digits"}', headers={"Content-Type": kind}
     )
     assert (refused.status_code, refused.json()["code"]) == (415, "unsupported-media-type")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "gzip, identity"])
+def test_a_body_that_is_packed_is_refused(client: TestClient, coding: str) -> None:
+    """What a few bytes become would not be bounded; what only says that it is, is no less odd."""
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    said = client.post("/v1/tunings", content=b'{"workload": "digits"}', headers=headers)
+    assert (said.status_code, said.json()["code"]) == (415, "unsupported-media-type")
+    packed = gzip.compress(b'{"workload": "digits"}')
+    assert client.post("/v1/tunings", content=packed, headers=headers).status_code == 400
 
 
 def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
@@ -253,7 +264,10 @@ def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     assert kept
     assert len(kept) + len(full) == 60
     assert {each.json()["code"] for each in full} == {"disk-full"}
+    ready = [client.get("/readyz").json()["code"] for _ in range(2)]
+    assert ready == ["disk-full", "disk-full"]
     listed = client.get("/v1/tunings", params={"limit": 100}).json()["tunings"]
     assert {each["id"] for each in listed} == {each.json()["id"] for each in kept}
     pages = 10**6
+    assert client.get("/readyz").status_code == 200
     assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202

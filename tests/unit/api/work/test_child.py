@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from autotune.api.isolation import Network
+from autotune.api.work import child
 from autotune.api.work.child import InterruptibleEngine
 from autotune.api.work.messages import Message, RunBegun, RunOver
+from autotune.api.work.orders import Order
 from autotune.cluster import Role
 from autotune.config import Configuration
+from autotune.errors import EngineError
+from autotune.events import Notice
+from autotune.options import SearchOptions
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Engine, Outcome, Stop, TrialRequest
+from autotune.run.engine import Engine, Outcome, Stop, Tell, TrialRequest
 from autotune.testing import FakeEngine
 from autotune.testing.contract import WrapperContract
 from autotune.workload import Workload
@@ -50,6 +57,38 @@ def request(configuration: Configuration, workload: Workload, folder: Path) -> T
         roles=(Role(),),
         folder=folder / "trial",
     )
+
+
+class BusyEngine(FakeEngine):
+    """An engine whose machine somebody else uses."""
+
+    @contextmanager
+    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+        """Tell of whom it waits, and give up."""
+        tell(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
+        raise EngineError("stopped")
+        yield
+
+
+def test_what_the_holder_of_the_machine_wrote_is_not_told(
+    told: list[Message], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any account of the machine may write it, and who asked for the job has no Ctrl-C."""
+    monkeypatch.setattr(child, "new_engine", lambda _: BusyEngine(lambda _: 100.0))
+    order = Order(
+        name="job",
+        model="m.py:m",
+        dataset="m.py:d",
+        space="quick",
+        model_arguments=(),
+        dataset_arguments=(),
+        options=SearchOptions(),
+        out=tmp_path,
+        engine="local",
+    )
+    with pytest.raises(EngineError):
+        child._search(order, told.append, Network(own=True))
+    assert told == [Notice(text=child.BUSY)]
 
 
 def test_it_tells_what_runs(
