@@ -30,9 +30,12 @@ from autotune.learning.race import (
     Look,
     Race,
     Raced,
+    Trained,
     Unraced,
     examples_to,
     lowest,
+    smoothed,
+    thinned,
 )
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "Moments",
     "Race",
     "Raced",
+    "Trained",
     "Unpredictable",
     "Unraced",
     "UpdateRule",
@@ -57,5 +61,7 @@ __all__ = [
     "learning_rate_factor",
     "lowest",
     "predicted_examples",
+    "smoothed",
+    "thinned",
     "warm_up_examples",
 ]

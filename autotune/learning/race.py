@@ -63,6 +63,17 @@ class Curve(Value):
     """What it said at its end, where it failed."""
 
 
+class Trained(Value):
+    """A training that took part, to be drawn."""
+
+    batch: int
+    seed: int
+    reached: float | None = None
+    """Examples to the loss; None if it did not come to it."""
+    looks: tuple[Look, ...] = ()
+    """Smoothed, and some of many."""
+
+
 class Raced(Value):
     """A batch that was trained to the loss."""
 
@@ -86,6 +97,8 @@ class Race(Value):
     """Examples that none of them trained on."""
     raced: tuple[Raced, ...] = ()
     """In the order of their batches."""
+    trainings: tuple[Trained, ...] = ()
+    """Of these batches and the user's own, one seed after the other; older results have none."""
     seconds: float = 0.0
     """That all trainings took."""
 
@@ -98,6 +111,12 @@ def smoothed(looks: Sequence[Look]) -> list[Look]:
     """Return the mean loss of each look and its two neighbours; the ends have too few."""
     triples = zip(looks, looks[1:], looks[2:], strict=False)
     return [Look(b.examples, fmean((a.loss, b.loss, c.loss))) for a, b, c in triples]
+
+
+def thinned(looks: Sequence[Look], most: int) -> tuple[Look, ...]:
+    """Return at most so many looks, and the last one, which are about equally far apart."""
+    apart = -(-len(looks) // most)
+    return tuple(looks[::-1][:: max(apart, 1)][::-1])
 
 
 def lowest(looks: Sequence[Look]) -> float | None:

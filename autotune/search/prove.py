@@ -24,10 +24,13 @@ from autotune.learning import (
     Learning,
     Race,
     Raced,
+    Trained,
     Unraced,
     examples_to,
     lowest,
     predicted_examples,
+    smoothed,
+    thinned,
 )
 from autotune.measure import Noise, pooled_noise
 from autotune.measure.intervals import around, t_quantile
@@ -62,7 +65,7 @@ SCATTER = Noise(sd=0.15, degrees=2.0)
 """Expected of log(examples) between seeds, and how many of them that is worth; 0.04 to 0.11 were
 seen of small models, and two seeds alone would say next to nothing."""
 LOOKS = 40
-"""At the loss, in the first training."""
+"""At the loss, in the first training; of any, those that are kept to be drawn."""
 SLOWER = 1.5
 """Times as long as its steps in trials a training may take: it sorts out examples and looks."""
 NEVER = math.exp(300)
@@ -182,6 +185,7 @@ class Prover:
         self._budgeted = options.budget is not None
         self._random = random.Random(options.seed)  # noqa: S311 - an order of runs, no secret
         self._seconds: list[float] = []
+        self._trained: list[Trained] = []
 
     def run(self, learning: Learning, default: Configuration, history: History) -> Race:
         """Return what the trainings have shown, or why there were none.
@@ -217,7 +221,12 @@ class Prover:
         if not raced:
             return Race(refused=Unraced.NO_TIME)
         raced.sort(key=lambda each: each.batch)
-        return Race(loss=loss, held_out=first.held_out, raced=tuple(raced))
+        return Race(
+            loss=loss,
+            held_out=first.held_out,
+            raced=tuple(raced),
+            trainings=tuple(self._trained),
+        )
 
     def _affordable(self, rivals: list[Rival], starting: float) -> list[Rival]:
         """Return as many as can be trained from several seeds for long enough."""
@@ -251,6 +260,7 @@ class Prover:
                     curves[each] = self._train(
                         each.configuration, seed, look=look, most=most, loss=loss
                     )
+            self._trained += [_trained(each, seed, curves[each], loss) for each in entered]
             base = examples_to(curves[own].looks, loss)
             for lane in running if base else ():
                 lane.note(curves[lane.rival], loss, base or 1.0, self._most(lane.rival, own, whole))
@@ -301,6 +311,16 @@ class Prover:
         if curve.detail:
             self._observer(Notice(text=f"{what}: {curve.detail}"))
         return curve
+
+
+def _trained(rival: Rival, seed: int, curve: Curve, loss: float) -> Trained:
+    """Return what is kept of a training."""
+    return Trained(
+        batch=rival.configuration.global_batch,
+        seed=seed,
+        reached=examples_to(curve.looks, loss),
+        looks=thinned(smoothed(curve.looks), LOOKS),
+    )
 
 
 def why_not(facts: WorkloadFacts) -> Unraced | None:

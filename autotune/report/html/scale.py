@@ -63,11 +63,18 @@ class Scale:
 
     def ticks(self) -> tuple[Tick, ...]:
         """Return some round values of the axis, so far apart that their letters do not touch."""
+        return tuple(Tick(self.at(each), f"{each:,.6g}") for each in self._rounded())
+
+    def levels(self) -> tuple[Tick, ...]:
+        """Return the same of an upright axis."""
+        return tuple(Tick(self.above(each), f"{each:,.6g}") for each in self._rounded())
+
+    def _rounded(self) -> list[float]:
         kept: list[float] = []
         for value in sorted(_round(self.low, self.high), key=lambda each: (each != 1, each)):
             if all(abs(self._place(value) - self._place(each)) >= APART for each in kept):
                 kept.append(value)
-        return tuple(Tick(self.at(each), f"{each:,.6g}") for each in sorted(kept))
+        return sorted(kept)
 
     def _place(self, value: float) -> float:
         inside = min(max(value, self.low), self.high)

@@ -14,7 +14,7 @@ from autotune.learning import Curve, Learning, Race, Unpredictable, Unraced
 from autotune.plan import times_in_words
 from autotune.result import Result
 from autotune.run.engine import TrainingRequest
-from autotune.search.prove import MOST_EPOCHS
+from autotune.search.prove import LOOKS, MOST_EPOCHS
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning
 
@@ -105,6 +105,17 @@ def test_an_easy_loss_is_not_chased_beyond_some_epochs(tuner: Tuner) -> None:
     first = running.trainings[0]
     assert first.loss is None
     assert first.most == MOST_EPOCHS * first.examples
+
+
+def test_what_was_trained_can_be_drawn(tuner: Tuner) -> None:
+    """A curve of some looks is kept of each training, and what it needed to the loss."""
+    running = engine(2.63, between=0.1)
+    race = race_of(tuner(steep, engine=running, options=ASKED))
+    assert len(race.trainings) == len(running.trainings)
+    assert all(1 < len(each.looks) <= LOOKS for each in race.trainings)
+    ratios = [each.reached for each in race.trainings if each.batch == race.raced[0].batch]
+    assert all(each is None or each > 0 for each in ratios)
+    assert sum(each is None for each in ratios) == race.raced[0].unreached
 
 
 def test_seeds_and_batches_take_turns(tuner: Tuner) -> None:
