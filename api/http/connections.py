@@ -16,6 +16,8 @@ HEAD_SECONDS = 10.0
 """Longest wait for the head of a request."""
 BODY_SECONDS = 30.0
 """Longest wait for its body."""
+READ_SECONDS = 30.0
+"""Longest wait for a caller to take in some more of an answer."""
 BACKLOG = 128
 """Connections that are taken in at once, before any of them is looked at."""
 OTHER_FILES = 200
@@ -24,13 +26,14 @@ LEAST = 16
 
 
 class Connection(H11Protocol):
-    """A connection that is ended if it says nothing, or not all of it, for too long.
+    """A connection that is ended if it says nothing, not all of it, or does not hear, for too long.
 
     Where there are as many as there may be, one that has said nothing makes room for a new one.
     """
 
     _timer: asyncio.TimerHandle | None = None
     _allowed: float | None = None
+    _deaf: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # narrower, as uvicorn's
         """Make room for it, and wait for its first request."""
@@ -44,9 +47,25 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Wait for the caller to take in what there is."""
+        super().pause_writing()
+        self._deaf = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no more for that."""
+        super().resume_writing()
+        self._hears()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._wait(None)
+        self._hears()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
@@ -63,7 +82,17 @@ class Connection(H11Protocol):
         self._allowed = seconds
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.loop.call_later(seconds, self.transport.close) if seconds else None
+        self._timer = self.loop.call_later(seconds, self._end) if seconds else None
+
+    def _end(self) -> None:
+        """Close it; what a caller has not taken in does not keep it for good."""
+        self.transport.close()
+        self._hears()
+        self._deaf = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def _hears(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
 
     def _make_room(self, transport: asyncio.Transport) -> None:
         others = (each for each in self.connections if isinstance(each, Connection))

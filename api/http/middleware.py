@@ -58,8 +58,8 @@ class Envelope:
         head = scope["method"] == "HEAD"
         asked = {**scope, "method": "GET"} if head else scope
         telemetry: Telemetry = scope["app"].state.service.telemetry
-        client, traced = (scope.get("client") or ("-",))[0], telemetry.here()
-        with about(request=request_id(scope), client=client, **traced):
+        traced = telemetry.here()
+        with about(request=request_id(scope), client=_client(scope), **traced):
             seal = _Seal(asked, receive, send, head=head)
             try:
                 await self._app(asked, receive, seal.send)
@@ -76,6 +76,12 @@ def request_id(scope: Scope) -> str:
     """Return the id of a request: the caller's if it is one, else a new one."""
     given = Headers(scope=scope).get("x-request-id", "")
     return given if re.fullmatch("[A-Za-z0-9._-]{1,64}", given) else secrets.token_hex(8)
+
+
+def _client(scope: Scope) -> str:
+    """Return where a request came from; as a proxy says it, that may be any text."""
+    host = (scope.get("client") or ("-",))[0]
+    return host if re.fullmatch(r"[\w.:%-]{1,64}", host, re.ASCII) else "?"
 
 
 class _Seal:

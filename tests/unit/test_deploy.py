@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import kubernetes_validate
 import pytest
 import yaml
@@ -50,8 +52,8 @@ def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
 
 def test_every_setting_of_a_deployment_is_one() -> None:
     """A variable that the program does not know would be refused at its start."""
-    files = [each for each in DEPLOY.rglob("*") if each.is_file()]
-    text = "\n".join(each.read_text("utf-8") for each in files)
+    found = [each for each in DEPLOY.rglob("*") if each.is_file()]
+    text = "\n".join(each.read_text("utf-8") for each in found)
     named = set(re.findall(rf"{PREFIX}([A-Z]+)", text)) - {"FILE"}
     assert {"DATABASE", "DATA", "LOG", "WEB"} <= named
     assert {each.lower() for each in named} <= Settings.model_fields.keys()
@@ -61,6 +63,17 @@ def test_every_setting_of_a_deployment_is_one() -> None:
 def test_an_object_of_kubernetes_is_one(number: int) -> None:
     """It has the fields that the published schema of its kind has, and no other."""
     kubernetes_validate.validate(objects()[number], KUBERNETES, strict=True)
+
+
+def test_the_composition_is_one() -> None:
+    """By the schema of the Compose Specification, which a misspelled field would break."""
+    pytest.importorskip("check_jsonschema", reason="it brings the schema: `autotune[dev]`")
+    vendored = files("check_jsonschema.builtin_schemas") / "vendor" / "compose-spec.json"
+    schema = jsonschema_rs.validator_for(json.loads(vendored.read_text("utf-8")))
+    told = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    assert [each.message for each in schema.iter_errors(told)] == []
+    told["services"]["api"]["helthcheck"] = told["services"]["api"].pop("healthcheck")
+    assert not schema.is_valid(told)
 
 
 def test_a_probe_calls_the_service_by_a_name_that_it_serves() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -26,17 +27,19 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
     assert scope["type"] == "http"
     while (await receive()).get("more_body"):
         pass
+    body = b"x" * int(scope["path"].strip("/") or 0)
+    length = str(len(body)).encode()
     await send(
-        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]}
     )
-    await send({"type": "http.response.body"})
+    await send({"type": "http.response.body", "body": body})
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens connections to a server that is patient for half a second, and takes in eight."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connections, "BODY_SECONDS", 0.6)
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[uvicorn.Server, Any]]:
+    """A server that is patient for half a second, and takes in eight; and its address."""
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "READ_SECONDS"):
+        monkeypatch.setattr(connections, name, 0.5)
     config = uvicorn.Config(
         echo, http=Connection, limit_concurrency=9, lifespan="off", log_config=None
     )
@@ -44,21 +47,27 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     listener = socket.create_server(("127.0.0.1", 0))
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    found: list[socket.socket] = []
-
-    def connect(said: bytes) -> socket.socket:
-        found.append(socket.create_connection(listener.getsockname(), timeout=60))
-        found[-1].sendall(said)
-        return found[-1]
-
     while not server.started:
         time.sleep(0.01)
-    yield connect
-    for each in found:
-        each.close()
+    yield server, listener.getsockname()
     server.should_exit = True
     thread.join()
     listener.close()
+
+
+@pytest.fixture
+def opened(served: tuple[uvicorn.Server, Any]) -> Iterator[Open]:
+    """Opens connections to that server."""
+    found: list[socket.socket] = []
+
+    def connect(said: bytes) -> socket.socket:
+        found.append(socket.create_connection(served[1], timeout=60))
+        found[-1].sendall(said)
+        return found[-1]
+
+    yield connect
+    for each in found:
+        each.close()
 
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -93,6 +102,32 @@ def test_a_request_that_comes_in_parts_is_answered(opened: Open) -> None:
     connection = opened(POST)
     connection.sendall(b"0123456789")
     assert connection.recv(4096).startswith(ANSWER)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_who_does_not_read_the_answer_is_left(
+    served: tuple[uvicorn.Server, Any], opened: Open, times: int
+) -> None:
+    """However many requests it has sent: what is public is large enough to keep a connection."""
+    deaf = opened(b"GET /20000000 HTTP/1.1\r\nHost: localhost\r\n\r\n" * times)
+    state = served[0].server_state
+    deadline = time.monotonic() + 300
+    while not state.total_requests or state.connections:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    deaf.close()
+
+
+def test_requests_that_come_at_once_are_answered_in_turn(opened: Open) -> None:
+    """Each by its own answer, and none is lost."""
+    ask = b"".join(b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % size for size in range(1, 31))
+    connection = opened(ask)
+    heard = b""
+    while len(lengths := re.findall(rb"content-length: (\d+)", heard)) < 30:
+        more = connection.recv(65536)
+        assert more
+        heard += more
+    assert [int(each) for each in lengths] == list(range(1, 31))
 
 
 def test_idle_connections_keep_nobody_out(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:

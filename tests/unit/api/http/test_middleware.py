@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 
 from autotune.api.http.app import PARTS
 from autotune.api.log import logger
+from autotune.api.roles import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.tables import audit
 from autotune.api.values import Job
@@ -62,6 +64,18 @@ def test_a_refused_key_is_told_with_where_it_came_from(
     assert caplog.records[-1].__dict__["fields"]["client"] == "testclient"
 
 
+@pytest.mark.parametrize("said", ["1.2.3.4 key=first status=200", "<b>", "x" * 65, "\x1b[31m"])
+def test_where_a_request_came_from_is_an_address(
+    app: FastAPI, anybody: TestClient, caplog: pytest.LogCaptureFixture, said: str
+) -> None:
+    """A proxy hands on what its caller says; no text of that forges a line of the log."""
+    client = TestClient(app, base_url="http://localhost", client=(said, 1))
+    client.portal = anybody.portal
+    with caplog.at_level(logging.INFO, logger.name):
+        client.get("/v1/tunings", headers={"X-Request-Id": "r1"})
+    assert caplog.records[-1].__dict__["fields"]["client"] == "?"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/workloads", "/v1/tunings/{job}", "/"])
 def test_the_head_of_an_answer_can_be_asked_for(client: TestClient, job: Job, path: str) -> None:
     """As probes and caches do; it has the same status and length, and no body."""
@@ -87,6 +101,33 @@ def test_what_has_not_changed_is_not_sent_again(client: TestClient, done: Job) -
         again = client.get(where, headers={"If-None-Match": tag})
         assert (again.status_code, again.content) == (304, b"")
         assert client.get(where, headers={"If-None-Match": 'W/"0"'}).status_code == 200
+
+
+def test_a_tag_of_somebody_else_s_job_is_of_no_use(
+    client: TestClient, client_with: Any, done: Job
+) -> None:
+    """What is not there has not changed either."""
+    where = f"/v1/tunings/{done.id}"
+    tag = client.get(where).headers["etag"]
+    for each in (tag, "*", f'{tag}, "x"'):
+        answer = client_with(Scope.READ).get(where, headers={"If-None-Match": each})
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+def test_headers_make_no_other_request(client: TestClient, job: Job) -> None:
+    """Neither method, address, host nor caller are what a header says beside the request's own."""
+    said = {
+        "X-HTTP-Method-Override": "DELETE",
+        "X-Original-URL": "/metrics",
+        "X-Rewrite-URL": "/metrics",
+        "X-Forwarded-Host": "elsewhere.example.org",
+        "X-Forwarded-User": "admin",
+        "X-Forwarded-Prefix": "//elsewhere.example.org",
+    }
+    where = f"/v1/tunings/{job.id}"
+    answer = client.get(where, headers=said)
+    assert (answer.status_code, answer.json()["id"]) == (200, job.id)
+    assert "elsewhere" not in answer.text + str(answer.headers)
 
 
 def test_a_job_that_changes_gets_another_tag(client: TestClient, job: Job) -> None:
