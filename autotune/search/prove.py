@@ -72,11 +72,20 @@ NEVER = math.exp(300)
 """As good as infinitely many examples."""
 
 
-def reserved_seconds(options: SearchOptions, facts: WorkloadFacts) -> float:
-    """Return the seconds of the budget that are kept for the trainings; 0 where they do not do."""
+def reserved_seconds(
+    options: SearchOptions, facts: WorkloadFacts, left: float | None = None
+) -> float:
+    """Return the seconds that are kept for the trainings; 0 where they do not do.
+
+    Args:
+        options: Hold the budget.
+        facts: What is trained.
+        left: Of the budget, once the search was prepared; None takes all of it.
+    """
     if not options.prove or options.budget is None:
         return 0.0
-    return SHARE * options.budget if options.budget >= least_budget(facts) else 0.0
+    seconds = options.budget if left is None else left
+    return SHARE * seconds if seconds >= least_budget(facts) else 0.0
 
 
 def least_budget(facts: WorkloadFacts) -> float:

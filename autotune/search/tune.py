@@ -201,7 +201,7 @@ class _Session:
         if not options.prove or learning is None or _is_proved(learning):
             return prepared, False
         race = Race(refused=Unraced.NO_TIME)
-        reserved = race_seconds(options, prepared.subject.facts)
+        reserved = race_seconds(options, prepared.subject.facts, self.whole.left)
         if options.budget is None or reserved:
             try:
                 race = self._race(asked.knowing(optimistic(learning)), reserved)
@@ -218,7 +218,7 @@ class _Session:
         options, learning = self.request.options, prepared.subject.facts.learning
         trials = options.max_trials and math.ceil(options.max_trials * EXPLORED_FIRST)
         first = options.model_copy(update={"max_trials": trials})
-        later = (1 - EXPLORED_FIRST) * (options.budget or 0.0) / 2
+        later = (1 - EXPLORED_FIRST) * self.whole.left / 2 if options.budget else 0.0
         runner, search = self.search(prepared, first, lambda: reserved + later)
         search.explore(batches=True)
         ends = self.engine.now() + (reserved if options.budget else math.inf)

@@ -17,6 +17,7 @@ from autotune.run.engine import TrainingRequest
 from autotune.search.prove import LOOKS, MOST_EPOCHS
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning
+from autotune.workload import WorkloadFacts
 
 Tuner = Callable[..., Result]
 ASKED = {"objective": "time_to_loss", "budget": 400.0, "prove": True}
@@ -105,6 +106,21 @@ def test_an_easy_loss_is_not_chased_beyond_some_epochs(tuner: Tuner) -> None:
     first = running.trainings[0]
     assert first.loss is None
     assert first.most == MOST_EPOCHS * first.examples
+
+
+@pytest.mark.parametrize("seconds", [150.0, 330.0])
+def test_a_slow_preparation_leaves_time_for_trials(tuner: Tuner, seconds: float) -> None:
+    """The trainings take their share of what it has left, or nothing where that does not do."""
+
+    class Slow(FakeEngine):
+        def inspect(self, *arguments: Any, **options: Any) -> WorkloadFacts:
+            self._time += seconds
+            return super().inspect(*arguments, **options)
+
+    needed = {"needs": lambda _: 1.0, "learning": fake_learning(1e6)}
+    result = tuner(steep, engine=Slow(steep, **needed), options=ASKED)
+    assert result.one_device is not None
+    assert (race_of(result).refused is Unraced.NO_TIME) is (seconds == 330.0)
 
 
 def test_what_was_trained_can_be_drawn(tuner: Tuner) -> None:
