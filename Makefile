@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+        bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -114,6 +114,10 @@ bench-judged: $(READY)
 # The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
 bench-goodput: $(READY)
 	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
+
+# The digits example, trained as delivered and by the user's own settings; some four minutes.
+bench-curves: $(READY)
+	$(BIN)/python -m benchmarks.curves.bench $(PAGE)
 
 # Steps of more hosts, predicted from fewer and measured on network namespaces; needs root. Some five
 # minutes for each of ROUNDS rounds.
