@@ -54,15 +54,15 @@ class Site:
             "ENGINE": self.engine,
             "MACHINE": FAKE_MACHINE.model_dump_json(),
             "QUOTAS": json.dumps({"queued": 10**6, "device_seconds": 1e12, "shortest_budget": 1}),
-            "WEB__REQUESTS": str(10**6),
             **self.changes,
         }
         named = {f"{PREFIX}{name}": value for name, value in given.items()}
         return {**os.environ, "PYTHONPATH": paths_of(ROOT), "AUTOTUNE_CACHE": "off", **named}
 
     def start(self, *words: str, **variables: str) -> Process:
-        """Start `autotune WORDS` with its output in the folder."""
-        return self.launch(["-m", "autotune", *words], ROOT, **variables)
+        """Start `autotune WORDS`, which bounds no caller, with its output in the folder."""
+        given = {f"{PREFIX}WEB__REQUESTS": str(10**6), **variables}
+        return self.launch(["-m", "autotune", *words], ROOT, **given)
 
     def launch(self, arguments: list[str], root: Path = ROOT, **variables: str) -> Process:
         """Start a Python process of the service, in the folder with its code."""
