@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.cluster.hosts import Hosts
+from tests.cluster.hosts import Host, Hosts
 
 PORT = 6379
 BIN = Path(sys.executable).parent
@@ -30,6 +30,21 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "AUTOTUNE_CACHE": "off",
 }
+
+
+TIMES = 3
+"""That a host may try to start; Ray gives a node half a minute, and nothing changes that."""
+
+
+def start_ray(host: Host, *options: str, environment: Mapping[str, str]) -> None:
+    """Have a host take part in a cluster, as often as a busy machine lets it miss its time."""
+    where = f"--node-ip-address={host.address}"
+    for _ in range(TIMES):
+        done = host.run(BIN / "ray", "start", where, *options, env=environment, timeout=300)
+        if done.returncode == 0:
+            return
+        host.run(BIN / "ray", "stop", "--force", env=environment)
+    raise AssertionError(done.stdout)
 
 
 class RayHosts:
@@ -56,10 +71,7 @@ class RayHosts:
 
     def start(self, number: int, *options: str) -> None:
         """Have a host take part."""
-        host = self.hosts[number]
-        where = f"--node-ip-address={host.address}"
-        done = host.run(BIN / "ray", "start", where, *START, *options, env=self.environment)
-        assert done.returncode == 0, done.stdout
+        start_ray(self.hosts[number], *START, *options, environment=self.environment)
 
     def run(
         self, *command: str | Path, cwd: Path, timeout: float = 300

@@ -6,17 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.delivered import QUIET
 from tests.cluster.hosts import Host, Hosts
+from tests.cluster.ray_hosts import start_ray
 
 PORT = 6379
-NODE = ("--num-cpus=1", "--object-store-memory=78643200", "--block")
+NODE = ("--num-cpus=1", "--object-store-memory=78643200")
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, **QUIET, "RAY_USAGE_STATS_ENABLED": "0"}
 MODULE = """\
@@ -43,29 +42,11 @@ def cluster(hosts: Hosts, folder: Path) -> Hosts:
     """Hosts of which two are nodes of a Ray cluster; each has data of its own in `/run`."""
     pytest.importorskip("ray", reason="Ray is not installed.")
     (folder / "mine.py").write_text(MODULE, encoding="utf-8")
-    address = f"{hosts[0].address}:{PORT}"
-    start_ray(hosts[0], "--head", f"--port={PORT}", "--include-dashboard=false")
-    reached = f"import socket; socket.create_connection(('{hosts[0].address}', {PORT}), 1)"
-    wait_until(lambda: hosts[0].run(sys.executable, "-c", reached).returncode == 0)
-    start_ray(hosts[1], f"--address={address}")
-    seen = "import ray; ray.init('auto', logging_level='ERROR'); print('seen', len(ray.nodes()))"
-    wait_until(lambda: "seen 2" in hosts[0].run(sys.executable, "-c", seen, env=ENVIRONMENT).stdout)
+    address = f"--address={hosts[0].address}:{PORT}"
+    head = ("--head", f"--port={PORT}", "--include-dashboard=false")
+    start_ray(hosts[0], *NODE, *head, environment=ENVIRONMENT)
+    start_ray(hosts[1], *NODE, address, environment=ENVIRONMENT)
     return hosts
-
-
-def start_ray(host: Host, *options: str) -> subprocess.Popen[str]:
-    """Start Ray on a host; it ends with the host."""
-    mine = f"--node-ip-address={host.address}"
-    command = [BIN / "ray", "start", mine, *NODE, *options]
-    return host.start(*command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    """Wait for something for a minute or two."""
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
 
 
 def check(host: Host, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -28,7 +28,7 @@ def dataset_fn():
 
 
 @pytest.mark.real
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
     """It is planned for two hosts, and leaves nothing on them."""
     pytest.importorskip("ray", reason="Ray is not installed.")
@@ -37,7 +37,7 @@ def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
     quiet = [f"{name}={value}" for name, value in QUIET.items()]
     submit = ["env", *quiet, "sbatch", "--wait", "--output=job.txt", "tune.slurm"]
     factories = ["mine.py:model_fn", "mine.py:dataset_fn"]
-    done = slurm.run(*submit, *factories, "--dry-run", cwd=folder, timeout=300)
+    done = slurm.run(*submit, *factories, "--dry-run", cwd=folder, timeout=500)
     output = (folder / "job.txt").read_text("utf-8")
     assert done.returncode == 0, output
     assert "2 hosts" in output
