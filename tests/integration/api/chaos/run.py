@@ -23,6 +23,9 @@ START_SECONDS = 180.0
 """Longest wait until a worker has a job."""
 UPGRADE = (0.4, 0.6)
 """From when to when, as shares of all kills, the parts are upgraded one after the other."""
+UPGRADE_SECONDS = 120.0
+"""Within which they are in any case: workers of the version before take no more jobs by then, so
+that there may be nobody to kill."""
 LEFT_SECONDS = 600.0
 """Longest wait for the last jobs to end."""
 
@@ -59,6 +62,7 @@ class Run:
         self._acts = Acts(world, lease)
         self._customer = Customer(world.address, asked, seed, most=waiting)
         self._looked = 0.0
+        self._upgrading: float | None = None
 
     def go(self, kills: int, seconds: float) -> str:
         """Kill so often, but not for longer than that; return what happened in a line.
@@ -71,8 +75,7 @@ class Run:
         began = time.monotonic()
         while self._acts.kills < kills and time.monotonic() - began < seconds:
             self._world_turns()
-            begin, end = UPGRADE
-            self._world.upgrade(min(max(self._acts.kills / kills - begin, 0) / (end - begin), 1))
+            self._world.upgrade(self._new(kills))
         took = time.monotonic() - began
         self._acts.undo_all()
         self._world.upgrade(1)
@@ -81,6 +84,15 @@ class Run:
         self._wait_for_the_last()
         self._check_all()
         return self._summary(took)
+
+    def _new(self, kills: int) -> float:
+        """Return how large a share of the parts is to be of this version by now."""
+        begin, end = UPGRADE
+        share = (self._acts.kills / kills - begin) / (end - begin)
+        if share < 0:
+            return 0
+        self._upgrading = self._upgrading or time.monotonic()
+        return min(max(share, (time.monotonic() - self._upgrading) / UPGRADE_SECONDS), 1)
 
     def _begun(self) -> bool:
         with suppress(DatabaseUnavailable):  # Nobody has made its tables yet.
