@@ -363,7 +363,7 @@ class Configuration(Value):
     @classmethod
     def _take_registered(cls, given: Any) -> Any:
         """Store the values of registered axes beside those of the user's own."""
-        registered = axes().keys() - cls.model_fields.keys()
+        registered = _registered()
         if not registered or not isinstance(given, Mapping):
             return given
         values = dict(given.get("arguments", ()))
@@ -405,6 +405,12 @@ def axes() -> Mapping[str, Axis]:
     """Return the declaration of every axis, by name, in the order of the fields."""
     found = {name: axis for each in _declarations() for name, axis in _marked(each).items()}
     return MappingProxyType(found)
+
+
+@cache
+def _registered() -> frozenset[str]:
+    """Return the names of the axes that are no fields of `Configuration`."""
+    return frozenset(axes().keys() - Configuration.model_fields.keys())
 
 
 @cache
@@ -502,7 +508,7 @@ def _stored(values: Mapping[str, Scalar]) -> tuple[tuple[str, Scalar], ...]:
 
 
 def _forget() -> None:
-    for each in (axes, axes_of, _adapter, _defaults, _sometimes):
+    for each in (axes, _registered, axes_of, _adapter, _defaults, _sometimes):
         each.cache_clear()
 
 

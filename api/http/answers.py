@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
@@ -20,14 +20,25 @@ from autotune.result import Result
 from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Value
-from autotune.window import Window
 
 
-class TrialAnswer(Trial):
+def _without(model: type[Value], *fields: str) -> dict[str, Any]:
+    """Return the fields of a model but for some, which take no time to read then."""
+    told = model.model_fields.items()
+    return {name: (field.annotation, field) for name, field in told if name not in fields}
+
+
+if TYPE_CHECKING:
+    _Trial = Trial
+else:
+    _Trial = create_model("_Trial", __base__=Value, **_without(Trial, "windows", "detail"))
+
+
+class TrialAnswer(_Trial):
     """One run of one configuration, and what became of it."""
 
-    windows: tuple[Window, ...] = Field(default=(), exclude=True)
-    detail: str = Field(default="", exclude=True)
+    # Read from what is kept of a trial, of which not everything is told.
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -61,16 +72,11 @@ class TrialsAnswer(Value):
         return cls(trials=trials, next=trials[-1].number if more else None)
 
 
-_INTERNAL = {"schema_version", "workload", "facts", "trials", "study", "space", "options"}
-"""Fields of a result that are nobody's business, or have an answer of their own."""
-
-
-_told: dict[str, Any] = {
-    name: (field.annotation, field)
-    for name, field in Result.model_fields.items()
-    if name not in _INTERNAL
-}
-_Result: Any = create_model("_Result", __base__=Value, **_told)
+_INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
+"""Fields of a result that are nobody's business, ..."""
+_APART = {"trials", "compared"}
+"""... or have an answer of their own."""
+_Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))
 
 
 class RecommendationAnswer(_Result):

@@ -44,7 +44,7 @@ _CLUSTER = cluster_files(Configuration(**_GIVEN["gang"]), _MACHINE)
 _TRIAL = TrialAnswer.model_validate(_GIVEN["trial"])
 _WORKLOADS = tuple(map(WorkloadAnswer.model_validate, _GIVEN["workloads"]))
 _WHOLE = Result.model_validate(
-    {**_GIVEN["recommendation"], **_GIVEN["result"], "trials": (_TRIAL,)}
+    {**_GIVEN["recommendation"], **_GIVEN["result"], "trials": (_GIVEN["trial"],)}
 )
 _WORKER = SeenWorker(**_GIVEN["worker"], machine=_MACHINE)
 JOB = _QUEUED.id
