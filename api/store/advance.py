@@ -45,13 +45,18 @@ def state_for_change(connection: Connection, job_id: str) -> State:
     return State(found)
 
 
-def advance(connection: Connection, job_id: str, step: Step) -> None:
+def advance(connection: Connection, job_id: str, before: State, step: Step) -> None:
     """Change a job whose row the transaction holds.
+
+    Args:
+        connection: Of the transaction.
+        job_id: The job.
+        before: Its state, as the transaction has read it.
+        step: What changes.
 
     Raises:
         IllegalTransition: The state machine has no such step.
     """
-    before = state_for_change(connection, job_id)
     if step.to is not None:
         transition(before, step.to)
     _write(connection, job_id, step, jobs.c.state == before)

@@ -14,10 +14,11 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    CompoundSelect,
     Connection,
+    Float,
     Row,
     and_,
+    bindparam,
     case,
     exists,
     false,
@@ -42,7 +43,7 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
-from autotune.api.store.queue import IS_HELD, next_job, take_next
+from autotune.api.store.queue import IS_HELD, has_job, take_next
 from autotune.api.store.reading import check_request, read_job, read_trials, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.store.workers import is_draining
@@ -92,8 +93,8 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
         The job; None if the devices are taken, nobody waits for them, or the worker is drained.
     """
     with database.reading() as connection:
-        put_back = connection.execute(_ahead(lease_seconds)).first() is not None
-        if not put_back and next_job(connection, post) is None:
+        put_back = connection.execute(_AHEAD, {"seconds": lease_seconds}).first() is not None
+        if not put_back and not has_job(connection, post):
             return None
     if put_back:
         _shorten(database, lease_seconds)
@@ -316,11 +317,22 @@ def _until(connection: Connection, lease_seconds: float) -> float:
     return connection.execute(select(Now())).scalar_one() + lease_seconds
 
 
-def _ahead(lease_seconds: float) -> CompoundSelect[Any]:
-    """Leases that were given before the clock was put back."""
-    devices = select(leases.c.devices).where(ahead(leases.c.expires_at, lease_seconds))
-    held = and_(IS_HELD, ahead(jobs.c.expires_at, lease_seconds))
-    return devices.union_all(select(jobs.c.id).where(held)).limit(1)
+# What every claim asks and writes is made once: that takes longer than running it.
+_SECONDS = bindparam("seconds", type_=Float())
+_AHEAD = (
+    select(leases.c.devices)
+    .where(ahead(leases.c.expires_at, _SECONDS))
+    .union_all(select(jobs.c.id).where(IS_HELD, ahead(jobs.c.expires_at, _SECONDS)))
+    .limit(1)
+)
+"""Leases that were given before the clock was put back."""
+_TAKE = (
+    update(leases)
+    .where(leases.c.devices == bindparam("on"), lapsed(leases.c.expires_at))
+    .values(worker=bindparam("by"), expires_at=bindparam("until"))
+)
+_BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
+_KEPT = select(jobs.c.study, jobs.c.trace, jobs.c.request).where(jobs.c.id == bindparam("job"))
 
 
 def _shorten(database: Database, lease_seconds: float) -> None:
@@ -350,21 +362,22 @@ def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
     if row is None:
         raise _Nothing
     grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
-    _take_job(connection, row, grip, until)
-    _note_code(connection, row, post)
+    code = (post.workloads or {}).get(row.workload)
+    _take_job(connection, row, grip, until, code)
     marker = _begin_attempt(connection, grip, post)
     return _claimed(connection, grip, marker)
 
 
 def _take_devices(connection: Connection, post: Post, until: float) -> None:
     connection.execute(insert_new(connection, leases, devices=post.devices))
-    mine = and_(leases.c.devices == post.devices, lapsed(leases.c.expires_at))
-    taken = {"worker": post.worker, "expires_at": until}
-    if not connection.execute(update(leases).where(mine).values(taken)).rowcount:
+    taken = {"on": post.devices, "by": post.worker, "until": until}
+    if not connection.execute(_TAKE, taken).rowcount:
         raise _Nothing
 
 
-def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -> None:
+def _take_job(
+    connection: Connection, row: Row[Any], grip: Grip, until: float, code: str | None
+) -> None:
     before = State(row.state)
     after = State.CANCELLING if before is State.CANCELLING else State.RUNNING
     columns: dict[str, Cell] = {
@@ -373,19 +386,14 @@ def _take_job(connection: Connection, row: Row[Any], grip: Grip, until: float) -
         "expires_at": until,
         "reason": None,
         "started_at": func.coalesce(jobs.c.started_at, Now()),
+        # Which code is measured; what goes on after trials must go on with theirs.
+        "code": case((or_(jobs.c.code.is_(None), jobs.c.trials == 0), code), else_=jobs.c.code),
     }
     began = Claimed(attempt=grip.attempt, kept=row.trials)
     step = Step(to=transition(before, after), events=[began], columns=columns)
-    advance(connection, grip.job_id, step)
+    advance(connection, grip.job_id, before, step)
     held = {"job_id": grip.job_id, "attempt": grip.attempt}
     connection.execute(update(leases).where(leases.c.devices == grip.devices).values(held))
-
-
-def _note_code(connection: Connection, row: Row[Any], post: Post) -> None:
-    """Note which code is measured; what goes on after trials must go on with theirs."""
-    mine = and_(jobs.c.id == row.id, or_(jobs.c.code.is_(None), jobs.c.trials == 0))
-    code = (post.workloads or {}).get(row.workload)
-    connection.execute(update(jobs).where(mine).values(code=code))
 
 
 def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
@@ -394,19 +402,8 @@ def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
         lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
         connection.execute(update(attempts).where(earlier).values(lost))
     marker = secrets.token_hex(16)
-    connection.execute(
-        insert(attempts).values(
-            job_id=grip.job_id,
-            number=grip.attempt,
-            worker=post.worker,
-            host=post.host,
-            marker=marker,
-            claimed_at=Now(),
-            seen_at=Now(),
-            swept=False,
-            messages=0,
-        )
-    )
+    mine = {"job_id": grip.job_id, "number": grip.attempt, "marker": marker}
+    connection.execute(_BEGIN, {**mine, "worker": post.worker, "host": post.host})
     return marker
 
 
@@ -416,8 +413,7 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
     configurations = select(attempts.c.configuration).where(died)
     # The first attempt follows none; every query takes its time while the queue waits.
     running = () if first else connection.execute(configurations).scalars().all()
-    kept_of = connection.execute(select(jobs.c.study, jobs.c.trace).where(jobs.c.id == job_id))
-    study, trace = kept_of.one()
+    study, trace, request = connection.execute(_KEPT, {"job": job_id}).one()
     claimed = Claim(
         grip=grip,
         marker=marker,
@@ -428,7 +424,7 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
         deaths=len(running),
     )
     try:
-        check_request(connection, job_id)
+        check_request(request)
         kept = () if first else tuple(each.trial for each in read_trials(connection, job_id))
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:

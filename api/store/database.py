@@ -259,6 +259,8 @@ def lapsed(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
     return or_(expires_at.is_(None), expires_at <= Now())
 
 
-def ahead(expires_at: ColumnElement[Any], lease_seconds: float) -> ColumnElement[bool]:
+def ahead(
+    expires_at: ColumnElement[Any], lease_seconds: float | ColumnElement[float]
+) -> ColumnElement[bool]:
     """Whether a lease ends after any of today: it was given before the clock was put back."""
     return expires_at > Now() + 2 * lease_seconds

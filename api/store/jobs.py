@@ -429,7 +429,7 @@ def reassign(
 def _cancel(connection: Connection, job_id: str) -> None:
     state = state_for_change(connection, job_id)
     if state not in (State.CANCELLING, State.CANCELLED):
-        advance(connection, job_id, _cancelling(state))
+        advance(connection, job_id, state, _cancelling(state))
         note(connection, "cancel", job_id)
 
 

@@ -97,7 +97,14 @@ class Unserved(NamedTuple):
         return f"Waits for a worker with {what}; none is there."
 
 
-def next_job(connection: Connection, post: Post) -> Row[Any] | None:
+def has_job(connection: Connection, post: Post) -> bool:
+    """Return whether there may be a job for a worker, without finding out which is next."""
+    if connection.execute(_LEFT_KINDS).first() is not None:
+        return True
+    return any(_fits(post, row) for row in connection.execute(_kinds()).all())
+
+
+def _next_job(connection: Connection, post: Post) -> Row[Any] | None:
     """Return the next job for a worker, if there is one: `_SHORT` of it."""
     # One by one: what was left behind goes first, and is seldom there.
     for found, query in ((_LEFT_KINDS, _LEFT_BEHIND), (_kinds(), _first_queued())):
@@ -113,7 +120,7 @@ def take_next(connection: Connection, post: Post) -> Row[Any] | None:
     """Return the next job for a worker, which nobody else changes until the transaction ends."""
     # One after the other: of two at once both would find the same one.
     lock(connection, "queue")
-    found = next_job(connection, post)
+    found = _next_job(connection, post)
     if found is not None:
         own = jobs.c.id == found.id
         query = select(jobs.c.state).where(own).with_for_update(skip_locked=True)
@@ -290,7 +297,7 @@ def _tell(connection: Connection, what: Unserved) -> None:
             # Whoever had it is gone; it must not seem to run.
             told = Released(attempt=row.attempt, reason=str(what))
             step = Step(to=State.QUEUED, events=[told], columns={**columns, "expires_at": None})
-        advance(connection, row.id, step)
+        advance(connection, row.id, State(row.state), step)
 
 
 def _in_turn(connection: Connection, rows: Iterable[Row[Any]]) -> Iterator[Row[Any]]:

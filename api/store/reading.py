@@ -100,13 +100,13 @@ def read_job(connection: Connection, job_id: str, owner: Whose = None) -> Job:
     return job_of(JOB.one(connection, job_id, owner))
 
 
-def check_request(connection: Connection, job_id: str) -> None:
+def check_request(request: str) -> None:
     """Make sure that what a job is to do can be read.
 
     Raises:
         UnreadableRecord: Another version has written it.
     """
-    _tuning(connection.execute(select(jobs.c.request).where(jobs.c.id == job_id)).scalar_one())
+    _tuning(request)
 
 
 def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[JobTrial, ...]:

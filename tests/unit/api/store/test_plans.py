@@ -18,12 +18,19 @@ QUERIES = {
     "next": queue._first_queued(),
     "kinds left behind": queue._LEFT_KINDS,
     "left behind": queue._LEFT_BEHIND,
-    "ahead": attempts._ahead(30.0),
+    "ahead": attempts._AHEAD,
     "labelled": reading._page_query(frozenset(), frozenset({"owner", "label_0", "label_1"})),
     "everybody's labelled": reading._page_query(frozenset(), frozenset({"label_0"})),
 }
 
-GIVEN = {"kinds": ["k"], "owner": "me", "label_0": "a:b", "label_1": "c:d", "limit": 20}
+GIVEN = {
+    "kinds": ["k"],
+    "owner": "me",
+    "label_0": "a:b",
+    "label_1": "c:d",
+    "limit": 20,
+    "seconds": 30.0,
+}
 
 
 @pytest.fixture(params=[False, True], ids=["new", "analyzed"])
