@@ -149,7 +149,7 @@ bench-peers: $(PEERS)/.installed
 # DATABASE=postgresql://...; writes a page only if it is told where: OUT=docs/benchmarks/service.md.
 bench-service: $(READY)
 	$(BIN)/python -m benchmarks.service.bench $(if $(DATABASE),--database $(DATABASE)) \
-	  $(if $(OUT),--out $(OUT))
+	  $(PAGE)
 
 clean:
 	rm -rf $(VENV) $(PEERS) autotune-out build site *.egg-info

@@ -18,7 +18,7 @@ from autotune.machine import Machine
 
 NOW = "## Figures at commit "
 EARLIER = "## Earlier figures"
-CODE = ("autotune", "benchmarks", "examples", "pyproject.toml", "constraints.txt")
+CODE = ("autotune", "api", "benchmarks", "examples", "pyproject.toml", "constraints.txt")
 """What figures depend on; a page that was just written is none of it."""
 ROOT = Path(__file__).parents[1]
 

@@ -1,6 +1,6 @@
 """The figures of the service, with their goals, on real processes.
 
-    python -m benchmarks.service.bench [--out docs/benchmarks/service.md]
+    python -m benchmarks.service.bench [--out docs/benchmarks/service.md --since "what changed"]
 
 It prints one table and writes nothing unless it is asked to. Without --database it makes a SQLite
 file of its own; a PostgreSQL database that it is given must be empty.
@@ -15,14 +15,19 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
+from benchmarks.page import add_options, page_of, this_commit
 from benchmarks.service import ending, large, reads, recovery, streams
 from benchmarks.service.site import ENGINES, Site
-from benchmarks.service.table import HEAD, About, Row, write_page
+from benchmarks.service.table import HEAD, Row, table
 
+ABOUT = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 SOFTWARE = ("autotune", "fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic")
 Measure = Callable[[Site, Database], Iterator[Row]]
 
@@ -31,11 +36,15 @@ def main() -> None:
     """Measure part after part, each on a service of its own."""
     options = parse()
     sys.path.append(str(ENGINES))  # for the search that this process has run
+    commit = this_commit()
+    head = ABOUT.format(database="PostgreSQL" if options.database else "SQLite")
+    page = page_of(options, head, commit)
     print(HEAD, flush=True)
+    before = psutil.cpu_times()
     with tempfile.TemporaryDirectory(prefix="autotune-bench-") as folder:
         rows = list(_measured(options, Path(folder)))
-    if options.out:
-        write_page(_about(options.database), rows, options.out)
+    if page:
+        page.write([_about(before), "", table(rows)], commit)
 
 
 def parse() -> argparse.Namespace:
@@ -52,7 +61,7 @@ def parse() -> argparse.Namespace:
     add("--jobs", type=int, default=100_000, help="of `large`, that are done, and that wait")
     add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
     add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
-    add("--out", type=Path, help="the page to write; default: none")
+    add_options(parser)
     return parser.parse_args()
 
 
@@ -94,18 +103,16 @@ def _site(options: argparse.Namespace, folder: Path, engine: str) -> Site:
     return Site(folder=folder, database=url, engine=f"service_engines:{engine}")
 
 
-def _about(database: str | None) -> About:
-    return About(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=_machine(),
-        database="PostgreSQL" if database else "SQLite",
-        versions={name: version(name) for name in SOFTWARE},
-    )
-
-
-def _machine() -> str:
+def _about(before: Any) -> str:
+    """Return when, where and with what it was measured, since the processors' times were taken."""
     host = this_host(gpus=(), tpus=0, tensorflow="", keras="")
-    return f"{host} ({host.processor})"
+    spent = [b - a for a, b in zip(before, psutil.cpu_times(), strict=True)]
+    taken = getattr(psutil.cpu_times(), "steal", 0.0) - getattr(before, "steal", 0.0)
+    software = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
+    return (
+        f"{datetime.now(UTC).date()}; {host} ({host.processor}); {taken / sum(spent):.0%} of the "
+        f"processors' time taken away; {software}."
+    )
 
 
 if __name__ == "__main__":

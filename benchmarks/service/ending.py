@@ -11,7 +11,7 @@ import httpx2 as httpx
 from autotune.api.store.database import Database
 from autotune.run.resolve import LOCAL
 from benchmarks.service.gang import gang
-from benchmarks.service.site import Site, address_of, running, until
+from benchmarks.service.site import Site, address_of, address_of_new, running, until
 from benchmarks.service.table import Row
 
 NEW_SECONDS, GONE_SECONDS = 1.0, 10.0
@@ -26,7 +26,7 @@ GANG = {
     "workload": "tiny_dense",
     "space": "quick",
     "budget": 300,
-    "constraints": {"strategies": ["multi_worker_mirrored"]},
+    "strategies": ["multi_worker_mirrored"],
 }
 _PAUSE = 0.02
 
@@ -60,7 +60,7 @@ def measure(site: Site, database: Database, times: int) -> Iterator[Row]:
 
 def _cancelled(client: httpx.Client, database: Database, asked: Mapping[str, object]) -> Ending:
     """Cancel a job while a gang of its runs."""
-    where = client.post("/v1/tunings", json=asked).headers["location"]
+    where = address_of_new(client, asked)
     job_id = where.rpartition("/")[2]
     # The search, what starts its trials, and at least two workers.
     until(lambda: len(gang(database, job_id)) >= 4, 120)

@@ -16,7 +16,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.events import TrialStarted
 from benchmarks.service.gang import gang
-from benchmarks.service.site import Process, Site, address_of, running, until
+from benchmarks.service.site import Process, Site, address_of, address_of_new, running, until
 from benchmarks.service.table import Row
 
 ASKED = {"workload": "digits", "space": "cpu", "budget": 3600}
@@ -36,7 +36,7 @@ class _World:
         """Have a new job run, so that it does not end by itself meanwhile."""
         if self.job_id:
             self.client.post(f"/v1/tunings/{self.job_id}/cancel")
-        where = self.client.post("/v1/tunings", json=ASKED).headers["location"]
+        where = address_of_new(self.client, ASKED)
         self.job_id = where.rpartition("/")[2]
         until(lambda: self.began() > 0)
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx2 as httpx
+
 from autotune.api.roles import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
@@ -93,6 +95,14 @@ def address_of(process: Process) -> str:
     if found is None:
         raise RuntimeError(f"no address was told, but {line!r}")
     return found[0]
+
+
+def address_of_new(client: httpx.Client, asked: Mapping[str, object]) -> str:
+    """Submit a job; return its path."""
+    answer = client.post("/v1/tunings", json=asked)
+    if not answer.is_success:
+        raise RuntimeError(f"the job was refused: {answer.text}")
+    return answer.headers["location"]
 
 
 @contextmanager
