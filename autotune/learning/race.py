@@ -95,6 +95,8 @@ class Race(Value):
     """Mean over the held-out examples, as the model computes it."""
     held_out: int = 0
     """Examples that none of them trained on."""
+    validates: bool = False
+    """Whether these are what the user validates with."""
     raced: tuple[Raced, ...] = ()
     """In the order of their batches."""
     trainings: tuple[Trained, ...] = ()

@@ -163,8 +163,14 @@ def _looked(known: Learning) -> str:
 
 
 def _trained(race: Race) -> str:
+    held_out = plural(race.held_out, "example")
+    of = (
+        f"The loss is that of {held_out} of your own validation data"
+        if race.validates
+        else f"For it, {held_out} were held out of every training"
+    )
     return (
         f"What reached that loss, or did not, was trained on one device, {race.seconds:.0f} s in "
-        f"all, with {plural(race.held_out, 'example')} held out of every training. It is the loss "
-        "to which your own batch came in its share of the time, and not the one in the end."
+        f"all. {of}. It is the loss to which your own batch came in its share of the time, and not "
+        "the one in the end."
     )

@@ -162,12 +162,14 @@ class LearningRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRequest:
-    """A training to a loss on examples that are held out of it."""
+    """A training to a loss on examples that it does not see."""
 
     trial: TrialRequest
     """Of one device."""
     examples: int
     """Of an epoch, those that are held out included."""
+    validates: bool = False
+    """Whether the loss is that of what the user validates with; else examples are held out."""
     look: int
     """Examples between two looks at the loss, about."""
     most: int

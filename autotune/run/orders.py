@@ -84,6 +84,7 @@ def prepare_training(request: TrainingRequest) -> TrialFolder:
         "most": request.most,
         "target": request.loss,
         "seconds": request.seconds,
+        "validates": request.validates,
     }
     return prepare(request.trial, order=order)
 

@@ -233,6 +233,7 @@ class Prover:
         return Race(
             loss=loss,
             held_out=first.held_out,
+            validates=self._subject.facts.validates,
             raced=tuple(raced),
             trainings=tuple(self._trained),
         )
@@ -309,6 +310,7 @@ class Prover:
         request = TrainingRequest(
             trial=trial,
             examples=subject.facts.examples or 0,
+            validates=subject.facts.validates,
             look=max(round(look), 1),
             most=round(most),
             loss=loss,
@@ -333,9 +335,11 @@ def _trained(rival: Rival, seed: int, curve: Curve, loss: float) -> Trained:
 
 
 def why_not(facts: WorkloadFacts) -> Unraced | None:
-    """Return why no examples can be held out; None where they can."""
+    """Return why there are no examples to look at that no training sees; None where there are."""
     if not facts.examples:
         return Unraced.UNCOUNTED
+    if facts.validates:
+        return None
     if facts.first_pass and facts.first_pass.lengths:
         return Unraced.PADDED
     return None if facts.same_examples else Unraced.CHANGING

@@ -301,6 +301,11 @@ class WorkloadFacts(Value):
         of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET
         return self.returned.by_python or of_fit
 
+    @property
+    def validates(self) -> bool:
+        """Whether the user gives examples to validate with, beside those to train on."""
+        return self.returned.beside or (self.fit is not None and self.fit.validates)
+
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
         passes = {"first_pass": None, "second_pass": None}

@@ -51,6 +51,8 @@ class FitFacts(Value):
     """Classes of callbacks that trials leave out."""
     others: tuple[FitCall, ...] = ()
     """Every other call of a `fit` in the script."""
+    validates: bool = False
+    """Whether it is given what to validate with, which can be read more than once."""
     alone: int | None = None
     """The first line with what Keras does in one process only; None where there is none."""
     network: int | None = None

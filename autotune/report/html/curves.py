@@ -67,10 +67,16 @@ def curves(result: Result) -> Curves | None:
 
 
 def _sentence(race: Race) -> str:
+    examples = f"{race.held_out:,} examples"
+    of = (
+        f"{examples} of your validation data"
+        if race.validates
+        else f"{examples} that were held out of every training"
+    )
     return (
-        f"The loss on {race.held_out:,} examples that were held out of every training, on one "
-        "device, smoothed; each line is a seed. Seconds are those of its examples at the fastest "
-        "speed that was measured with the batch; compiling and the looks at the loss do not count."
+        f"The loss on {of}, on one device, smoothed; each line is a seed. Seconds are those of its "
+        "examples at the fastest speed that was measured with the batch; compiling and the looks "
+        "at the loss do not count."
     )
 
 

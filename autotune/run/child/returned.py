@@ -54,7 +54,7 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     Raises:
         WorkloadError: `Model.fit` would not take it either, or not from every strategy.
     """
-    beside = _has_validation(made)
+    beside = has_validation(made)
     data = made[0] if beside else made
     returned = {"beside": True} if beside else {}
     if isinstance(data, keras.utils.PyDataset):
@@ -73,8 +73,8 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     return Taken(full_batches(data, BATCH), BATCH, batched=True, returned=returned, least=least)
 
 
-def _has_validation(made: Any) -> bool:
-    """Whether data for the validation stands behind the data for the training."""
+def has_validation(made: Any) -> bool:
+    """Return whether data for the validation stands behind the data for the training."""
     if not isinstance(made, tuple) or len(made) != 2:
         return False
     one, other = made

@@ -23,6 +23,7 @@ import tensorflow as tf
 from autotune.errors import ScriptFailed
 from autotune.run.child.network import network_noted
 from autotune.run.child.scratch import working_copy
+from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
 
 Train = Callable[[Any], None]
@@ -147,6 +148,7 @@ def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, An
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [each.model_dump() for each in others],
+        "validates": bool(validates) and not reads_once(call.validation_data),
         "alone": min(filter(None, [*validates, *elsewhere]), default=None),
     }
 

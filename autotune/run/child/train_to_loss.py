@@ -1,7 +1,8 @@
 """Trains to a loss on examples that the training never sees.
 
-Which examples these are is told by their content, so that a shuffle does not matter and no seed and
-no batch trains on them. The program's text stays as it is.
+They are what the user validates with, or else some of those to train on: which these are is told by
+their content, so that a shuffle does not matter and no seed and no batch trains on them. The
+program's text stays as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from autotune.learning import Curve, Look, Unraced, examples_to
 from autotune.run import events
 from autotune.run.child.observe import finish
 from autotune.run.child.program import load_program
+from autotune.run.child.validation import Validation
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
 
@@ -64,6 +66,7 @@ class LossCurve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
         self._writer = writer
         self._order = order
         self._whole = program.make_dataset
+        self._validation = Validation(program) if order["validates"] else None
         self._looks: list[Look] = []
         self._held_out: Any = None
         self._count = 0
@@ -74,12 +77,13 @@ class LossCurve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
         """Take the examples that are held out, unless that leaves too few."""
         self._writer.write(events.TRAIN_BEGIN)
-        order = self._order
-        batches = math.ceil(min(order["examples"], MOST * ONE_IN) / order["batch"])
-        held = self._whole().take(batches).map(_held).rebatch(BATCH)
-        found = list(held.take(MOST // BATCH))
-        self._count = sum(int(tf.shape(tf.nest.flatten(each)[0])[0]) for each in found)
-        self._held_out = held.take(MOST // BATCH).cache()
+        if self._validation is None:
+            order = self._order
+            batches = math.ceil(min(order["examples"], MOST * ONE_IN) / order["batch"])
+            held = self._whole().take(batches).map(_held).rebatch(BATCH)
+            self._held_out = held.take(MOST // BATCH)
+        self._held_out = self._held_out.cache()
+        self._count = sum(int(tf.shape(tf.nest.flatten(each)[0])[0]) for each in self._held_out)
         self.model.stop_training = self._count < FEWEST
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
@@ -115,7 +119,11 @@ class LossCurve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
         return Curve(looks=tuple(self._looks), held_out=self._count).model_dump(mode="json")
 
     def _training(self, *arguments: Any, **options: Any) -> Any:
-        dataset = self._whole(*arguments, **options).map(_not_held)
+        dataset = self._whole(*arguments, **options)
+        if self._validation is not None:
+            self._held_out = self._validation.batches(dataset, size=BATCH, most=MOST)
+            return dataset
+        dataset = dataset.map(_not_held)
         dataset = dataset.rebatch(self._order["batch"], drop_remainder=True)
         return dataset.prefetch(tf.data.AUTOTUNE)
 

@@ -45,7 +45,8 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    assert (facts.fit, facts.usual_batch) == (FitFacts(line=6, data=FitData.ARRAYS, alone=6), 16)
+    fit = FitFacts(line=6, data=FitData.ARRAYS, alone=6, validates=True)
+    assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
 def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:

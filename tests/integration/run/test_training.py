@@ -13,6 +13,7 @@ from autotune.run.engine import TrainingRequest
 from autotune.run.local import LocalEngine
 from autotune.run.requests import trial_request
 from autotune.workload import Factory, Workload
+from autotune.workload.script import script_from_text
 
 pytestmark = pytest.mark.real
 
@@ -30,6 +31,21 @@ def model_fn():
     model.compile(optimizer=keras.optimizers.SGD({rate}), loss=loss)
     return model
 """
+BESIDE = """
+whole = dataset_fn
+def dataset_fn():
+    return whole(), {beside}
+"""
+SCRIPT = """
+import keras, numpy as np
+draw = np.random.default_rng(0)
+X = draw.normal(0, 1, (2400, 8)).astype("float32")
+Y = (X[:, :1] > 0).astype("int64")
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+loss = keras.losses.BinaryCrossentropy(from_logits=True)
+model.compile(optimizer=keras.optimizers.SGD(0.1), loss=loss)
+model.fit(X, Y, epochs=2, {given})
+"""
 
 
 @pytest.fixture
@@ -37,18 +53,33 @@ def train(engine: LocalEngine, tmp_path: Path) -> Train:
     """Return a function that trains a model to a loss."""
     runs = iter(range(9))
 
-    def train(batch: int = 32, examples: int = 2048, rate: float = 0.1, **given: object) -> Curve:
-        (tmp_path / "trained.py").write_text(BODY.format(examples=examples, rate=rate))
+    def train(
+        batch: int = 32,
+        examples: int = 2048,
+        rate: float = 0.1,
+        beside: str = "",
+        script: str = "",
+        **given: object,
+    ) -> Curve:
+        text = BODY.format(examples=examples, rate=rate)
+        text += BESIDE.format(beside=beside) if beside else ""
+        path = tmp_path / f"trained{next(runs)}.py"
+        path.write_text(SCRIPT.format(given=script) if script else text)
         made = {
-            role: Factory(name=f"{role}_fn", module="trained", root=str(tmp_path))
+            role: Factory(name=f"{role}_fn", module=path.stem, root=str(tmp_path))
             for role in ("model", "dataset")
         }
         workload, configuration = Workload(**made), Configuration(per_replica_batch=batch)
+        if script:
+            workload = workload.model_copy(update={"script": script_from_text(str(path))})
         facts = engine.inspect(workload)
-        assert facts.same_examples
-        folder = tmp_path / str(next(runs))
-        trial = trial_request(configuration, workload, facts, engine.machine(), folder)
-        asked = {"look": 256, "most": 8192, **given}
+        # A script shuffles arrays anew, and its last batch that is not full is left out.
+        assert facts.same_examples or script
+        assert facts.validates is bool(beside or script)
+        trial = trial_request(
+            configuration, workload, facts, engine.machine(), tmp_path / path.stem
+        )
+        asked = {"look": 256, "most": 8192, "validates": facts.validates, **given}
         return engine.train(TrainingRequest(trial=trial, examples=examples, **asked))
 
     return train
@@ -80,3 +111,44 @@ def test_what_never_comes_to_the_loss_ends_all_the_same(train: Train) -> None:
 def test_too_few_examples_are_not_held_out(train: Train) -> None:
     """Their loss would tell nothing."""
     assert train(examples=64).refused is Unraced.FEW
+
+
+@pytest.mark.parametrize(
+    ("beside", "count"),
+    [
+        ("(X[:100], Y[:100])", 100),
+        ("tf.data.Dataset.from_tensor_slices((X[:100], Y[:100]))", 100),
+        ("tf.data.Dataset.from_tensor_slices((X[:100], Y[:100])).batch(40)", 100),
+        ("(np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0))", 2048),
+    ],
+)
+def test_the_loss_is_that_of_what_the_user_validates_with(
+    train: Train, beside: str, count: int
+) -> None:
+    """Nothing is held out then; of more than is needed, some are looked at."""
+    found = train(beside=beside, most=1024)
+    assert (found.held_out, [each.examples for each in found.looks]) == (
+        count,
+        [256, 512, 768, 1024],
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ("validation_split=0.25", 600),
+        ("validation_data=(X[:64], Y[:64])", 64),
+        ("validation_data=(X[:64], Y[:64], Y[:64, 0] * 0.5)", 64),
+    ],
+)
+def test_a_script_validates_with_what_it_gives_to_fit(train: Train, given: str, count: int) -> None:
+    """That is so with a part of its arrays, too, which no training sees."""
+    found = train(script=given, examples=1800, most=1024)
+    assert (found.held_out, len(found.looks)) == (count, 4)
+
+
+def test_validation_data_that_ends_with_its_first_reading_is_refused(train: Train) -> None:
+    """A generator would be empty at the second look."""
+    found = train(beside="iter([(X, Y)])", most=1024)
+    assert found.refused is Unraced.FAILED
+    assert "ends with its first reading" in found.detail

@@ -70,9 +70,12 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
 
 
 def test_a_paced_input_is_waited_for(take_apart: TakeApart) -> None:
-    """Eight examples that come every 30 ms are a step of 240 ms, which is nothing but input."""
+    """Eight examples that come every 30 ms are a step of 240 ms, which is nothing but input.
+
+    What a busy machine made late before a window is caught up in it, so a step may seem shorter.
+    """
     found = take_apart(ALONE, dataset="paced_fn", seconds=0.03)
-    assert found.milliseconds >= 0.98 * 240
+    assert found.milliseconds >= 0.85 * 240
     assert found.is_limit(Part.INPUT)
     assert found.share(Part.COMPUTE) < 0.4
 

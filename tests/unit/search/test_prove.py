@@ -17,7 +17,7 @@ from autotune.run.engine import TrainingRequest
 from autotune.search.prove import LOOKS, MOST_EPOCHS
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning
-from autotune.workload import WorkloadFacts
+from autotune.workload import Returned, WorkloadFacts
 
 Tuner = Callable[..., Result]
 ASKED = {"objective": "time_to_loss", "budget": 400.0, "prove": True}
@@ -178,6 +178,16 @@ def test_examples_that_cannot_be_held_out_are_not_raced(
     result = tuner(steep, engine=running, options=ASKED)
     assert (race_of(result).refused, running.trainings) == (why, [])
     assert said(result, "Nothing was proved of other batches")
+
+
+def test_what_the_user_validates_with_needs_nothing_held_out(tuner: Tuner) -> None:
+    """Then the examples to train on may change from pass to pass."""
+    facts = {"same_examples": False, "returned": Returned(beside=True)}
+    running = engine(2.63, facts=FAKE_FACTS.model_copy(update=facts))
+    result = tuner(steep, engine=running, options=ASKED)
+    assert race_of(result).raced
+    assert all(each.validates for each in running.trainings)
+    assert said(result, "of your own validation data")
 
 
 def test_a_budget_that_is_too_short_is_told_before_and_after(tuner: Tuner) -> None:
