@@ -144,7 +144,8 @@ class SearchOptions(Value):
     diagnose: Annotated[StrictBool, _SEARCH] = Field(
         default=True,
         description=f"Reserve {PROFILE_SHARE:.0%} of the budget, at most {PROFILE_SECONDS:.0f} s, "
-        "to profile where the step time goes.",
+        "to profile where the step time goes. A verdict that is still open while a distributed "
+        "configuration leads takes it first.",
     )
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
     """Random seed of the search; training inside the trials has its own."""

@@ -101,7 +101,7 @@ class Finals:
             if self._decided(number):
                 return
             running = self._running(number)
-            if not self._affords(running):
+            if not self._affords(running) and not self._affords_with_held(running):
                 break
             for configuration in self._random.sample(running, len(running)):
                 self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
@@ -193,10 +193,18 @@ class Finals:
 
     @property
     def baseline(self) -> Configuration:
-        """The best single-device finalist; who joined late counts from enough rounds on."""
-        late = [c for c, runs in self._scores.items() if len(runs) >= FEWEST]
-        alone = [c for c in late if not c.distributed]
-        return max(dict.fromkeys([*self._one_device, *alone]), key=self._typical)
+        """The best single-device finalist; who joined late only if it is clearly better.
+
+        It ran in few rounds with the challengers, and a new baseline throws the others away.
+        """
+        first = max(self._one_device, key=self._typical)
+        late = [c for c, runs in self._scores.items() if len(runs) >= FEWEST and not c.distributed]
+        return max([first, *(c for c in late if self._surpasses(c, first))], key=self._typical)
+
+    def _surpasses(self, late: Configuration, first: Configuration) -> bool:
+        """Whether a single device is faster than another by more than a standard error."""
+        mine, theirs = self._singles[late], self._singles[first]
+        return mine.log_score - theirs.log_score > math.hypot(mine.sd, theirs.sd)
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
@@ -295,6 +303,10 @@ class Finals:
         certifying = self._certification.seconds(self._winning())
         costs = self._runner.history.costs.total(running)
         return self._budget.left >= costs + certifying
+
+    def _affords_with_held(self, running: list[Configuration]) -> bool:
+        """Take what is kept for the profile while somebody leads: a verdict is worth more."""
+        return bool(self._winning()) and self._budget.take_held() and self._affords(running)
 
     def _winning(self) -> list[Configuration]:
         """Who would have to be certified if the finals ended now."""

@@ -187,6 +187,11 @@ class Budget:
         """
         return Budget(options, self._now, self._began, held)
 
+    def take_held(self) -> bool:
+        """Take the seconds that are kept for others, for good; return whether there were any."""
+        held, self._held = self._held(), lambda: 0.0
+        return held > 0
+
     @property
     def elapsed(self) -> float:
         """Seconds since the search began."""

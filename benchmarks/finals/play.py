@@ -116,6 +116,10 @@ class Drawn:
         self.history.add(trial)
         return trial
 
+    def take_held(self) -> bool:
+        """Return that nothing is kept for others."""
+        return False
+
     def why_impossible(self, configuration: Configuration) -> None:
         """Return that no host is lost."""
         del configuration

@@ -169,9 +169,15 @@ class ReplayEngine(Engine):
         )
 
     def _windows(self, run: Run, stretch: float) -> Iterator[Window]:
-        """Yield the windows of a run, slower by a factor; after its end the steady ones again."""
-        again = itertools.cycle(steady(run, self._world.table))
-        for window in itertools.chain(run.windows, again):
+        """Yield the windows of a run, slower by a factor, of which the steady ones go round.
+
+        They begin anywhere, or each time that a run is drawn its beginning would err alike.
+        """
+        again = list(steady(run, self._world.table))
+        before = run.windows[: len(run.windows) - len(again)]
+        first = self._random.randrange(len(again))
+        turned = itertools.cycle([*again[first:], *again[:first]])
+        for window in itertools.chain(before, turned):
             yield window._replace(seconds=window.seconds * stretch)
 
 

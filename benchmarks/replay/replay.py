@@ -66,8 +66,10 @@ def replay(world: World, seconds: float, seed: int) -> Replayed:
         )
         findings = Search(runner, budget, found, options).run()
     tuner = time.process_time() - started
-    seconds = budget.elapsed + reserved_seconds(options, runner.history) + tuner
-    return Replayed(world=world, findings=findings, seconds=seconds, ended=tuple(ended))
+    # The finals may have taken what is kept for the profile.
+    with_profile = budget.elapsed + reserved_seconds(options, runner.history)
+    taken = max(budget.elapsed, min(with_profile, seconds)) + tuner
+    return Replayed(world=world, findings=findings, seconds=taken, ended=tuple(ended))
 
 
 @cache

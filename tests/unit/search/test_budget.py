@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.errors import NothingMeasured, UsageError
+from autotune.options import PROFILE_SHARE, SearchOptions
+from autotune.search.stopping import Budget
 from autotune.testing import FakeEngine
 from autotune.trial import Stage
 
@@ -54,3 +56,22 @@ def test_no_configuration_is_explored_twice(tuner: Tuner) -> None:
     trials = tuner(speed(), options={"budget": 600.0}).trials
     explored = [t.configuration for t in trials if t.stage is not Stage.FINAL]
     assert len(explored) == len(set(explored))
+
+
+def test_what_is_kept_for_others_can_be_taken_once() -> None:
+    """From then on it is the search's, whatever the others would need."""
+    budget = Budget(SearchOptions(budget=100.0), lambda: 60.0, 50.0, lambda: 15.0)
+    assert budget.left == 75.0
+    assert budget.take_held()
+    assert budget.left == 90.0
+    assert not budget.take_held()
+
+
+@pytest.mark.parametrize(("distributed", "takes"), [(1.04, True), (0.8, False)])
+def test_an_open_verdict_takes_what_is_kept_for_the_profile(
+    tuner: Tuner, *, distributed: float, takes: bool
+) -> None:
+    """While somebody leads; where nobody does, there is nothing to find out with it."""
+    result = tuner(speed(distributed=distributed), noise=0.04, options={"budget": 100.0})
+    trials = sum(trial.wall_seconds for trial in result.trials)
+    assert (trials > (1 - PROFILE_SHARE) * 100.0) is takes
