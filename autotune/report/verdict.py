@@ -25,7 +25,7 @@ from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
 from autotune.report.profile import profile
 from autotune.result import Result
-from autotune.result.verdict import Conclusion, Verdict
+from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
@@ -381,7 +381,7 @@ def _memory(trials: Sequence[Trial], *, gpus: int) -> Iterator[str]:
 
 def _unmatched_batch(result: Result) -> Iterator[str]:
     batch = result.grounds.unmatched_batch
-    if batch is not None and result.verdict is Verdict.DISTRIBUTE:
+    if batch is not None and result.config.distributed:
         yield (
             f"One device was not measured at the global batch of {batch}; part of the gain may "
             "come from the larger batch."

@@ -1,4 +1,4 @@
-"""Whether enough distributed configurations were looked at to say that none is worth it."""
+"""What is to be expected of configurations that were not tried."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ import numpy as np
 from scipy.special import ndtr
 
 from autotune.config import Configuration
+from autotune.search.history import Observed
 from autotune.search.sampler import DOUBT
 from autotune.search.surrogate import Expectations
 
 UNLIKELY = 0.1
 """How likely any single configuration that was not tried may be to gain the margin."""
+
+
+def expected_of(expectations: Expectations, untried: Configuration) -> Observed:
+    """Return what is to be expected of one that was not tried."""
+    belief = expectations.of([untried], doubt=DOUBT)
+    if belief is None:
+        return Observed(0.0, math.inf)
+    return Observed(float(belief.mean[0]), float(belief.sd[0]))
 
 
 def may_gain(expectations: Expectations, untried: Sequence[Configuration], margin: float) -> bool:

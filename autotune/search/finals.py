@@ -65,6 +65,7 @@ class Finals:
         finalists: Who takes part.
         certification: Says who may win.
         expectations: What all runs let expect of the single devices.
+        matched: The single device at the global batch of a challenger.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
@@ -77,10 +78,12 @@ class Finals:
         certification: Certification,
         *,
         expectations: Expectations,
+        matched: Mapping[Configuration, Configuration],
         margin: float,
         seed: int,
     ) -> None:
         self._expectations = expectations
+        self._matched = matched
         self._runner = runner
         self._budget = budget
         self._certification = certification
@@ -342,13 +345,19 @@ class Finals:
         """Return single devices that a challenger does not surely outdo, the fastest first.
 
         One run says little by itself; what others like it did, then and in the finals, says more.
+        The one at the challenger's global batch is in question though nobody has tried it.
         """
         noise, baseline = self._noise_of(challenger), self.baseline
         runs = self._logs(challenger)
         error = noise.sd / math.sqrt(len(runs))
+        singles = dict(self._singles)
+        match = self._matched.get(challenger)
+        if match and match not in self._runner.history.tried:
+            # No model says what a batch does that is larger than all that were tried.
+            singles[match] = Observed(0.0, math.inf)
         highest = {
             single: seen.log_score + seen.sd
-            for single, seen in self._singles.items()
+            for single, seen in singles.items()
             if single != baseline
             and not surely_below(
                 seen.log_score - fmean(runs), math.hypot(seen.sd, error), noise, wrong=OUTDONE
@@ -376,9 +385,9 @@ class Finals:
     def _drop(self) -> None:
         """Let go of challengers that cannot win any more."""
         history, baseline = self._runner.history, self.baseline
-        self._one_device = tuple(
-            c for c in self._one_device if not history.certainly_beats(baseline, c)
-        )
+        left = (c for c in self._one_device if not history.certainly_beats(baseline, c))
+        # Who joined late may beat them all.
+        self._one_device = tuple(left) or (baseline,)
         for challenger in self._contenders:
             mine, theirs = shared_rounds(challenger, baseline, self._scores)
             beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1

@@ -152,8 +152,9 @@ class History:
         return sum(len(logs) - 1 for logs in self._repeats.values())
 
     def estimate(self, configuration: Configuration) -> Interval:
-        """Return the score of a measured configuration."""
-        return mean_rate(self.scores(configuration), self.noise)
+        """Return the score of a measured configuration; by the finals if it ran nowhere else."""
+        scores = self.scores(configuration) or [*map(math.exp, self._today[configuration])]
+        return mean_rate(scores, self.noise)
 
     def throughput(self, configuration: Configuration) -> Interval:
         """Return the examples per second of a measured configuration."""
@@ -197,9 +198,13 @@ class History:
         return {**dict.fromkeys(ran, worst), **observed}
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
-        """Return the measured configurations, the best first."""
+        """Return the configurations that were measured while exploring, the best first."""
         mine = [c for c in self._scores if c.distributed is distributed]
         return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._scores[c]))
+
+    def measured_today(self, *, distributed: bool) -> list[Configuration]:
+        """Return the configurations that were measured while exploring or in today's finals."""
+        return [c for c in self._today if c.distributed is distributed]
 
     @property
     def baseline(self) -> Configuration | None:

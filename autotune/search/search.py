@@ -21,7 +21,7 @@ from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
-from autotune.search.coverage import may_gain
+from autotune.search.coverage import expected_of, may_gain
 from autotune.search.design import default_in, larger, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
@@ -253,6 +253,7 @@ class Search:
             finalists,
             self._certification,
             expectations=self._expectations,
+            matched=self._matched,
             margin=self._options.margin,
             seed=self._options.seed,
         )
@@ -265,7 +266,7 @@ class Search:
         where that takes much of the time.
         """
         while leader := next((c for c in self._leader() if self._certification.is_open(c)), None):
-            share = CERTIFYING_SHARE if self._finals_fit() else 1.0
+            share = CERTIFYING_SHARE if self._still_fit(leader) else 1.0
             if self._certification.seconds([leader]) > share * self._budget.left:
                 return
             self._certification.certify(leader)
@@ -275,8 +276,12 @@ class Search:
         likely = self._likely()
         if likely is None or self._decision().verdict is not Verdict.UNDECIDED:
             return
-        affordable = self._certification.seconds([likely]) <= self._budget.left
-        if affordable and self._certification.is_open(likely):
+        if not self._certification.is_open(likely):
+            return
+        needed = self._certification.seconds([likely])
+        # What may be recommended is worth more than a diagnosis of what may not.
+        affordable = needed <= self._budget.left or self._budget.take_held()
+        if affordable and needed <= self._budget.left:
             self._certification.certify(likely)
 
     def _likely(self) -> Configuration | None:
@@ -288,11 +293,16 @@ class Search:
         if not alone or not right:
             return None
         best = max(right, key=lambda each: many[each].log_score)
-        if self._matched.get(best, best) not in self._runner.history.tried:
-            return None  # What it gains may come from its larger batch.
-        single = max(alone.values(), key=lambda seen: seen.log_score)
-        gap = many[best].log_score - single.log_score - math.log1p(self._options.margin)
-        return best if gap > LIKELY * math.hypot(many[best].sd, single.sd) else None
+        needed = many[best].log_score - math.log1p(self._options.margin)
+        rivals = [max(alone.values(), key=lambda seen: seen.log_score)]
+        match = self._matched.get(best, best)
+        if match not in self._runner.history.tried:
+            # What it gains may come from its larger batch.
+            rivals.append(expected_of(self._expectations, match))
+        sure = (
+            needed - each.log_score > LIKELY * math.hypot(many[best].sd, each.sd) for each in rivals
+        )
+        return best if all(sure) else None
 
     def _leader(self) -> list[Configuration]:
         """The first challenger, if it was faster than the baseline while exploring."""
@@ -331,6 +341,14 @@ class Search:
         certifying = self._certification.seconds([challenger])
         explored = EXPLORED_FIRST * costs.seconds(baseline)
         return finals + certifying + explored <= self._budget.whole
+
+    def _still_fit(self, challenger: Configuration) -> bool:
+        """Whether what is left is enough to decide about a challenger and to certify it."""
+        costs, baseline = self._runner.history.costs, self._runner.history.baseline
+        if baseline is None or not self._finals_fit():
+            return False
+        finals = FEWEST * costs.total([baseline, challenger])
+        return finals + self._certification.seconds([challenger]) <= self._budget.left
 
     def _unknown_matches(self) -> list[Configuration]:
         """One device at the global batches of the challengers, where it has not been tried."""
@@ -404,7 +422,8 @@ class Search:
         decision = self._decision()
         baseline = finals.baseline if finals else best
         recommended = self._recommended(decision) or baseline
-        matched = self._matched.get(decision.challenger) if decision.challenger else None
+        compared = recommended if recommended.distributed else decision.challenger
+        matched = self._matched.get(compared) if compared else None
         return Findings(
             recommended=recommended,
             decision=decision,

@@ -258,8 +258,8 @@ class Expectations:
         return float(self._surrogate.believe(others, [one]).mean[0])
 
     def _expect(self, *, distributed: bool, finals: bool) -> dict[Configuration, Observed]:
-        measured = self.history.ranked(distributed=distributed)
-        mine = [each for each in measured if each in self._surrogate]
+        listed = self.history.measured_today if finals else self.history.ranked
+        mine = [each for each in listed(distributed=distributed) if each in self._surrogate]
         if not mine:
             return {}
         belief = self._with_worth(self._surrogate.believe(self._shown(finals=finals), mine), mine)

@@ -181,6 +181,7 @@ def _finals(drawn: Drawn, truth: dict[Configuration, float], seed: int) -> Final
         fitting(finalists, history, drawn.left),
         cast("Certification", Trusting()),
         expectations=expectations,
+        matched={},
         margin=MARGIN,
         seed=seed,
     )

@@ -40,10 +40,17 @@ def test_the_frame_of_no_trials_has_its_columns(changed: Changed) -> None:
     assert {"outcome", "examples_per_second", "strategy"} <= set(frame.columns)
 
 
-def test_the_picture_shows_intervals_and_names(result: Result) -> None:
-    """Every finalist has its interval, and the best single device a line."""
+@pytest.fixture(scope="module")
+def _drawing() -> None:
+    """Let matplotlib find its fonts before any test, for which it starts a process once."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
+    pytest.importorskip("matplotlib.font_manager")
+
+
+@pytest.mark.usefixtures("_drawing")
+def test_the_picture_shows_intervals_and_names(result: Result) -> None:
+    """Every finalist has its interval, and the best single device a line."""
     axes = result.plot()
     labels = " ".join(label.get_text() for label in axes.get_yticklabels())
     assert "recommended" in labels

@@ -37,6 +37,7 @@ def finals(by: float) -> Finals:
         finalists,
         nothing,
         expectations=cast("Any", Measured(by)),
+        matched={},
         margin=0.03,
         seed=0,
     )

@@ -123,6 +123,30 @@ def test_a_larger_batch_is_not_credited_to_distribution(tuner: Tuner, seed: int)
     assert 256 in {each.per_replica_batch for each in alone}
 
 
+@pytest.mark.parametrize("noise", [0.03, 0.1, 0.2])
+@pytest.mark.parametrize("seconds", [45.0, 60.0, 90.0])
+def test_what_the_batch_alone_brings_is_not_distributed(
+    tuner: Tuner, seconds: float, noise: float
+) -> None:
+    """However little time there is to try one device at the batch of a challenger."""
+
+    def truth(c: Configuration) -> float:
+        return 1000.0 * c.global_batch**0.8
+
+    result = tuner(truth, noise=noise, options={"budget": seconds})
+    assert result.verdict is not Verdict.DISTRIBUTE
+
+
+def test_a_gain_is_shown_at_the_same_batch_or_not_at_all(tuner: Tuner) -> None:
+    """The finals run one device at the challenger's batch where exploring had no time for it."""
+    result = tuner(speed(distributed=1.8), options={"budget": 45.0})
+    assert result.verdict is Verdict.DISTRIBUTE
+    alone = [t for t in result.trials if not t.configuration.distributed]
+    matching = [t for t in alone if t.configuration.global_batch == result.config.global_batch]
+    assert {t.stage for t in matching} == {Stage.FINAL}
+    assert result.grounds.unmatched_batch is None
+
+
 def test_untried_distribution_is_undecided(tuner: Tuner) -> None:
     """One device is not recommended against what never ran; the sentence says so."""
     result = tuner(speed(distributed=1.5), options={"budget": None, "max_trials": 1})
