@@ -100,7 +100,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.EXPLORED: _explored(result),
         Topic.TUNING: _tuning(result),
         Topic.LENGTHS: _lengths(result),
-        Topic.PROFILE: profile(result.diagnosis, result.facts) if result.diagnosis else (),
+        Topic.PROFILE: _profile(result),
         Topic.AUTOTUNE: automatic_text(result.automatic) if result.automatic else (),
         Topic.PROOF: _proofs(trials),
         Topic.FAILURE: _failures(trials),
@@ -386,6 +386,13 @@ def _unmatched_batch(result: Result) -> Iterator[str]:
             f"One device was not measured at the global batch of {batch}; part of the gain may "
             "come from the larger batch."
         )
+
+
+def _profile(result: Result) -> Iterator[str]:
+    if result.diagnosis:
+        yield from profile(result.diagnosis, result.facts)
+    elif result.options.diagnose and result.options.budget and not result.interrupted:
+        yield "No time was left to find out where the time of a step goes."
 
 
 def _lengths(result: Result) -> Iterator[str]:

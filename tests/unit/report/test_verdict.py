@@ -6,7 +6,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.measure import Interval
-from autotune.report.verdict import summary
+from autotune.options import SearchOptions
+from autotune.report.verdict import reasons, summary
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
 
@@ -56,3 +57,27 @@ def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
     told = summary(result.model_copy(update={"grounds": grounds}))
     assert "1.12 times (1.05 to 1.20)" in told
     assert "other single-device settings may be as fast (per_replica_batch 128)" in told
+
+
+@pytest.mark.parametrize(("diagnose", "budget"), [(True, 60.0), (False, 60.0), (True, None)])
+def test_a_diagnosis_for_which_no_time_was_left_is_told(
+    result: Result, *, diagnose: bool, budget: float | None
+) -> None:
+    """Only where one was asked for, and time was bounded."""
+    options = SearchOptions(diagnose=diagnose, budget=budget)
+    told = reasons(result.model_copy(update={"diagnosis": None, "options": options}))
+    assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
+
+
+def test_a_likely_gain_at_a_batch_that_one_device_was_not_run_at_says_so(result: Result) -> None:
+    """A part of it may come from the batch; of one device nothing has to be said."""
+    grounds = Grounds(
+        conclusion=Conclusion.LIKELY,
+        decision=Decision(verdict=Verdict.UNDECIDED),
+        default=ALONE,
+        unmatched_batch=256,
+    )
+    likely = result.model_copy(update={"grounds": grounds, "configuration": TWO})
+    alone = likely.model_copy(update={"configuration": ALONE})
+    for each, says in ((likely, True), (alone, False)):
+        assert any("not measured at the global batch of 256" in t for t in reasons(each)) is says
