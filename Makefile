@@ -130,8 +130,8 @@ bench-scaling: $(READY)
 bench-links: $(READY)
 	$(BIN)/python -m benchmarks.links.bench --rounds $(ROUNDS) $(PAGE)
 
-# The start of a trial on a cluster beside a job of Ray; needs root. Some two minutes; fails where the
-# agent is not five times as fast.
+# A trial on a cluster beside a job of Ray and a local trial; needs root. Some two minutes; fails where
+# the agent is not five times as fast as the job, or half a second slower than locally.
 bench-starts: $(READY)
 	$(BIN)/python -m benchmarks.starts.bench $(PAGE)
 
