@@ -184,6 +184,19 @@ def test_a_key_of_the_command_line_is_good_at_once(serving: Serving, run: Run) -
     assert serving.client.get("/v1/tunings", headers=header).json()["tunings"] == []
 
 
+def test_what_jobs_leave_is_read_by_nobody_else(apart: Path, command: Path) -> None:
+    """Though the folder was there before, and is open, as that of a container or a unit is."""
+    data = apart / "autotune-service"
+    data.mkdir(mode=0o755)
+    with running(command, apart) as serving:
+        assert serving.key_file.parent == data
+        where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
+        until(lambda: serving.client.get(where).json()["state"] == "done")
+        left = [each for each in data.rglob("*") if each.is_file() or each.is_dir()]
+        assert any(each.name == "search.log" for each in left)
+        assert [each for each in left if each.stat().st_mode & 0o007] == []
+
+
 def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
     """No process is left, a follower is let go, and the exit code is 0."""
     asked = {**ASKED, "max_trials": None, "space": "cpu"}
