@@ -153,7 +153,7 @@ class History:
 
     def estimate(self, configuration: Configuration) -> Interval:
         """Return the score of a measured configuration; by the finals if it ran nowhere else."""
-        scores = self.scores(configuration) or [*map(math.exp, self._today[configuration])]
+        scores = self.scores(configuration) or [*map(math.exp, self._today.get(configuration, ()))]
         return mean_rate(scores, self.noise)
 
     def throughput(self, configuration: Configuration) -> Interval:
@@ -204,7 +204,7 @@ class History:
 
     def measured_today(self, *, distributed: bool) -> list[Configuration]:
         """Return the configurations that were measured while exploring or in today's finals."""
-        return [c for c in self._today if c.distributed is distributed]
+        return [c for c, logs in self._today.items() if logs and c.distributed is distributed]
 
     @property
     def baseline(self) -> Configuration | None:
