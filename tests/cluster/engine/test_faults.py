@@ -18,7 +18,7 @@ from autotune.cluster import Role
 from autotune.reason import HostLost, Killed, Message, Orphaned, TooFewHosts
 from autotune.run.engine import Outcome, RunResult, Stop, Window
 from autotune.run.remote.ray_engine import RayEngine
-from tests.cluster.engine.nodes import Nodes
+from tests.cluster.engine.nodes import NODE, Nodes
 from tests.trials import PROGRAMS, request_for
 
 pytestmark = pytest.mark.real
@@ -237,6 +237,34 @@ def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
         assert small.left(files=False) == []
         with RayEngine(small.url) as engine:
             engine.machine()
+        assert small.left() == []
+    finally:
+        small.close()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def test_a_node_that_joins_is_used_by_the_next_search(tmp_path: Path) -> None:
+    """What was measured holds for the machines of the start, and a trial goes on beside it."""
+    place = Path(tempfile.mkdtemp(prefix="at-"))
+    small = Nodes(place)
+
+    def join(windows: Sequence[Window]) -> Stop | None:
+        if len(windows) < 3:
+            return None
+        small.cluster.add_node(**NODE)
+        small.cluster.wait_for_nodes()
+        return ENOUGH
+
+    try:
+        with RayEngine(small.url) as engine:
+            engine.machine()
+            result = engine.run(request_for("gang", tmp_path / "one", roles=TWO), join)
+            assert result.outcome is Outcome.MEASURED
+            assert len(engine.machine().hosts) == 2
+            assert works(engine, tmp_path / "two")
+            assert len(small.agents()) == 2
+        with RayEngine(small.url) as engine:
+            assert len(engine.machine().hosts) == 3
         assert small.left() == []
     finally:
         small.close()
