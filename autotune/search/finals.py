@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from statistics import fmean
 
@@ -65,7 +65,8 @@ class Finals:
         finalists: Who takes part.
         certification: Says who may win.
         expectations: What all runs let expect of the single devices.
-        matched: The single device at the global batch of a challenger.
+        unknown_match: Returns the single device at the global batch of a challenger, if it has not
+            been tried.
         margin: A gain below this share is not worth the trouble.
         seed: Of the order within each round.
     """
@@ -78,12 +79,12 @@ class Finals:
         certification: Certification,
         *,
         expectations: Expectations,
-        matched: Mapping[Configuration, Configuration],
+        unknown_match: Callable[[Configuration], Configuration | None],
         margin: float,
         seed: int,
     ) -> None:
         self._expectations = expectations
-        self._matched = matched
+        self._unknown_match = unknown_match
         self._runner = runner
         self._budget = budget
         self._certification = certification
@@ -351,8 +352,7 @@ class Finals:
         runs = self._logs(challenger)
         error = noise.sd / math.sqrt(len(runs))
         singles = dict(self._singles)
-        match = self._matched.get(challenger)
-        if match and match not in self._runner.history.tried:
+        if match := self._unknown_match(challenger):
             # No model says what a batch does that is larger than all that were tried.
             singles[match] = Observed(0.0, math.inf)
         highest = {

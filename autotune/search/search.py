@@ -253,7 +253,7 @@ class Search:
             finalists,
             self._certification,
             expectations=self._expectations,
-            matched=self._matched,
+            unknown_match=self._unknown_match,
             margin=self._options.margin,
             seed=self._options.seed,
         )
@@ -279,9 +279,10 @@ class Search:
         if not self._certification.is_open(likely):
             return
         needed = self._certification.seconds([likely])
-        # What may be recommended is worth more than a diagnosis of what may not.
-        affordable = needed <= self._budget.left or self._budget.take_held()
-        if affordable and needed <= self._budget.left:
+        if needed > self._budget.left:
+            # What may be recommended is worth more than a diagnosis of what may not.
+            self._budget.take_held()
+        if needed <= self._budget.left:
             self._certification.certify(likely)
 
     def _likely(self) -> Configuration | None:
@@ -295,8 +296,7 @@ class Search:
         best = max(right, key=lambda each: many[each].log_score)
         needed = many[best].log_score - math.log1p(self._options.margin)
         rivals = [max(alone.values(), key=lambda seen: seen.log_score)]
-        match = self._matched.get(best, best)
-        if match not in self._runner.history.tried:
+        if match := self._unknown_match(best):
             # What it gains may come from its larger batch.
             rivals.append(expected_of(self._expectations, match))
         sure = (
@@ -337,26 +337,32 @@ class Search:
         if baseline is None or not self._distributed:
             return True
         challenger = next(iter(self._finalists().challengers), self._openers[0])
-        finals = FEWEST * costs.total([baseline, challenger])
-        certifying = self._certification.seconds([challenger])
         explored = EXPLORED_FIRST * costs.seconds(baseline)
-        return finals + certifying + explored <= self._budget.whole
+        return self._deciding_seconds(baseline, challenger) + explored <= self._budget.whole
 
     def _still_fit(self, challenger: Configuration) -> bool:
         """Whether what is left is enough to decide about a challenger and to certify it."""
-        costs, baseline = self._runner.history.costs, self._runner.history.baseline
+        baseline = self._runner.history.baseline
         if baseline is None or not self._finals_fit():
             return False
-        finals = FEWEST * costs.total([baseline, challenger])
-        return finals + self._certification.seconds([challenger]) <= self._budget.left
+        return self._deciding_seconds(baseline, challenger) <= self._budget.left
+
+    def _deciding_seconds(self, baseline: Configuration, challenger: Configuration) -> float:
+        """Return what the shortest finals that can decide take, and certifying who may win."""
+        finals = FEWEST * self._runner.history.costs.total([baseline, challenger])
+        return finals + self._certification.seconds([challenger])
+
+    def _unknown_match(self, challenger: Configuration) -> Configuration | None:
+        """Return one device at the global batch of a challenger, if it has not been tried."""
+        match = self._matched.get(challenger)
+        return None if match in self._runner.history.tried else match
 
     def _unknown_matches(self) -> list[Configuration]:
         """One device at the global batches of the challengers, where it has not been tried."""
         if self._runner.history.baseline is None:
             return []
         rivals = self._finalists().challengers if self._finals_fit() else self._leader()
-        found = [self._matched.get(each) for each in rivals]
-        return [each for each in found if each and each not in self._runner.history.tried]
+        return [match for each in rivals if (match := self._unknown_match(each))]
 
     def _finalists(self) -> Finalists:
         return choose_finalists(
@@ -423,13 +429,12 @@ class Search:
         baseline = finals.baseline if finals else best
         recommended = self._recommended(decision) or baseline
         compared = recommended if recommended.distributed else decision.challenger
-        matched = self._matched.get(compared) if compared else None
         return Findings(
             recommended=recommended,
             decision=decision,
             baseline=baseline,
             default=self._default,
-            matched=matched if matched not in history.tried else None,
+            matched=self._unknown_match(compared) if compared else None,
             examples_per_second=finals.throughput(recommended) if finals else None,
             value=finals.value(recommended) if finals else None,
             over_default=finals.gain_over(recommended, self._default) if finals else None,

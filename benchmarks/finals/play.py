@@ -181,7 +181,7 @@ def _finals(drawn: Drawn, truth: dict[Configuration, float], seed: int) -> Final
         fitting(finalists, history, drawn.left),
         cast("Certification", Trusting()),
         expectations=expectations,
-        matched={},
+        unknown_match=lambda _: None,
         margin=MARGIN,
         seed=seed,
     )

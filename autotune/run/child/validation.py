@@ -29,7 +29,7 @@ class Validation:
         self._program = program
         self._beside: Any = None
         self._dataset_fn = program.dataset_fn
-        program.dataset_fn = self._noted  # type: ignore[attr-defined] # its own name
+        program.dataset_fn = self._noted  # type: ignore[attr-defined] # the program's own name
 
     def batches(self, training: tf.data.Dataset, *, size: int, most: int) -> tf.data.Dataset:
         """Return batches of it, evenly from all of it where there is more than enough.

@@ -37,7 +37,7 @@ def finals(by: float) -> Finals:
         finalists,
         nothing,
         expectations=cast("Any", Measured(by)),
-        matched={},
+        unknown_match=lambda _: None,
         margin=0.03,
         seed=0,
     )
