@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 pytest.register_assert_rewrite("autotune.testing.contract")
 
 from autotune.run.remote.ray_engine import RayEngine  # noqa: E402
-from tests.cluster.engine.nodes import Nodes  # noqa: E402
+from tests.cluster.engine.nodes import Nodes, nodes_apart  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
     """A cluster of two nodes that survives every test."""
-    folder = Path(tempfile.mkdtemp(prefix="at-"))
-    cluster = Nodes(folder)
-    yield cluster
-    cluster.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    with nodes_apart() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +92,18 @@ class Nodes:
                 if mine and word in " ".join(each.cmdline()):
                     found.append(each)
         return found
+
+
+@contextmanager
+def nodes_apart(**variables: str) -> Iterator[Nodes]:
+    """Make a cluster with a folder of its own, whose path is short; end it, and take that away."""
+    place = Path(tempfile.mkdtemp(prefix="at-"))
+    cluster = Nodes(place, **variables)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _sockets(process: psutil.Process) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from autotune.cluster import Role
 from autotune.reason import HostLost, Killed, Message, Orphaned, TooFewHosts
 from autotune.run.engine import Outcome, RunResult, Stop, Window
 from autotune.run.remote.ray_engine import RayEngine
-from tests.cluster.engine.nodes import NODE, Nodes
+from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.trials import PROGRAMS, request_for
 
 pytestmark = pytest.mark.real
@@ -218,35 +216,34 @@ def test_a_caller_that_stands_still_leaves_no_trial(
     assert nodes.left() == []
 
 
-def test_a_node_that_goes_is_a_lost_host(tmp_path: Path) -> None:
+@pytest.fixture
+def small() -> Iterator[Nodes]:
+    """A cluster of two nodes, of which one may go and others join."""
+    with nodes_apart() as cluster:
+        yield cluster
+
+
+def test_a_node_that_goes_is_a_lost_host(small: Nodes, tmp_path: Path) -> None:
     """The trial has crashed for it; what needs one host goes on, what needs two says so."""
-    place = Path(tempfile.mkdtemp(prefix="at-"))
-    small = Nodes(place)
-    try:
-        with RayEngine(small.url) as engine:
-            result, seconds = seconds_until_told(
-                engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
-            )
-            assert isinstance(result.reason, HostLost)
-            assert seconds < SOON
-            again = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
-            assert again.reason == TooFewHosts(needed=2, left=1)
-            alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
-            assert alone.outcome is Outcome.MEASURED
-        # The files of the agent that was killed with its node go with the next one.
-        assert small.left(files=False) == []
-        with RayEngine(small.url) as engine:
-            engine.machine()
-        assert small.left() == []
-    finally:
-        small.close()
-        shutil.rmtree(place, ignore_errors=True)
+    with RayEngine(small.url) as engine:
+        result, seconds = seconds_until_told(
+            engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
+        )
+        assert isinstance(result.reason, HostLost)
+        assert seconds < SOON
+        again = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+        assert again.reason == TooFewHosts(needed=2, left=1)
+        alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+        assert alone.outcome is Outcome.MEASURED
+    # The files of the agent that was killed with its node go with the next one.
+    assert small.left(files=False) == []
+    with RayEngine(small.url) as engine:
+        engine.machine()
+    assert small.left() == []
 
 
-def test_a_node_that_joins_is_used_by_the_next_search(tmp_path: Path) -> None:
+def test_a_node_that_joins_is_used_by_the_next_search(small: Nodes, tmp_path: Path) -> None:
     """What was measured holds for the machines of the start, and a trial goes on beside it."""
-    place = Path(tempfile.mkdtemp(prefix="at-"))
-    small = Nodes(place)
 
     def join(windows: Sequence[Window]) -> Stop | None:
         if len(windows) < 3:
@@ -255,17 +252,13 @@ def test_a_node_that_joins_is_used_by_the_next_search(tmp_path: Path) -> None:
         small.cluster.wait_for_nodes()
         return ENOUGH
 
-    try:
-        with RayEngine(small.url) as engine:
-            engine.machine()
-            result = engine.run(request_for("gang", tmp_path / "one", roles=TWO), join)
-            assert result.outcome is Outcome.MEASURED
-            assert len(engine.machine().hosts) == 2
-            assert works(engine, tmp_path / "two")
-            assert len(small.agents()) == 2
-        with RayEngine(small.url) as engine:
-            assert len(engine.machine().hosts) == 3
-        assert small.left() == []
-    finally:
-        small.close()
-        shutil.rmtree(place, ignore_errors=True)
+    with RayEngine(small.url) as engine:
+        engine.machine()
+        result = engine.run(request_for("gang", tmp_path / "one", roles=TWO), join)
+        assert result.outcome is Outcome.MEASURED
+        assert len(engine.machine().hosts) == 2
+        assert works(engine, tmp_path / "two")
+        assert len(small.agents()) == 2
+    with RayEngine(small.url) as engine:
+        assert len(engine.machine().hosts) == 3
+    assert small.left() == []

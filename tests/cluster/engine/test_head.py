@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,7 +16,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.cluster.engine.nodes import MARK, Nodes
+from tests.cluster.engine.nodes import MARK, Nodes, nodes_apart
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 from tests.cluster.ray_hosts import ROOT
 
@@ -31,11 +29,8 @@ WITHIN = 55.0
 @pytest.fixture
 def own() -> Iterator[Nodes]:
     """A cluster whose head may be lost."""
-    place = Path(tempfile.mkdtemp(prefix="at-"))
-    cluster = Nodes(place)
-    yield cluster
-    cluster.close()
-    shutil.rmtree(place, ignore_errors=True)
+    with nodes_apart() as cluster:
+        yield cluster
 
 
 def head(nodes: Nodes) -> psutil.Process:

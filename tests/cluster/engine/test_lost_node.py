@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from autotune import SearchOptions, Tuner
 from autotune.events import Event, Notice, TrialStarted
 from autotune.reason import Outcome, TooFewHosts
 from autotune.run.remote.ray_engine import RayEngine
-from tests.cluster.engine.nodes import NODE, Nodes
+from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
@@ -26,13 +24,10 @@ JUDGED = {Outcome.MEASURED, Outcome.PRUNED}
 @pytest.fixture
 def three() -> Iterator[Nodes]:
     """A cluster of three nodes, of which one may be lost."""
-    place = Path(tempfile.mkdtemp(prefix="at-"))
-    cluster = Nodes(place)
-    cluster.cluster.add_node(**NODE)
-    cluster.cluster.wait_for_nodes()
-    yield cluster
-    cluster.close()
-    shutil.rmtree(place, ignore_errors=True)
+    with nodes_apart() as cluster:
+        cluster.cluster.add_node(**NODE)
+        cluster.cluster.wait_for_nodes()
+        yield cluster
 
 
 class Loss:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from autotune.reason import HostLost
 from autotune.run.engine import Limits, Outcome
 from autotune.run.remote.ray_engine import RayEngine
-from tests.cluster.engine.nodes import Nodes
+from tests.cluster.engine.nodes import Nodes, nodes_apart
 from tests.cluster.engine.test_faults import ENOUGH, TWO
 from tests.trials import request_for
 
@@ -38,12 +36,9 @@ def small() -> Iterator[Nodes]:
     full = (utilities.get_used_memory() + ROOM) / utilities.get_system_memory()
     if full > 0.85:
         pytest.skip("There is too little memory for a trial that takes 8 GB.")
-    place = Path(tempfile.mkdtemp(prefix="at-"))
     limits = {"RAY_memory_usage_threshold": str(full), "RAY_memory_monitor_refresh_ms": "250"}
-    cluster = Nodes(place, **limits)
-    yield cluster
-    cluster.close()
-    shutil.rmtree(place, ignore_errors=True)
+    with nodes_apart(**limits) as cluster:
+        yield cluster
 
 
 def _wait_for_room(used: Callable[[], int]) -> None:
