@@ -20,6 +20,7 @@ PACKAGES = {
     "PostgreSQL": ("postgresql",),
     "bubblewrap": ("bubblewrap",),
     "Caddy": ("caddy",),
+    "systemd-nspawn": ("systemd-container",),
 }
 """Debian's packages of each program."""
 CLUSTER = {
@@ -36,6 +37,7 @@ def missing() -> list[str]:
         "Chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
         "bubblewrap": shutil.which("bwrap"),
         "Caddy": shutil.which("caddy"),
+        "systemd-nspawn": shutil.which("systemd-nspawn"),
         "PostgreSQL": shutil.which("initdb")
         or next(Path("/usr/lib/postgresql").glob("*/bin/initdb"), None),
     }
@@ -70,9 +72,11 @@ def main() -> None:
     """Install what is missing and can be had."""
     wanted = CLUSTER if "cluster" in sys.argv else PACKAGES
     names, command = [name for name in missing() if name in wanted], apt()
-    # On a machine that is somebody's own a server would stay, and listen.
+    # On a machine that is somebody's own a server would stay, and listen; the last needs root.
     if os.getuid() != 0:
-        names = [name for name in names if name in PACKAGES and name != "Caddy"]
+        names = [
+            name for name in names if name in PACKAGES and name not in {"Caddy", "systemd-nspawn"}
+        ]
     if names and command:
         sys.stderr.write(f"Installing {' and '.join(names)}, which some tests drive.\n")
         install(names, command)

@@ -17,6 +17,14 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 DEPLOY = ROOT / "deploy"
+USE = """
+[Service]
+Type=oneshot
+ExecStartPre=ldconfig
+ExecStart=/opt/autotune/bin/python /srv/booted.py
+StandardOutput=truncate:/srv/out/found.json
+StandardError=truncate:/srv/out/error
+"""
 MODELS = """
 engine = "serving:engine"
 [patience]
@@ -60,6 +68,18 @@ def _install(source: Path, prefix: Path) -> None:
     program.write_text(f"#!/opt/autotune/bin/python\n{rest}", "utf-8")
 
 
+def _moved(prefix: Path, copy: Path) -> Path:
+    """Copy a virtual environment for a machine whose Python and packages lie below /opt."""
+    shutil.copytree(prefix, copy, symlinks=True)
+    (packages,) = copy.glob("lib/python*/site-packages")
+    (packages / "needed.pth").write_text("/opt/needed\n")
+    for each in copy.glob("bin/python*"):
+        each.unlink()
+        each.symlink_to(f"/opt/python/bin/python3.{sys.version_info.minor}")
+    (copy / "pyvenv.cfg").write_text("home = /opt/python/bin\n")
+    return copy
+
+
 def _can_sandbox() -> bool:
     """Return whether there are networks and users of their own; some containers forbid them."""
     if os.getuid() != 0 or not shutil.which("bwrap"):
@@ -91,6 +111,88 @@ def test_the_composition_serves_by_tls_from_a_root_that_is_read_only(place: Path
     )
     assert found["user"] == "10001"
     assert found["refused"] == ["/opt/autotune/x", "/srv/models/x", "/usr/x", "/etc/x"]
+
+
+def _can_boot() -> bool:
+    """Return whether this machine can start another one that has a systemd of its own."""
+    return os.getuid() == 0 and bool(shutil.which("systemd-nspawn"))
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(
+    not _can_boot(), reason="systemd-nspawn, which needs root, is not here: systemd-container"
+)
+def test_the_units_serve_under_systemd(place: Path) -> None:
+    """TensorFlow runs in their confines, a kill is recovered from, and a stop loses nothing."""
+    machine = Booted(place)
+    done = subprocess.run(machine.command(), capture_output=True, text=True, check=False)
+    told = machine.out / "found.json"
+    assert told.is_file(), done.stdout + done.stderr
+    journal = "".join((machine.out / name).read_text("utf-8") for name in ("error", "journal"))
+    assert told.read_text("utf-8"), journal
+    found = json.loads(told.read_text("utf-8"))
+    confined = {"user": "autotune", "capabilities": 0, "gains": False, "filtered": True}
+    assert found == {
+        "first": "done",
+        "events": ["queued", "ended"],
+        "stopped": "queued",
+        "second": "done",
+        "autotune-api": confined,
+        "autotune-worker": confined,
+        "left": "",
+    }, journal
+
+
+class Booted:
+    """A machine with the root file system of this one, whose changes are forgotten.
+
+    Args:
+        place: A folder with the program in `opt`, `models`, and PostgreSQL's socket in `socket`.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.out = place / "out"
+        self.out.mkdir()
+        (place / "etc").mkdir()
+        settings = f'root = "/srv/models"\n{MODELS.replace("serving:engine", "local")}'
+        (place / "etc" / "service.toml").write_text(settings)
+        database = "postgresql://autotune@/composition?host=/srv/socket"
+        variable = f"AUTOTUNE_SERVICE_DATABASE={database}\n"
+        (place / "etc" / "environment").write_text(variable)
+        (place / "etc" / "environment").chmod(0o600)
+        (place / "use.service").write_text(USE)
+        # Where the Python of the tests is one that was made for another folder.
+        (place / "python.conf").write_text("/opt/python/lib\n")
+        self._opt = _moved(place / "opt", place / "booted")
+
+    def command(self) -> list[str]:
+        """Return what starts it, and ends when it does."""
+        read = {
+            self._opt: "/opt/autotune",
+            self._place / "models": "/srv/models",
+            self._place / "etc": "/etc/autotune",
+            self._place / "use.service": "/etc/systemd/system/use.service",
+            self._place / "python.conf": "/etc/ld.so.conf.d/00-python.conf",
+            HERE / "booted.py": "/srv/booted.py",
+            sys.base_prefix: "/opt/python",
+            sysconfig.get_path("purelib"): "/opt/needed",
+        }
+        read |= {each: f"/etc/systemd/system/{each.name}" for each in DEPLOY.glob("systemd/*")}
+        # What it writes to its root stays in memory, and goes with its mounts.
+        layer = f"{self._place}/layer"
+        options = f"lowerdir=/,upperdir={layer}/changed,workdir={layer}/work"
+        mounted = f"""
+            set -e; mkdir {layer}; mount -t tmpfs tmpfs {layer}
+            mkdir {layer}/changed {layer}/work {layer}/root
+            mount -t overlay overlay -o {options} {layer}/root
+            exec systemd-nspawn --quiet --directory={layer}/root "$@"
+        """
+        words = ["unshare", "--mount", "sh", "-c", mounted, "sh", "--boot", "--private-network"]
+        words += ["--register=no", "--keep-unit", "--console=pipe"]
+        words += [f"--bind-ro={source}:{target}" for source, target in read.items()]
+        words += [f"--bind={(self._place / 'socket').resolve()}:/srv/socket"]
+        return [*words, f"--bind={self.out}:/srv/out", "systemd.unit=use.service"]
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")

@@ -1,0 +1,129 @@
+"""Starts the units of deploy/ under the systemd that runs it, and uses them; prints what it found.
+
+It is the only unit of a machine that was booted for it, which ends with it. Standard output is kept
+as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from autotune import Client, SearchOptions
+
+API, WORKER = UNITS = ("autotune-api", "autotune-worker")
+ADDRESS = "http://localhost:8321"
+SECONDS = 600
+"""Longest wait for anything; only a machine that hangs takes so long."""
+RESTARTS = 5
+"""More than a unit has that works."""
+AS_USER = ("runuser", "-u", "autotune", "--")
+SHORT, LONG = (
+    SearchOptions(max_trials=trials, budget=SECONDS, strategies=("one_device",))
+    for trials in (2, 4)
+)
+
+
+def said(*words: str) -> str:
+    """Return what a command prints."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def until(look: Callable[[], bool]) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + SECONDS
+    while not look():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.2)
+
+
+def process(unit: str) -> dict[str, str]:
+    """Return what Linux tells of the main process of a unit."""
+    number = said("systemctl", "show", "--property=MainPID", "--value", unit)
+    lines = Path("/proc", number, "status").read_text("utf-8").splitlines()
+    return {"Pid": number, **dict(line.split(":\t", 1) for line in lines)}
+
+
+def confined(unit: str) -> dict[str, Any]:
+    """Return who runs a unit, and what it may not do."""
+    found = process(unit)
+    return {
+        "user": pwd.getpwuid(int(found["Uid"].split()[0])).pw_name,
+        "capabilities": int(found["CapEff"], 16),
+        "gains": found["NoNewPrivs"] == "0",
+        "filtered": found["Seccomp"] == "2",
+    }
+
+
+def is_served() -> bool:
+    """Return whether the API is ready.
+
+    Raises:
+        RuntimeError: It is started again and again.
+    """
+    if int(said("systemctl", "show", "--property=NRestarts", "--value", API)) > RESTARTS:
+        raise RuntimeError("the API does not stay")
+    check = f"import urllib.request; urllib.request.urlopen('{ADDRESS}/readyz', timeout=5)"
+    done = subprocess.run(
+        ["/opt/autotune/bin/python", "-c", check], capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def new_key() -> str:
+    """Return a key, made as the operator makes one."""
+    settings = ("--settings", "/etc/autotune/service.toml")
+    lines = Path("/etc/autotune/environment").read_text("utf-8").splitlines()
+    own = ["env", "HOME=/var/lib/autotune-api", *lines]
+    return said(*AS_USER, *own, "/opt/autotune/bin/autotune", "keys", "create", "me", *settings)
+
+
+def used() -> dict[str, Any]:
+    """Return what becomes of jobs, of an API that is killed, and of a worker that is stopped."""
+    with Client(ADDRESS, new_key(), patience=SECONDS) as client:
+        first = client.submit("digits", space="quick", options=SHORT)
+        kinds = [each.body.kind for each in client.follow(first)]
+        before = process(API)["Pid"]
+        said("systemctl", "kill", "--signal=KILL", "--kill-whom=main", API)
+        until(lambda: is_served() and process(API)["Pid"] != before)
+        second = client.submit("digits", space="quick", options=LONG)
+        until(lambda: client.job(second).trials > 0)
+        said("systemctl", "stop", WORKER)
+        stopped = client.job(second).state
+        said("systemctl", "start", WORKER)
+        client.wait(second)
+        return {
+            "first": client.job(first).state,
+            "events": (kinds[0], kinds[-1]),
+            "stopped": stopped,
+            "second": client.job(second).state,
+        }
+
+
+def main() -> None:
+    """Start the units, use them, and show their journal where something is wrong."""
+    said("useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "autotune")
+    try:
+        said("systemctl", "start", *UNITS)
+        until(is_served)
+        found = {**used(), **{unit: confined(unit) for unit in UNITS}}
+        found["left"] = said(
+            "systemctl", "list-units", "--failed", "--plain", "--no-legend", "autotune-*"
+        )
+        print(json.dumps(found), flush=True)  # noqa: T201 - its result
+    finally:
+        Path("/srv/out/journal").write_text(said("journalctl", "--no-pager", "--unit=autotune-*"))
+        os.sync()
+        said("systemctl", "poweroff", "--force")
+
+
+if __name__ == "__main__":
+    main()
