@@ -239,7 +239,7 @@ def submit(
     """Queue a job. Jobs run one at a time on the same devices."""
     job = taken_in(jobs, request, key, idempotency_key)
     response.headers["Location"] = job.url
-    return jobs.placed(job.id, job.owner)
+    return job
 
 
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
@@ -285,7 +285,7 @@ def repeat(
     """Queue another job of the same request, in its project or else in one of the caller's."""
     job = taken_in(jobs, repeatable_by(jobs, job_id, key), key, idempotency_key)
     response.headers["Location"] = job.url
-    return jobs.placed(job.id, job.owner)
+    return job
 
 
 @router.get(

@@ -110,7 +110,7 @@ class Jobs:
         idempotency_key: str | None = None,
         created_by: str | None = None,
     ) -> Job:
-        """Take in a job; when this returns, it survives a crash of anything.
+        """Take in a job, and return it with what it waits for; it survives a crash of anything.
 
         Args:
             request: What was asked for.
@@ -124,19 +124,18 @@ class Jobs:
             IdempotencyMismatch: The idempotency key came with another request before.
         """
         tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
-        job_id = secrets.token_hex(12)
+        job_id, earlier = secrets.token_hex(12), None
         with self._database.writing() as connection:
             lock(connection, f"quota {owner}")
             if idempotency_key:
                 claim = {"owner": owner, "key": idempotency_key, "fingerprint": request.fingerprint}
                 earlier = _claim_key(connection, claim, job_id)
-                if earlier is not None:
-                    return read_job(connection, earlier, owner)
-            check_quotas(connection, owner, self._quotas, tuning.seconds)
-            _insert(connection, job_id, tuning, {"owner": owner, "created_by": created_by})
-            add_events(connection, job_id, 0, [Queued()])
-            note(connection, "submit", job_id)
-            return read_job(connection, job_id, owner)
+            if earlier is None:
+                check_quotas(connection, owner, self._quotas, tuning.seconds)
+                _insert(connection, job_id, tuning, {"owner": owner, "created_by": created_by})
+                add_events(connection, job_id, 0, [Queued()])
+                note(connection, "submit", job_id)
+        return self.placed(earlier or job_id, owner)
 
     def request(self, job_id: str, owner: Whose) -> JobRequest:
         """Return what a job was asked for with, to ask for the same again.

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Connection,
     FromClause,
     Row,
+    ScalarSelect,
     Select,
     and_,
     bindparam,
@@ -67,6 +68,9 @@ def _is_queued(table: FromClause) -> ColumnElement[bool]:
 
 
 _QUEUED = _is_queued(jobs)
+# What is asked often is made once: that takes longer than asking it.
+_PLACE_OF = _PLACES.where(jobs.c.id == bindparam("job"))
+_ONE_TOO_MANY = select(jobs.c.kind).where(_QUEUED).limit(1).offset(bindparam("most"))
 
 
 class Unserved(NamedTuple):
@@ -153,12 +157,11 @@ def waiting(connection: Connection, job: Job) -> Waiting | None:
     """Return what a job waits for; None if it does not wait."""
     if job.state is not State.QUEUED:
         return None
-    mine = connection.execute(select(*_PLACE).where(jobs.c.id == job.id)).one()
+    mine = connection.execute(_PLACE_OF, {"job": job.id}).one()
     servers = [each for each in there(connection) if _serves(each, mine)]
     if not servers:
         return Waiting(kind=WaitsFor.WORKER)
-    many = select(jobs.c.kind).where(_QUEUED).limit(1).offset(MOST_WAITING)
-    if connection.execute(many).first():
+    if connection.execute(_ONE_TOO_MANY, {"most": MOST_WAITING}).first():
         return Waiting(kind=WaitsFor.TURN)
     rows = [*connection.execute(union_all(_PLACES.where(_QUEUED), _PLACES.where(_LEFT))).all()]
     rivals = [row for row in rows if any(_serves(each, row) for each in servers)]
@@ -211,23 +214,26 @@ def _first_queued() -> Select[Any]:
 
     Of each owner the first of each kind, of these the first; the owners are found as the kinds.
     """
-    kinds, first, later, mine, others = _queued_kinds(), *(jobs.alias() for _ in range(4))
+    kinds, first, last, later = _queued_kinds(), *(jobs.alias() for _ in range(3))
     of_kind = and_(_is_queued(first), first.c.kind == kinds.c.kind)
-    owner = select(func.min(first.c.owner)).where(of_kind).scalar_subquery()
     wanted = kinds.c.kind.in_(bindparam("kinds", expanding=True))
-    owners = select(kinds.c.kind, owner.label("owner")).where(wanted).cte(recursive=True)
-    behind = and_(_is_queued(later), later.c.kind == owners.c.kind, later.c.owner > owners.c.owner)
-    following = select(func.min(later.c.owner)).where(behind).scalar_subquery()
-    more = select(owners.c.kind, following).where(owners.c.owner.is_not(None))
-    owners = owners.union_all(more)
-    own = and_(_is_queued(mine), mine.c.kind == owners.c.kind, mine.c.owner == owners.c.owner)
-    head = select(mine.c.seq).where(own).order_by(mine.c.precedence, mine.c.seq).limit(1)
-    heads = select(head.scalar_subquery().label("seq")).select_from(owners).subquery()
+    head = _first_of(first, of_kind).label("seq")
+    heads = select(kinds.c.kind, head).where(wanted).cte(recursive=True)
+    behind = and_(_is_queued(later), later.c.kind == heads.c.kind, later.c.owner > last.c.owner)
+    more = select(heads.c.kind, _first_of(later, behind))
+    heads = heads.union_all(more.join(last, last.c.seq == heads.c.seq))
+    others = jobs.alias()
     same = others.c.owner == jobs.c.owner
     running = select(func.count()).where(same, others.c.state.in_(HELD)).scalar_subquery()
     latest = select(func.max(others.c.started_at)).where(same).scalar_subquery()
     turn = (jobs.c.precedence, running, func.coalesce(latest, 0.0), jobs.c.seq)
     return select(*_SHORT).join(heads, heads.c.seq == jobs.c.seq).order_by(*turn).limit(1)
+
+
+def _first_of(table: FromClause, which: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """Return the first job of the first owner among jobs of a kind, in the order of the index."""
+    order = (table.c.kind, table.c.owner, table.c.precedence, table.c.seq)
+    return select(table.c.seq).where(which).order_by(*order).limit(1).scalar_subquery()
 
 
 def _fits(post: Post, job: Row[Any]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, select, update
 
 from autotune.api.errors import NotFound, UnreadableRecord
 from autotune.api.records import read, written
@@ -63,8 +64,7 @@ def there(connection: Connection, owner: Whose = None) -> tuple[SeenWorker, ...]
         connection: The transaction.
         owner: Whose jobs may be named.
     """
-    query = _rows().where(~_gone()).order_by(workers.c.name)
-    return tuple(_worker(row, owner) for row in connection.execute(query).all())
+    return tuple(_worker(row, owner) for row in connection.execute(_there()).all())
 
 
 def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
@@ -83,8 +83,7 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
 
 def is_draining(connection: Connection, post: Post) -> bool:
     """Return whether a worker is to take no further job."""
-    query = select(workers.c.draining).where(workers.c.name == post.worker)
-    return bool(connection.execute(query).scalar())
+    return bool(connection.execute(_DRAINING, {"worker": post.worker}).scalar())
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
@@ -105,6 +104,15 @@ def known_machine(database: Database, devices: str) -> Machine | None:
     with database.reading() as connection:
         found = connection.execute(query).scalar()
     return None if found is None else read(Machine, found)
+
+
+# Both are asked often, and making one takes longer than asking it.
+_DRAINING = select(workers.c.draining).where(workers.c.name == bindparam("worker"))
+
+
+@cache
+def _there() -> Select[Any]:
+    return _rows().where(~_gone()).order_by(workers.c.name)
 
 
 def _gone() -> ColumnElement[bool]:

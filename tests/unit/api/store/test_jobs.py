@@ -102,7 +102,7 @@ def test_jobs_of_others_are_not_found(jobs: Jobs, asked: JobRequest) -> None:
         with pytest.raises(NotFound):
             call(job.id, "you")
     assert jobs.page("you").tunings == ()
-    assert jobs.get(job.id, None) == job
+    assert jobs.placed(job.id, None) == job
 
 
 def test_pages_hold_every_job_once(
