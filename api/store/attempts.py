@@ -42,9 +42,9 @@ from autotune.api.store.advance import (
     state_for_change,
     superseded,
 )
-from autotune.api.store.database import Database, Now, ahead, insert_new, lapsed, live
-from autotune.api.store.queue import IS_HELD, has_job, take_next
-from autotune.api.store.reading import check_request, read_job, read_trials, spent
+from autotune.api.store.database import Database, Now, ahead, insert_or_update, lapsed, live
+from autotune.api.store.queue import IS_HELD, Kinds, kinds_for, take_next
+from autotune.api.store.reading import COLUMNS, OfOneJob, check_request, job_of, read_trials, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.store.workers import is_draining
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
@@ -94,12 +94,14 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
     """
     with database.reading() as connection:
         put_back = connection.execute(_AHEAD, {"seconds": lease_seconds}).first() is not None
-        if not put_back and not has_job(connection, post):
-            return None
+        kinds = kinds_for(connection, post)
     if put_back:
         _shorten(database, lease_seconds)
-    with suppress(_Nothing), database.writing() as connection:
-        return _claim(connection, post, lease_seconds)
+        with database.reading() as connection:
+            kinds = kinds_for(connection, post)
+    if kinds is not None:
+        with suppress(_Nothing), database.writing() as connection:
+            return _claim(connection, post, kinds, lease_seconds)
     return None
 
 
@@ -326,13 +328,9 @@ _AHEAD = (
     .limit(1)
 )
 """Leases that were given before the clock was put back."""
-_TAKE = (
-    update(leases)
-    .where(leases.c.devices == bindparam("on"), lapsed(leases.c.expires_at))
-    .values(worker=bindparam("by"), expires_at=bindparam("until"))
-)
+_MOMENT = select(Now().label("now"), is_draining(bindparam("worker")).label("draining"))
 _BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
-_KEPT = select(jobs.c.study, jobs.c.trace, jobs.c.request).where(jobs.c.id == bindparam("job"))
+_CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study, jobs.c.trace))
 
 
 def _shorten(database: Database, lease_seconds: float) -> None:
@@ -355,10 +353,11 @@ def _held_by(grip: Grip) -> ColumnElement[bool]:
     )
 
 
-def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
-    until = _until(connection, lease_seconds)
+def _claim(connection: Connection, post: Post, kinds: Kinds, lease_seconds: float) -> Claim:
+    moment = connection.execute(_MOMENT, {"worker": post.worker}).one()
+    until = moment.now + lease_seconds
     _take_devices(connection, post, until)
-    row = None if is_draining(connection, post) else take_next(connection, post)
+    row = None if moment.draining else take_next(connection, kinds)
     if row is None:
         raise _Nothing
     grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
@@ -369,9 +368,10 @@ def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
 
 
 def _take_devices(connection: Connection, post: Post, until: float) -> None:
-    connection.execute(insert_new(connection, leases, devices=post.devices))
-    taken = {"on": post.devices, "by": post.worker, "until": until}
-    if not connection.execute(_TAKE, taken).rowcount:
+    taken = {"worker": post.worker, "expires_at": until}
+    free = lapsed(leases.c.expires_at)
+    statement = insert_or_update(connection, leases, {"devices": post.devices}, taken, free)
+    if connection.execute(statement).first() is None:
         raise _Nothing
 
 
@@ -413,18 +413,18 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
     configurations = select(attempts.c.configuration).where(died)
     # The first attempt follows none; every query takes its time while the queue waits.
     running = () if first else connection.execute(configurations).scalars().all()
-    study, trace, request = connection.execute(_KEPT, {"job": job_id}).one()
+    row = _CLAIMED.one(connection, job_id, None)
     claimed = Claim(
         grip=grip,
         marker=marker,
-        job=read_job(connection, job_id),
-        study=study,
-        trace=trace,
+        job=job_of(row),
+        study=row.study,
+        trace=row.trace,
         used_seconds=0.0 if first else connection.execute(select(spent(job_id))).scalar_one(),
         deaths=len(running),
     )
     try:
-        check_request(request)
+        check_request(row.request)
         kept = () if first else tuple(each.trial for each in read_trials(connection, job_id))
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -31,6 +31,7 @@ from sqlalchemy.exc import (
     TimeoutError,  # noqa: A004 - of a connection
 )
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.functions import FunctionElement
 
 from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
@@ -225,9 +226,30 @@ def lock(connection: Connection, name: str) -> None:
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:
     """Return the statement that adds a row unless its key is there already."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement: Insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
+    statement: Insert = _insert(connection, table).values(**values).on_conflict_do_nothing()
     return statement
+
+
+def insert_or_update(
+    connection: Connection,
+    table: Table,
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    where: ColumnElement[bool],
+) -> ReturningInsert[Any]:
+    """Return the statement that adds a row, or changes the one of the same key if it may.
+
+    Its answer is the key, or nothing where the row that was there may not be changed.
+    """
+    names = [table.c[name] for name in key]
+    statement = _insert(connection, table).values(**key, **values)
+    changed = statement.on_conflict_do_update(index_elements=names, set_=dict(values), where=where)
+    return changed.returning(*names)
+
+
+def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table)
 
 
 class Now(FunctionElement[float]):

@@ -8,7 +8,7 @@ owner who asks for many keeps nobody waiting for more than one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, count
 from typing import Any, NamedTuple
@@ -101,30 +101,40 @@ class Unserved(NamedTuple):
         return f"Waits for a worker with {what}; none is there."
 
 
-def has_job(connection: Connection, post: Post) -> bool:
-    """Return whether there may be a job for a worker, without finding out which is next."""
-    if connection.execute(_LEFT_KINDS).first() is not None:
-        return True
-    return any(_fits(post, row) for row in connection.execute(_kinds()).all())
+class Kinds(NamedTuple):
+    """The kinds of jobs that are there for a worker."""
+
+    left: Sequence[str] | None
+    """Of those that another one left behind; None if there are none of any kind."""
+    queued: Sequence[str]
 
 
-def _next_job(connection: Connection, post: Post) -> Row[Any] | None:
-    """Return the next job for a worker, if there is one: `_SHORT` of it."""
-    # One by one: what was left behind goes first, and is seldom there.
-    for found, query in ((_LEFT_KINDS, _LEFT_BEHIND), (_kinds(), _first_queued())):
-        rows = connection.execute(found).all()
-        kinds = [row.kind for row in rows if _fits(post, row)]
-        row = connection.execute(query, {"kinds": kinds}).first() if rows else None
-        if row is not None:
-            return row
-    return None
+def kinds_for(connection: Connection, post: Post) -> Kinds | None:
+    """Return the kinds of jobs that are there for a worker, or None, without finding the next."""
+    left, queued = (connection.execute(each).all() for each in (_LEFT_KINDS, _kinds()))
+    found = Kinds(
+        left=[row.kind for row in left if _fits(post, row)] if left else None,
+        queued=[row.kind for row in queued if _fits(post, row)],
+    )
+    return None if found.left is None and not found.queued else found
 
 
-def take_next(connection: Connection, post: Post) -> Row[Any] | None:
-    """Return the next job for a worker, which nobody else changes until the transaction ends."""
+def _next_job(connection: Connection, kinds: Kinds) -> Row[Any] | None:
+    """Return the next job of some kinds, if there is one: `_SHORT` of it."""
+    row = None
+    # What was left behind goes first, and is seldom there.
+    if kinds.left is not None:
+        row = connection.execute(_LEFT_BEHIND, {"kinds": kinds.left}).first()
+    if row is None and kinds.queued:
+        row = connection.execute(_first_queued(), {"kinds": kinds.queued}).first()
+    return row
+
+
+def take_next(connection: Connection, kinds: Kinds) -> Row[Any] | None:
+    """Return the next job of some kinds, which nobody else changes until the transaction ends."""
     # One after the other: of two at once both would find the same one.
     lock(connection, "queue")
-    found = _next_job(connection, post)
+    found = _next_job(connection, kinds)
     if found is not None:
         own = jobs.c.id == found.id
         query = select(jobs.c.state).where(own).with_for_update(skip_locked=True)

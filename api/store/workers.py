@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
 from autotune.api.errors import NotFound, UnreadableRecord
 from autotune.api.records import read, written
@@ -81,9 +81,9 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
         return _worker(connection.execute(_rows().where(mine)).one(), None)
 
 
-def is_draining(connection: Connection, post: Post) -> bool:
-    """Return whether a worker is to take no further job."""
-    return bool(connection.execute(_DRAINING, {"worker": post.worker}).scalar())
+def is_draining(worker: ColumnElement[str] | str) -> ColumnElement[bool]:
+    """Return whether a worker is to take no further job; null where it is not there."""
+    return select(workers.c.draining).where(workers.c.name == worker).scalar_subquery()
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
@@ -106,11 +106,7 @@ def known_machine(database: Database, devices: str) -> Machine | None:
     return None if found is None else read(Machine, found)
 
 
-# Both are asked often, and making one takes longer than asking it.
-_DRAINING = select(workers.c.draining).where(workers.c.name == bindparam("worker"))
-
-
-@cache
+@cache  # Making it takes longer than asking it.
 def _there() -> Select[Any]:
     return _rows().where(~_gone()).order_by(workers.c.name)
 

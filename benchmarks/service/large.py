@@ -27,6 +27,8 @@ IDLE, STREAMS, KEYS = 500, 200, 8
 SOME = 2000
 """Jobs that are asked for."""
 CLAIMS = 300
+FIRST = 20
+"""Claims that are not counted: a worker makes its statements once, and PostgreSQL its plans."""
 MOST_MS = 20.0
 BODY = '{"workload": "digits", "space": "cpu", "budget": 60}'
 LEASE = 3600.0
@@ -135,10 +137,12 @@ def _claims(database: Database) -> Took:
     workloads = {WORKLOADS[0]: ""}
     posts = [
         Post(worker="bench", devices=f"large-{n}", host="none", workloads=workloads)
-        for n in range(CLAIMS)
+        for n in range(FIRST + CLAIMS)
     ]
+    for post in posts[:FIRST]:
+        _claim(database, post)
     used = time.process_time()
-    wall = [1000 * _seconds(partial(_claim, database, post)) for post in posts]
+    wall = [1000 * _seconds(partial(_claim, database, post)) for post in posts[FIRST:]]
     return Took(wall, 1000 * (time.process_time() - used) / CLAIMS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from sqlalchemy import select
 from typer.testing import Result
 
 from autotune.api.settings import load_settings
@@ -36,7 +37,7 @@ def database() -> Iterator[Database]:
 
 def is_draining(database: Database) -> bool:
     with database.reading() as connection:
-        return workers.is_draining(connection, POST)
+        return bool(connection.execute(select(workers.is_draining(POST.worker))).scalar())
 
 
 @pytest.mark.usefixtures("database")
