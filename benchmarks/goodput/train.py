@@ -15,7 +15,6 @@ import sys
 import time
 from argparse import ArgumentParser
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
 import keras
@@ -27,6 +26,8 @@ from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_
 
 LOOK = 1024
 """Examples between two looks at the loss, at least."""
+WARM, TIMED = 1.0, 3.0
+"""Seconds of steps without a look: until the input is no longer ahead, and those that are timed."""
 MOST = 1 << 21
 """Examples after which the first batch is given up."""
 
@@ -58,7 +59,7 @@ class Trained:
     examples: float | None
     """Until the loss was reached; None if it was not."""
     examples_per_second: float
-    """While it trained, without the looks at the loss."""
+    """Of steps that follow each other: while somebody looks at the loss, the input gets ahead."""
 
 
 def train(name: str, order: Order, seed: int, most: float) -> Trained:
@@ -73,7 +74,7 @@ def train(name: str, order: Order, seed: int, most: float) -> Trained:
     keras.utils.set_random_seed(seed)
     model, batch = model_fn(name), order.batch
     steps = max(LOOK // batch, 1)
-    curve = Curve(TRAININGS[name].target, batch * steps)
+    curve, clock = Curve(TRAININGS[name].target, batch * steps), Clock(batch)
     batches = dataset_fn(name).repeat().batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
     model.fit(
         batches,
@@ -82,12 +83,14 @@ def train(name: str, order: Order, seed: int, most: float) -> Trained:
         callbacks=scaled([Evaluated(held_out(name)), curve], order),
         verbose=0,
     )
+    model.stop_training = False
+    model.fit(batches, steps_per_epoch=MOST // batch, callbacks=scaled([clock], order), verbose=0)
     return Trained(
         batch=batch,
         factor=order.factor,
         seed=seed,
         examples=curve.reached,
-        examples_per_second=curve.rate,
+        examples_per_second=clock.rate,
     )
 
 
@@ -119,7 +122,7 @@ class Evaluated(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
 
 
 class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Notes when the loss was reached, and how fast the training was.
+    """Notes when the loss was reached.
 
     Args:
         target: The loss.
@@ -131,26 +134,10 @@ class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         self._target = target
         self._examples = examples
         self._before = math.inf
-        self._seconds: list[float] = []
-        self._began = self._last = 0.0
         self.reached: float | None = None
-
-    @property
-    def rate(self) -> float:
-        """Examples per second of the median epoch, the first one left out, which compiles."""
-        return self._examples / median(self._seconds[1:] or self._seconds)
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Begin to count."""
-        self._began = time.perf_counter()
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Note the time: that of the epoch's last step counts."""
-        self._last = time.perf_counter()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Stop if the loss was reached, at two looks so that chance does not end it."""
-        self._seconds.append(self._last - self._began)
         loss = logs["held_out"]
         if loss > self._target or not math.isfinite(loss):
             self.reached = None
@@ -162,6 +149,35 @@ class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
             self.reached = (epoch + 1 - beyond) * self._examples
         self.model.stop_training |= not math.isfinite(loss)
         self._before = loss
+
+
+class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Times steps for some seconds, and ends the training.
+
+    Args:
+        batch: Examples of a step.
+    """
+
+    def __init__(self, batch: int) -> None:
+        super().__init__()
+        self._batch = batch
+        self._steps = 0
+        self._began = self._from = self._last = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Examples per second."""
+        return self._steps * self._batch / (self._last - self._from)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
+        """Count a step."""
+        self._last = time.perf_counter()
+        self._began = self._began or self._last
+        if self._last < self._began + WARM:
+            self._from = self._last
+        else:
+            self._steps += 1
+            self.model.stop_training = self._last > self._from + TIMED
 
 
 def main() -> int:
