@@ -214,32 +214,42 @@ async def swiftly(make: Callable[[], Value]) -> Response:
     return await run_in_threadpool(_response, make)
 
 
+async def accepted(make: Callable[[], Job]) -> Response:
+    """Return the job that a function takes in, in a thread, as JSON, with its address."""
+    job = await run_in_threadpool(make)
+    answer = _json(job, 202)
+    answer.headers["Location"] = job.url
+    return answer
+
+
 def _response(make: Callable[[], Value]) -> Response:
-    made = make()
-    return Response(made.__pydantic_serializer__.to_json(made), media_type="application/json")
+    return _json(make())
+
+
+def _json(made: Value, status: int = 200) -> Response:
+    text = made.__pydantic_serializer__.to_json(made)
+    return Response(text, status, media_type="application/json")
 
 
 @router.post(
     "/v1/tunings",
     status_code=202,
     summary="Create a tuning job",
+    response_model=Job,
     responses={
         202: json_answer(examples.TUNING, "The job is stored durably.") | LOCATION,
         **documented(*_FOR_SUBMIT),
     },
     dependencies=[Depends(json_only)],
 )
-def submit(
+async def submit(
     request: Annotated[JobRequest, Body(openapi_examples=examples.REQUESTS)],
     key: Writer,
     jobs: TheJobs,
-    response: Response,
     idempotency_key: IdempotencyKey = None,
-) -> Job:
+) -> Response:
     """Queue a job. Jobs run one at a time on the same devices."""
-    job = taken_in(jobs, request, key, idempotency_key)
-    response.headers["Location"] = job.url
-    return job
+    return await accepted(partial(taken_in, jobs, request, key, idempotency_key))
 
 
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
@@ -269,23 +279,22 @@ def repeatable_by(jobs: Jobs, job_id: str, key: Caller) -> JobRequest:
     "/v1/tunings/{job_id}/repeat",
     status_code=202,
     summary="Repeat a job",
+    response_model=Job,
     responses={
         202: json_answer(examples.TUNING, "A job of the same request is stored durably.")
         | LOCATION,
         **documented("unreadable-record", *_FOR_REPEAT),
     },
 )
-def repeat(
-    job_id: JobId,
-    key: Writer,
-    jobs: TheJobs,
-    response: Response,
-    idempotency_key: IdempotencyKey = None,
-) -> Job:
+async def repeat(
+    job_id: JobId, key: Writer, jobs: TheJobs, idempotency_key: IdempotencyKey = None
+) -> Response:
     """Queue another job of the same request, in its project or else in one of the caller's."""
-    job = taken_in(jobs, repeatable_by(jobs, job_id, key), key, idempotency_key)
-    response.headers["Location"] = job.url
-    return job
+
+    def made() -> Job:
+        return taken_in(jobs, repeatable_by(jobs, job_id, key), key, idempotency_key)
+
+    return await accepted(made)
 
 
 @router.get(

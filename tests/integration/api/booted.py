@@ -25,7 +25,13 @@ RESTARTS = 5
 """More than a unit has that works."""
 AS_USER = ("runuser", "-u", "autotune", "--")
 SHORT, LONG = (
-    SearchOptions(max_trials=trials, budget=SECONDS, strategies=("one_device",))
+    SearchOptions(
+        max_trials=trials,
+        budget=SECONDS,
+        strategies=("one_device",),
+        global_batch=32,
+        diagnose=False,
+    )
     for trials in (2, 4)
 )
 
