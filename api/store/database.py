@@ -248,8 +248,9 @@ def insert_or_update(
 
 
 def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(table)
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)
 
 
 class Now(FunctionElement[float]):
