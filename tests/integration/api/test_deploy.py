@@ -184,7 +184,7 @@ class Booted:
         options = f"lowerdir=/,upperdir={layer}/changed,workdir={layer}/work"
         mounted = f"""
             set -e; mkdir {layer}; mount -t tmpfs tmpfs {layer}
-            mkdir {layer}/changed {layer}/work {layer}/root
+            mkdir -m 755 {layer}/changed {layer}/work {layer}/root
             mount -t overlay overlay -o {options} {layer}/root
             exec systemd-nspawn --quiet --directory={layer}/root "$@"
         """
