@@ -213,7 +213,8 @@ def _begin_sqlite(connection: Connection) -> None:
 def _postgresql(url: str, seconds: int) -> Engine:
     driver = make_url(url).set(drivername="postgresql+psycopg")
     limits = f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"
-    arguments = {"connect_timeout": 5, "options": limits}
+    # A server that was made without a locale names no encoding, and would be answered by bytes.
+    arguments = {"connect_timeout": 5, "options": limits, "client_encoding": "utf8"}
     return create_engine(driver, connect_args=arguments, pool_pre_ping=True, hide_parameters=True)
 
 

@@ -15,7 +15,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
-from autotune.api.errors import OtherSchema
+from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
 
 VERSION_TABLE = "autotune_version"
@@ -28,9 +28,11 @@ def migrate(database: Database, to: str = "head") -> None:
     Raises:
         DatabaseUnavailable: The database does not answer.
         OtherSchema: The database is of a newer version.
+        SettingsError: The database cannot hold every text.
     """
     config = _config()
     with database.migrating() as connection:
+        _check_encoding(connection)
         lock(connection, "schema")
         if _revision(connection) not in _known():
             raise _newer()
@@ -53,6 +55,18 @@ def check_schema(database: Database) -> None:
         raise OtherSchema(
             "The database is of an earlier version of autotune.",
             "Start `autotune serve` once to migrate it.",
+        )
+
+
+def _check_encoding(connection: Connection) -> None:
+    if connection.dialect.name != "postgresql":
+        return
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    # The second keeps the bytes that it is given.
+    if encoding not in {"UTF8", "SQL_ASCII"}:
+        raise SettingsError(
+            f"The database keeps text as {encoding}, which has no room for every character.",
+            "Make it by `CREATE DATABASE autotune TEMPLATE template0 ENCODING 'UTF8'`.",
         )
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import insert, select
+from sqlmodel import col
 
+from autotune.api.errors import SettingsError
 from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
 from autotune.api.store.migrations import VERSION_TABLE, migrate
-from autotune.api.store.tables import metadata
+from autotune.api.store.tables import LeaseRow, metadata
 
 
 def test_the_schema_is_that_of_the_tables(database: Database) -> None:
@@ -37,6 +42,35 @@ def test_a_migration_may_take_long(database: Database) -> None:
             assert connection.exec_driver_sql(query, (name,)).scalar() == LONG_SECONDS
         with database.writing() as connection:
             assert connection.exec_driver_sql(query, (name,)).scalar() == BUSY_SECONDS
+
+
+@pytest.fixture
+def encoded(request: pytest.FixtureRequest, postgresql: Any) -> Iterator[Database]:
+    """A database without a schema whose server keeps text in an encoding."""
+    rest = f"TEMPLATE template0 LOCALE 'C' ENCODING '{request.param}'"
+    postgresql.execute(f"CREATE DATABASE encoded {rest}")
+    database = Database(postgresql.url("encoded"))
+    yield database
+    database.close()
+    postgresql.execute("DROP DATABASE encoded WITH (FORCE)")
+
+
+@pytest.mark.parametrize("encoded", ["SQL_ASCII"], indirect=True)
+def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> None:
+    """As `initdb` makes it where no locale is set, in many an image of a container."""
+    migrate(encoded)
+    with encoded.writing() as connection:
+        text = "Z\u00fcrich \N{SNOWMAN}"
+        connection.execute(insert(LeaseRow).values(devices=text))
+        assert connection.execute(select(col(LeaseRow.devices))).scalar_one() == text
+
+
+@pytest.mark.parametrize("encoded", ["LATIN1"], indirect=True)
+def test_a_server_that_cannot_keep_every_text_is_refused(encoded: Database) -> None:
+    """Before anything is in it; the message says how to make one that can."""
+    with pytest.raises(SettingsError, match="LATIN1") as raised:
+        migrate(encoded)
+    assert "ENCODING 'UTF8'" in raised.value.next_step
 
 
 def test_a_process_waits_for_the_migration_of_another(database: Database) -> None:
