@@ -270,7 +270,8 @@ def _now_sqlite(element: Now, compiler: Any, **options: Any) -> str:
 @compiles(Now, "postgresql")
 def _now_postgresql(element: Now, compiler: Any, **options: Any) -> str:
     del element, compiler, options
-    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+    # In a query of its own it is asked once for a statement, not once for a row.
+    return "(SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION))"
 
 
 def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:

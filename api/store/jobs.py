@@ -135,7 +135,8 @@ class Jobs:
                 _insert(connection, job_id, tuning, {"owner": owner, "created_by": created_by})
                 add_events(connection, job_id, 0, [Queued()])
                 note(connection, "submit", job_id)
-        return self.placed(earlier or job_id, owner)
+            # In the same transaction: one of its own would take as long as the rest.
+            return _placed(connection, earlier or job_id, owner)
 
     def request(self, job_id: str, owner: Whose) -> JobRequest:
         """Return what a job was asked for with, to ask for the same again.
@@ -164,8 +165,7 @@ class Jobs:
             NotFound: There is none.
         """
         with self._database.reading() as connection:
-            job = read_job(connection, job_id, owner)
-            return job.model_copy(update={"waiting": waiting(connection, job)})
+            return _placed(connection, job_id, owner)
 
     def page(
         self,
@@ -469,6 +469,11 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
 
 # With what the caller gives: to make a statement takes longer than to run it.
 _ADD = insert(jobs).values(created_at=Now()).returning(jobs.c.seq)
+
+
+def _placed(connection: Connection, job_id: str, owner: Whose) -> Job:
+    job = read_job(connection, job_id, owner)
+    return job.model_copy(update={"waiting": waiting(connection, job)})
 
 
 def _insert(

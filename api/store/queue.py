@@ -232,12 +232,16 @@ def _first_queued() -> Select[Any]:
     behind = and_(_is_queued(later), later.c.kind == heads.c.kind, later.c.owner > last.c.owner)
     more = select(heads.c.kind, _first_of(later, behind))
     heads = heads.union_all(more.join(last, last.c.seq == heads.c.seq))
-    others = jobs.alias()
-    same = others.c.owner == jobs.c.owner
-    running = select(func.count()).where(same, others.c.state.in_(HELD)).scalar_subquery()
-    latest = select(func.max(others.c.started_at)).where(same).scalar_subquery()
-    turn = (jobs.c.precedence, running, func.coalesce(latest, 0.0), jobs.c.seq)
-    return select(*_SHORT).join(heads, heads.c.seq == jobs.c.seq).order_by(*turn).limit(1)
+    # Not the column itself, in whose order SQLite would go through all jobs.
+    owner = func.coalesce(jobs.c.owner, "").label("owner")
+    busy = select(owner, func.count().label("running")).where(IS_HELD).group_by(owner)
+    owners, others = busy.cte(), jobs.alias()
+    latest = select(func.max(others.c.started_at)).where(others.c.owner == jobs.c.owner)
+    used = owners.c.running, latest.scalar_subquery()
+    turn = (jobs.c.precedence, *(func.coalesce(each, 0) for each in used), jobs.c.seq)
+    first_ones = jobs.join(heads, heads.c.seq == jobs.c.seq)
+    joined = first_ones.outerjoin(owners, owners.c.owner == jobs.c.owner)
+    return select(*_SHORT).select_from(joined).order_by(*turn).limit(1)
 
 
 def _first_of(table: FromClause, which: ColumnElement[bool]) -> ScalarSelect[Any]:

@@ -28,7 +28,7 @@ _USED = select(total_of()).select_from(_ENDED).where(_OWNED, jobs.c.ended_at > b
 _HELD = select(func.sum(jobs.c.budget_seconds)).where(_OWNED, jobs.c.state.in_(HELD))
 _LONGEST = select(func.max(jobs.c.budget_seconds)).where(_WAITS)
 _WAITING = select(func.sum(jobs.c.budget_seconds)).where(_WAITS)
-# As a value: PostgreSQL uses no index for what a clock tells row by row.
+# As a value: PostgreSQL plans for it, and walks all attempts for one that it does not know.
 _SINCE = select(Now() - bindparam("window", type_=Float()))
 _STANDING = select(
     select(func.count()).where(_WAITS).scalar_subquery().label("queued"),
