@@ -45,21 +45,27 @@ def state_for_change(connection: Connection, job_id: str) -> State:
     return State(found)
 
 
-def advance(connection: Connection, job_id: str, before: State, step: Step) -> None:
-    """Change a job whose row the transaction holds.
+def advance(
+    connection: Connection, job_id: str, before: State, step: Step, attempt: int | None = None
+) -> bool:
+    """Change a job unless it has changed since it was read; return whether it had not.
 
     Args:
         connection: Of the transaction.
         job_id: The job.
         before: Its state, as the transaction has read it.
         step: What changes.
+        attempt: The number of its attempts, as the transaction has read it.
 
     Raises:
         IllegalTransition: The state machine has no such step.
     """
     if step.to is not None:
         transition(before, step.to)
-    _write(connection, job_id, step, jobs.c.state == before)
+    condition = jobs.c.state == before
+    if attempt is not None:
+        condition &= jobs.c.attempt == attempt
+    return _write(connection, job_id, step, condition)
 
 
 def advance_held(connection: Connection, grip: Grip, step: Step) -> None:

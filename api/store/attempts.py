@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -28,6 +29,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql.dml import ReturningInsert
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
@@ -43,7 +45,7 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, ahead, insert_or_update, lapsed, live
-from autotune.api.store.queue import IS_HELD, Kinds, kinds_for, take_next
+from autotune.api.store.queue import IS_HELD, Kinds, kinds_for, next_job
 from autotune.api.store.reading import COLUMNS, OfOneJob, check_request, job_of, read_trials, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
 from autotune.api.store.workers import is_draining
@@ -92,13 +94,14 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
     Returns:
         The job; None if the devices are taken, nobody waits for them, or the worker is drained.
     """
+    asked = {"seconds": lease_seconds, "worker": post.worker, "devices": post.devices}
     with database.reading() as connection:
-        put_back = connection.execute(_AHEAD, {"seconds": lease_seconds}).first() is not None
-        kinds = kinds_for(connection, post)
-    if put_back:
+        standing = connection.execute(_STANDING, asked).one()
+        if standing.ahead is None:
+            kinds = None if standing.unfit else kinds_for(connection, post)
+    if standing.ahead is not None:
         _shorten(database, lease_seconds)
-        with database.reading() as connection:
-            kinds = kinds_for(connection, post)
+        return None
     if kinds is not None:
         with suppress(_Nothing), database.writing() as connection:
             return _claim(connection, post, kinds, lease_seconds)
@@ -328,7 +331,11 @@ _AHEAD = (
     .limit(1)
 )
 """Leases that were given before the clock was put back."""
-_MOMENT = select(Now().label("now"), is_draining(bindparam("worker")).label("draining"))
+_TAKEN = exists().where(leases.c.devices == bindparam("devices"), live(leases.c.expires_at))
+_STANDING = select(
+    _AHEAD.scalar_subquery().label("ahead"),
+    or_(is_draining(bindparam("worker")), _TAKEN).label("unfit"),
+)
 _BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
 _CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study, jobs.c.trace))
 
@@ -354,25 +361,34 @@ def _held_by(grip: Grip) -> ColumnElement[bool]:
 
 
 def _claim(connection: Connection, post: Post, kinds: Kinds, lease_seconds: float) -> Claim:
-    moment = connection.execute(_MOMENT, {"worker": post.worker}).one()
-    until = moment.now + lease_seconds
-    _take_devices(connection, post, until)
-    row = None if moment.draining else take_next(connection, kinds)
+    row = next_job(connection, kinds)
     if row is None:
         raise _Nothing
     grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
+    until = _take_devices(connection, grip, lease_seconds)
     code = (post.workloads or {}).get(row.workload)
     _take_job(connection, row, grip, until, code)
     marker = _begin_attempt(connection, grip, post)
     return _claimed(connection, grip, marker)
 
 
-def _take_devices(connection: Connection, post: Post, until: float) -> None:
-    taken = {"worker": post.worker, "expires_at": until}
-    free = lapsed(leases.c.expires_at)
-    statement = insert_or_update(connection, leases, {"devices": post.devices}, taken, free)
-    if connection.execute(statement).first() is None:
+def _take_devices(connection: Connection, grip: Grip, lease_seconds: float) -> float:
+    """Return when the lease ends: the same for the devices and for the job."""
+    taking = _taking(connection.dialect.name)
+    asked = {**grip.model_dump(), "seconds": lease_seconds}
+    until: float | None = connection.execute(taking, asked).scalar()
+    if until is None:
         raise _Nothing
+    return until
+
+
+@cache
+def _taking(dialect: str) -> ReturningInsert[Any]:
+    """Return the statement that takes devices which nobody holds."""
+    changed = ("job_id", "attempt", "worker", "expires_at")
+    free, until = lapsed(leases.c.expires_at), Now() + _SECONDS
+    statement = insert_or_update(dialect, leases, changed, free, expires_at=until)
+    return statement.returning(leases.c.expires_at)
 
 
 def _take_job(
@@ -391,9 +407,9 @@ def _take_job(
     }
     began = Claimed(attempt=grip.attempt, kept=row.trials)
     step = Step(to=transition(before, after), events=[began], columns=columns)
-    advance(connection, grip.job_id, before, step)
-    held = {"job_id": grip.job_id, "attempt": grip.attempt}
-    connection.execute(update(leases).where(leases.c.devices == grip.devices).values(held))
+    # Whoever changes it at this moment may end between finding and taking it.
+    if not advance(connection, grip.job_id, before, step, attempt=row.attempt):
+        raise _Nothing
 
 
 def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:

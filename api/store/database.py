@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -31,7 +31,6 @@ from sqlalchemy.exc import (
     TimeoutError,  # noqa: A004 - of a connection
 )
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.functions import FunctionElement
 
 from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
@@ -227,29 +226,37 @@ def lock(connection: Connection, name: str) -> None:
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:
     """Return the statement that adds a row unless its key is there already."""
-    statement: Insert = _insert(connection, table).values(**values).on_conflict_do_nothing()
+    dialect = connection.dialect.name
+    statement: Insert = _insert(dialect, table).values(**values).on_conflict_do_nothing()
     return statement
 
 
 def insert_or_update(
-    connection: Connection,
+    dialect: str,
     table: Table,
-    key: Mapping[str, Any],
-    values: Mapping[str, Any],
+    changed: Collection[str],
     where: ColumnElement[bool],
-) -> ReturningInsert[Any]:
+    **values: ColumnElement[Any],
+) -> postgresql.Insert | sqlite.Insert:
     """Return the statement that adds a row, or changes the one of the same key if it may.
 
-    Its answer is the key, or nothing where the row that was there may not be changed.
+    Args:
+        dialect: The name of the kind of database.
+        table: Where the row is.
+        changed: The columns that a row that is there takes over from the one that is given.
+        where: Whether it may be changed.
+        values: What is computed; the other columns come with the execution.
     """
-    names = [table.c[name] for name in key]
-    statement = _insert(connection, table).values(**key, **values)
-    changed = statement.on_conflict_do_update(index_elements=names, set_=dict(values), where=where)
-    return changed.returning(*names)
+    statement = _insert(dialect, table).values(**values)
+    return statement.on_conflict_do_update(
+        index_elements=[*table.primary_key],
+        set_={name: statement.excluded[name] for name in changed},
+        where=where,
+    )
 
 
-def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    if connection.dialect.name == "postgresql":
+def _insert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    if dialect == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)
 

@@ -119,8 +119,13 @@ def kinds_for(connection: Connection, post: Post) -> Kinds | None:
     return None if found.left is None and not found.queued else found
 
 
-def _next_job(connection: Connection, kinds: Kinds) -> Row[Any] | None:
-    """Return the next job of some kinds, if there is one: `_SHORT` of it."""
+def next_job(connection: Connection, kinds: Kinds) -> Row[Any] | None:
+    """Return the next job of some kinds, which nobody else finds until the transaction ends.
+
+    Whoever takes it has to see that it is still as it was found: others may change it meanwhile.
+    """
+    # One after the other: of two at once both would find the same one.
+    lock(connection, "queue")
     row = None
     # What was left behind goes first, and is seldom there.
     if kinds.left is not None:
@@ -128,19 +133,6 @@ def _next_job(connection: Connection, kinds: Kinds) -> Row[Any] | None:
     if row is None and kinds.queued:
         row = connection.execute(_first_queued(), {"kinds": kinds.queued}).first()
     return row
-
-
-def take_next(connection: Connection, kinds: Kinds) -> Row[Any] | None:
-    """Return the next job of some kinds, which nobody else changes until the transaction ends."""
-    # One after the other: of two at once both would find the same one.
-    lock(connection, "queue")
-    found = _next_job(connection, kinds)
-    if found is not None:
-        own = jobs.c.id == found.id
-        query = select(jobs.c.state).where(own).with_for_update(skip_locked=True)
-        if connection.execute(query).scalar() != found.state:
-            return None
-    return found
 
 
 def unserved(connection: Connection) -> tuple[Unserved, ...]:

@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="autotune-bench-") as folder:
         rows = list(_measured(options, Path(folder)))
     if page:
-        page.write([_about(before), "", table(rows)], commit)
+        page.write([_about(before, options.database), "", table(rows)], commit)
 
 
 def parse() -> argparse.Namespace:
@@ -103,7 +103,7 @@ def _site(options: argparse.Namespace, folder: Path, engine: str) -> Site:
     return Site(folder=folder, database=url, engine=f"service_engines:{engine}")
 
 
-def _about(before: Any) -> str:
+def _about(before: Any, database: str | None) -> str:
     """Return when, where and with what it was measured, since the processors' times were taken."""
     host = this_host(gpus=(), tpus=0, tensorflow="", keras="")
     spent = [b - a for a, b in zip(before, psutil.cpu_times(), strict=True)]
@@ -111,8 +111,20 @@ def _about(before: Any) -> str:
     software = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
     return (
         f"{datetime.now(UTC).date()}; {host} ({host.processor}); {taken / sum(spent):.0%} of the "
-        f"processors' time taken away; {software}."
+        f"processors' time taken away; {software}{_server(database)}."
     )
+
+
+def _server(url: str | None) -> str:
+    """Return what PostgreSQL is, and the memory that it was given."""
+    if url is None:
+        return ""
+    database = Database(url)
+    with database.reading() as connection:
+        names = ("server_version", "shared_buffers", "fsync")
+        told = [connection.exec_driver_sql(f"SHOW {each}").scalar_one() for each in names]
+    database.close()
+    return ", PostgreSQL {} with {} of shared buffers and fsync {}".format(*told)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select, text
+from sqlalchemy import Connection, Table, create_engine, insert, select, text
 
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
@@ -96,6 +96,13 @@ def _copy(connection: Connection, table: Table, job_id: str, after: int, most: i
 
 
 def _settle(database: Database) -> None:
-    """Have the database know its own sizes, as it does after a while."""
+    """Have the database know its own sizes, and write what it has to, as it does after a while."""
     with database.migrating() as connection:
         connection.execute(text("ANALYZE"))
+        url = connection.engine.url
+    if url.get_backend_name() == "postgresql":
+        engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text("VACUUM ANALYZE"))
+            connection.execute(text("CHECKPOINT"))
+        engine.dispose()
