@@ -8,7 +8,6 @@ searches that prove.
 
 from __future__ import annotations
 
-import json
 import math
 import subprocess
 import sys
@@ -18,7 +17,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
+
+from scipy.stats import t
 
 from autotune.config import Configuration
 from autotune.events import nobody
@@ -30,7 +31,7 @@ from autotune.search.learning import learned
 from autotune.search.request import Subject, TuningRequest
 from autotune.workload import Workload, factory_from_text
 from benchmarks.goodput.proved import Proved, prove
-from benchmarks.goodput.train import Trained
+from benchmarks.goodput.train import Found, Trained
 from benchmarks.goodput.workloads import TRAININGS
 from benchmarks.page import add_options, in_words, page_of, this_commit
 from benchmarks.share import Share
@@ -50,6 +51,8 @@ class Row:
     runs: tuple[Trained, ...]
     own: tuple[Trained, ...]
     """The runs at the usual batch."""
+    rates: tuple[float, ...]
+    """Examples per second in each turn."""
     learning: Learning
 
     @property
@@ -67,7 +70,13 @@ class Row:
     @property
     def rate(self) -> float:
         """Examples per second."""
-        return fmean(each.examples_per_second for each in self.runs)
+        return fmean(self.rates)
+
+    @property
+    def rate_error(self) -> float:
+        """Half the width of its 95 % interval, as a share, by the scatter between turns."""
+        count = len(self.rates)
+        return float(t.ppf(0.975, count - 1)) * stdev(self.rates) / math.sqrt(count) / self.rate
 
     @property
     def seconds(self) -> float:
@@ -94,7 +103,8 @@ class Row:
         factor = learning_rate_factor(self.learning, self.batch)
         return (
             f"| {self.training} | {self.batch} | {factor:.2g} "
-            f"| {needed} | {value:.2f} ({low:.2f} to {high:.2f}) | {self.rate:,.0f} | {seconds} |"
+            f"| {needed} | {value:.2f} ({low:.2f} to {high:.2f}) "
+            f"| {self.rate:,.0f} \u00b1 {self.rate_error:.0%} | {seconds} |"
         )
 
 
@@ -155,14 +165,20 @@ def compare(name: str, learning: Learning) -> list[Row]:
     done = subprocess.run(
         [*command, "--seeds", str(SEEDS)], stdout=subprocess.PIPE, text=True, check=True
     )
+    found = Found.from_json(done.stdout)
     runs: dict[int, list[Trained]] = defaultdict(list)
-    for line in done.stdout.splitlines():
-        found = Trained(**json.loads(line))
-        runs[found.batch].append(found)
-    own = tuple(runs[OWN])
+    for each in found.trained:
+        runs[each.batch].append(each)
     return [
-        Row(training=name, batch=batch, runs=tuple(each), own=own, learning=learning)
-        for batch, each in runs.items()
+        Row(
+            training=name,
+            batch=each.batch,
+            runs=tuple(runs[each.batch]),
+            own=tuple(runs[OWN]),
+            rates=each.rates,
+            learning=learning,
+        )
+        for each in found.timed
     ]
 
 

@@ -14,6 +14,8 @@ import math
 import sys
 import time
 from argparse import ArgumentParser
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -26,8 +28,10 @@ from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_
 
 LOOK = 1024
 """Examples between two looks at the loss, at least."""
-WARM, TIMED = 1.0, 3.0
+WARM, TIMED = 1.0, 2.0
 """Seconds of steps without a look: until the input is no longer ahead, and those that are timed."""
+TURNS = 6
+"""So often each batch is timed; a machine's speed changes from one second to the next."""
 MOST = 1 << 21
 """Examples after which the first batch is given up."""
 
@@ -58,8 +62,32 @@ class Trained:
     seed: int
     examples: float | None
     """Until the loss was reached; None if it was not."""
-    examples_per_second: float
-    """Of steps that follow each other: while somebody looks at the loss, the input gets ahead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """The speed of a batch."""
+
+    batch: int
+    rates: tuple[float, ...]
+    """Examples per second in each turn, of steps that follow each other: while somebody looks at
+    the loss, the input gets ahead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What is printed."""
+
+    trained: tuple[Trained, ...]
+    timed: tuple[Timed, ...]
+
+    @classmethod
+    def from_json(cls, text: str) -> Found:
+        """Return what was printed."""
+        found = json.loads(text)
+        trained = (Trained(**each) for each in found["trained"])
+        timed = (Timed(batch=each["batch"], rates=(*each["rates"],)) for each in found["timed"])
+        return cls(trained=(*trained,), timed=(*timed,))
 
 
 def train(name: str, order: Order, seed: int, most: float) -> Trained:
@@ -74,24 +102,39 @@ def train(name: str, order: Order, seed: int, most: float) -> Trained:
     keras.utils.set_random_seed(seed)
     model, batch = model_fn(name), order.batch
     steps = max(LOOK // batch, 1)
-    curve, clock = Curve(TRAININGS[name].target, batch * steps), Clock(batch)
-    batches = dataset_fn(name).repeat().batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    curve = Curve(TRAININGS[name].target, batch * steps)
     model.fit(
-        batches,
+        batches_of(name, batch),
         epochs=max(math.ceil(most / (batch * steps)), 1),
         steps_per_epoch=steps,
         callbacks=scaled([Evaluated(held_out(name)), curve], order),
         verbose=0,
     )
-    model.stop_training = False
-    model.fit(batches, steps_per_epoch=MOST // batch, callbacks=scaled([clock], order), verbose=0)
-    return Trained(
-        batch=batch,
-        factor=order.factor,
-        seed=seed,
-        examples=curve.reached,
-        examples_per_second=clock.rate,
-    )
+    return Trained(batch=batch, factor=order.factor, seed=seed, examples=curve.reached)
+
+
+def timed(name: str, orders: Sequence[Order]) -> tuple[Timed, ...]:
+    """Return the speed of each batch, taken in turns."""
+    models = [model_fn(name) for _ in orders]
+    rates: dict[int, list[float]] = defaultdict(list)
+    for _ in range(TURNS):
+        for model, order in zip(models, orders, strict=True):
+            clock = Clock(order.batch)
+            model.fit(
+                batches_of(name, order.batch),
+                steps_per_epoch=MOST,
+                callbacks=scaled([clock], order),
+                verbose=0,
+            )
+            model.stop_training = False
+            rates[order.batch].append(clock.rate)
+    return tuple(Timed(batch=batch, rates=(*each,)) for batch, each in rates.items())
+
+
+def batches_of(name: str, batch: int) -> tf.data.Dataset:
+    """Return the batches of a training, without an end."""
+    examples = dataset_fn(name).repeat()
+    return examples.batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
 def scaled(callbacks: list[Any], order: Order) -> Any:
@@ -195,7 +238,8 @@ def main() -> int:
             most = asked.patience * first if found else MOST
             warm_up = min(order.warm_up, int(WARM_UP_SHARE * first))
             found.append(train(asked.training, replace(order, warm_up=warm_up), seed, most))
-            print(json.dumps(asdict(found[-1])), flush=True)
+    rates = timed(asked.training, asked.batches)
+    print(json.dumps(asdict(Found(trained=(*found,), timed=rates))))
     return 0
 
 
