@@ -45,8 +45,8 @@ def image() -> dict[str, Any]:
 def services() -> dict[str, Any]:
     """Return the services of compose.yaml, with its variables filled in."""
     text = (DEPLOY / "compose.yaml").read_text("utf-8")
-    given = {"POSTGRES_PASSWORD": "x", "HOST": HOST, "MODELS": "/srv/models"}
-    filled = Template(re.sub(r"\$\{(\w+):\?[^}]*\}", r"${\1}", text)).substitute(given)
+    given = {"POSTGRES_PASSWORD": "x", "HOST": HOST, "MODELS": "/srv/models", "PACKAGES": ""}
+    filled = Template(re.sub(r"\$\{(\w+):[?-][^}]*\}", r"${\1}", text)).substitute(given)
     found: dict[str, Any] = yaml.safe_load(filled)["services"]
     return found
 
