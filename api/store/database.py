@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any
 
 from sqlalchemy import (
@@ -27,6 +28,7 @@ from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
     IntegrityError,
+    InvalidatePoolError,
     NoSuchModuleError,
     TimeoutError,  # noqa: A004 - of a connection
 )
@@ -43,7 +45,10 @@ MOST_WRITERS = 30
 """Writers of one process that may wait; fewer than its threads, so that readers find one."""
 TURN_SECONDS = 2.0
 """Longest wait of others to be one of them."""
+IDLE_SECONDS = 2.0
+"""A connection that was not used for so long is tried before it is used."""
 _WRITES = "autotune_writes"
+_USED = "autotune_used"
 _DISK_FULL = "53100"
 """PostgreSQL's code for it."""
 
@@ -90,7 +95,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a transaction that sees one state of the database.
+        """Give what reads: on SQLite one state of the database, on PostgreSQL the latest each time.
 
         Raises:
             DatabaseUnavailable: The database does not answer.
@@ -156,11 +161,12 @@ def _engines(url: str) -> tuple[Engine, Engine]:
     """Return what reads and what writes.
 
     SQLite has one writer at a time: those of this process wait for its connection in turn, and
-    take none of the readers'.
+    take none of the readers'. PostgreSQL would show a transaction the latest of each statement as
+    well, so that beginning and ending one would only take time.
     """
     engine = _engine(url)
     if engine.dialect.name != "sqlite":
-        return engine, engine
+        return engine.execution_options(isolation_level="AUTOCOMMIT"), engine
     return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
 
 
@@ -214,7 +220,25 @@ def _postgresql(url: str, seconds: int) -> Engine:
     limits = f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"
     # A server that was made without a locale names no encoding, and would be answered by bytes.
     arguments = {"connect_timeout": 5, "options": limits, "client_encoding": "utf8"}
-    return create_engine(driver, connect_args=arguments, pool_pre_ping=True, hide_parameters=True)
+    engine = create_engine(driver, connect_args=arguments, hide_parameters=True)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _check_idle)
+    return engine
+
+
+def _note_use(_: object, record: Any) -> None:
+    record.info[_USED] = monotonic()
+
+
+def _check_idle(connection: Any, record: Any, _: object) -> None:
+    # Asking each time would take as long as a query; a server that was restarted is noticed.
+    if monotonic() - record.info.get(_USED, monotonic()) < IDLE_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except connection.Error as exc:
+        raise InvalidatePoolError from exc
 
 
 def lock(connection: Connection, name: str) -> None:

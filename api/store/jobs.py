@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
+    Row,
     and_,
     delete,
     func,
@@ -39,13 +40,14 @@ from autotune.api.store.advance import Step, add_events, advance, state_for_chan
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
-from autotune.api.store.queue import Unserved, unserved, waiting
+from autotune.api.store.queue import PLACED, Unserved, unserved, waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     MOST_TOLD,
     POSITION,
     RECORDS,
     REQUEST,
+    OfOneJob,
     ending,
     job_of,
     label_name,
@@ -130,13 +132,15 @@ class Jobs:
             if idempotency_key:
                 claim = {"owner": owner, "key": idempotency_key, "fingerprint": request.fingerprint}
                 earlier = _claim_key(connection, claim, job_id)
-            if earlier is None:
-                check_quotas(connection, owner, self._quotas, tuning.seconds)
-                _insert(connection, job_id, tuning, {"owner": owner, "created_by": created_by})
-                add_events(connection, job_id, 0, [Queued()])
-                note(connection, "submit", job_id)
-            # In the same transaction: one of its own would take as long as the rest.
-            return _placed(connection, earlier or job_id, owner)
+            # What it waits for is asked here: a transaction of its own would take as long.
+            if earlier is not None:
+                return _placed(connection, earlier, owner)
+            check_quotas(connection, owner, self._quotas, tuning.seconds)
+            whose = {"owner": owner, "created_by": created_by}
+            row = _insert(connection, job_id, tuning, whose)
+            add_events(connection, job_id, 0, [Queued()])
+            note(connection, "submit", job_id)
+            return _waiting_for(connection, row)
 
     def request(self, job_id: str, owner: Whose) -> JobRequest:
         """Return what a job was asked for with, to ask for the same again.
@@ -257,8 +261,7 @@ class Jobs:
             NotFound: There is no such job.
         """
         with self._database.reading() as connection:
-            job = read_job(connection, job_id, owner)
-            job = job.model_copy(update={"waiting": waiting(connection, job)})
+            job = _placed(connection, job_id, owner)
             query = select(Now().label("now"), spent(job_id, by_now=True).label("spent"))
             query = query.add_columns(jobs.c.recommendation).where(jobs.c.id == job_id)
             row = connection.execute(query).one()
@@ -468,17 +471,21 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
 
 
 # With what the caller gives: to make a statement takes longer than to run it.
-_ADD = insert(jobs).values(created_at=Now()).returning(jobs.c.seq)
+_ADD = insert(jobs).values(created_at=Now()).returning(*PLACED)
+_PLACED = OfOneJob(select(*PLACED))
 
 
 def _placed(connection: Connection, job_id: str, owner: Whose) -> Job:
-    job = read_job(connection, job_id, owner)
-    return job.model_copy(update={"waiting": waiting(connection, job)})
+    return _waiting_for(connection, _PLACED.one(connection, job_id, owner))
+
+
+def _waiting_for(connection: Connection, row: Row[Any]) -> Job:
+    return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
 def _insert(
     connection: Connection, job_id: str, tuning: Tuning, whose: Mapping[str, str | None]
-) -> None:
+) -> Row[Any]:
     values = {
         **whose,
         "id": job_id,
@@ -493,8 +500,9 @@ def _insert(
         "events": 1,
         "trials": 0,
     }
-    seq = connection.execute(_ADD, values).scalar_one()
-    same = {"job_id": job_id, "owner": whose["owner"], "seq": seq}
+    row = connection.execute(_ADD, values).one()
+    same = {"job_id": job_id, "owner": whose["owner"], "seq": row.seq}
     rows = [{**same, "label": each} for each in selectors(tuning.labels)]
     if rows:
         connection.execute(insert(labels), rows)
+    return row

@@ -38,10 +38,10 @@ from autotune.api.records import OTHER_VERSION, read
 from autotune.api.states import HELD, State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, Now, lapsed, live, lock
-from autotune.api.store.reading import spent
+from autotune.api.store.reading import COLUMNS, spent
 from autotune.api.store.tables import jobs, leases
 from autotune.api.store.workers import there
-from autotune.api.values import Job, Post, SeenWorker, Waiting, WaitsFor
+from autotune.api.values import Post, SeenWorker, Waiting, WaitsFor
 from autotune.events import Notice
 
 AT_ONCE = 50
@@ -59,6 +59,8 @@ _PLACE = (
     *(jobs.c[name] for name in ("id", "seq", "owner", "precedence", "budget_seconds")),
 )
 """What decides when its turn is."""
+PLACED = tuple(dict.fromkeys((*COLUMNS, *_PLACE)))
+"""What is read of a job to tell what it waits for, too; that of every job first."""
 _PLACES = select(*_PLACE)
 
 
@@ -69,7 +71,6 @@ def _is_queued(table: FromClause) -> ColumnElement[bool]:
 
 _QUEUED = _is_queued(jobs)
 # What is asked often is made once: that takes longer than asking it.
-_PLACE_OF = _PLACES.where(jobs.c.id == bindparam("job"))
 _ONE_TOO_MANY = select(jobs.c.kind).where(_QUEUED).limit(1).offset(bindparam("most"))
 
 
@@ -155,12 +156,11 @@ def tell_unserved(database: Database) -> None:
             connection.execute(update(jobs).where(those).values(reason=None))
 
 
-def waiting(connection: Connection, job: Job) -> Waiting | None:
-    """Return what a job waits for; None if it does not wait."""
-    if job.state is not State.QUEUED:
+def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
+    """Return what a job waits for, of which `PLACED` was read; None if it does not wait."""
+    if job.state != State.QUEUED:
         return None
-    mine = connection.execute(_PLACE_OF, {"job": job.id}).one()
-    servers = [each for each in there(connection) if _serves(each, mine)]
+    servers = [each for each in there(connection) if _serves(each, job)]
     if not servers:
         return Waiting(kind=WaitsFor.WORKER)
     if connection.execute(_ONE_TOO_MANY, {"most": MOST_WAITING}).first():

@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import IllegalTransition, QuotaExceeded, Superseded
+from autotune.api.errors import (
+    DatabaseUnavailable,
+    IllegalTransition,
+    QuotaExceeded,
+    Superseded,
+)
 from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store import attempts, tables, workers
+from autotune.api.store import attempts, database as store_database, tables, workers
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, reassign
@@ -472,3 +477,22 @@ def test_time_that_was_measured_in_is_used(
     jobs.submit(asked, "me")
     said = Report(number=1, began=True, trial=trial())
     assert used_by(database, take(database).grip, said) == pytest.approx(100, abs=5)
+
+
+CLOSE_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test%'"
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_connection_that_was_closed_while_idle_is_replaced(
+    jobs: Jobs, asked: JobRequest, postgresql: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who asks notices; of those in use one does, and the next finds a new one."""
+    job = jobs.submit(asked, "me")
+    monkeypatch.setattr(store_database, "IDLE_SECONDS", 0.0)
+    postgresql.execute(CLOSE_ALL)
+    assert jobs.get(job.id, "me").id == job.id
+    monkeypatch.setattr(store_database, "IDLE_SECONDS", 3600.0)
+    postgresql.execute(CLOSE_ALL)
+    with pytest.raises(DatabaseUnavailable):
+        jobs.submit(asked, "me")
+    assert jobs.submit(asked, "me").id != job.id
