@@ -1,8 +1,9 @@
 """The queue: which job is next for a worker, what waits, and for what.
 
-Jobs that a worker left behind come first. Of those that wait, priority goes first, then the owner
-with the fewest running jobs, then the one whose last job started the longest ago, then age. So an
-owner who asks for many keeps nobody waiting for more than one.
+Jobs that a worker left behind come first, of these the ones that are only to be ended. Of those
+that wait, priority goes first, then the owner with the fewest running jobs, then the one whose last
+job started the longest ago, then age. So an owner who asks for many keeps nobody waiting for more
+than one.
 """
 
 from __future__ import annotations

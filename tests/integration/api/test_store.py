@@ -365,6 +365,21 @@ def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
     assert attempts.finish(database, claimed.grip, DONE) is State.CANCELLED
 
 
+def test_of_two_jobs_left_behind_the_one_that_is_cancelled_goes_first(
+    database: Database, jobs: Jobs, asked: JobRequest
+) -> None:
+    """Ending it takes a moment, going on with the older one its whole budget."""
+    older, cancelled = jobs.submit(asked, "me"), jobs.submit(asked, "me")
+    take(database, "bench")
+    take(database, "other", "w2")
+    jobs.cancel(cancelled.id, "me")
+    lapse(database)
+    claimed = take(database)
+    assert claimed.job.id == cancelled.id
+    attempts.finish(database, claimed.grip, DONE)
+    assert take(database).job.id == older.id
+
+
 def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """It waits for the next attempt, and the reason is told."""
     job = jobs.submit(asked, "me")

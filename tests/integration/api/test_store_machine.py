@@ -202,6 +202,7 @@ class StoreMachine(RuleBasedStateMachine):
             for name, model in self.jobs.items()
             if model.state in HELD and not model.grip and self._fits(model, devices)
         ]
+        left.sort(key=lambda name: self.jobs[name].state is State.RUNNING)
         waiting = [
             name
             for name, model in self.jobs.items()

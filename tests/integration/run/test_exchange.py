@@ -34,7 +34,7 @@ def test_replicas_keep_their_gradients_to_themselves(
         printed = (folder / "output-0.txt").read_text("utf-8")
         # TensorFlow writes to the same file, and perhaps into the same line.
         told = re.search(r'\{"[^{}]*\}', printed)
-        assert told, (result, printed)
+        assert told, f"{result}\n{printed}"
         found: dict[str, int] = json.loads(told[0])
         return found
 

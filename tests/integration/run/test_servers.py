@@ -77,7 +77,7 @@ def test_each_worker_trains_on_its_share(
 ) -> None:
     """Two workers read disjoint examples, are timed, and tell what they have lost."""
     result = engine.run(served(policy), after(5))
-    assert result.outcome is Outcome.MEASURED, result
+    assert result.outcome is Outcome.MEASURED, f"{result}"
     assert result.lost_updates is not None
     assert 0 <= result.lost_updates < 1
     seen: dict[str, set[int]] = {}
