@@ -34,6 +34,7 @@ _CONSEQUENCES = re.compile(
     r"Collective ops is aborted|Socket closed|Connection (refused|reset)|UnavailableError"
     r"|failed to connect to all addresses|stopped sending heartbeats|Heartbeat"
     r"|Cancelled|CancelledError|AbortedError|Shutdown barrier|recv'd status"
+    r"|RecvFromRemoteAsync is cancelled"
 )
 _MEMORY = re.compile(
     r"^MemoryError|^ResourceExhaustedError|OOM when allocating|_ArrayMemoryError"

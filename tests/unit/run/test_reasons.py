@@ -91,6 +91,7 @@ def test_want_of_memory_is_seen(kind: str, message: str) -> None:
         ("UnavailableError", "Collective ops is aborted by: Socket closed"),
         ("CancelledError", "RPC cancelled"),
         ("DeadlineExceededError", "RPC: /tensorflow.CoordinationService/Heartbeat"),
+        ("InternalError", "RecvFromRemoteAsync is cancelled. [Op:Identity] name: "),
     ],
 )
 def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
