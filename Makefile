@@ -148,7 +148,7 @@ bench-peers: $(PEERS)/.installed
 # The service's speed, delays and recovery with their goals, a quarter of an hour, on SQLite or an empty
 # DATABASE=postgresql://...; writes a page only if it is told where: OUT=docs/benchmarks/service.md.
 bench-service: $(READY)
-	$(BIN)/python -m benchmarks.service.bench $(if $(DATABASE),--database $(DATABASE)) \
+	$(BIN)/python -m benchmarks.service.bench $(if $(DATABASE),--database '$(DATABASE)') \
 	  $(PAGE)
 
 clean:
