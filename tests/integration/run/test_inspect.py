@@ -64,8 +64,10 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
         model_arguments: dict[str, object] | None = None,
         dataset_arguments: dict[str, object] | None = None,
     ) -> WorkloadFacts:
-        root = tmp_path / "user"
-        root.mkdir(exist_ok=True)
+        # Each in a folder of its own: of two texts of equal length, written within a second, Python
+        # takes the second for the first, which it has compiled.
+        root = tmp_path / f"user-{len(list(tmp_path.glob('user-*')))}"
+        root.mkdir()
         (root / "my_model.py").write_text(model)
         (root / "my_data.py").write_text(dataset)
         fixed = [tuple((each or {}).items()) for each in (model_arguments, dataset_arguments)]
