@@ -21,7 +21,7 @@ from autotune.errors import NothingMeasured
 from autotune.objective import MAX_THROUGHPUT
 from autotune.run.local import LocalEngine
 from autotune.strategies import in_short
-from benchmarks.delivered.program import delivered
+from benchmarks.delivered.program import LongRun
 from benchmarks.delivered.rows import Row, add_row, figures, read_rows
 from benchmarks.delivered.workloads import WORKLOADS
 from benchmarks.page import add_options, in_words, page_of, this_commit
@@ -62,10 +62,10 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
         except NothingMeasured:
             return row
         promised = result.examples_per_second
-        repeats = asked.repeats if promised else 0
+        run, repeats = LongRun(seconds=asked.seconds), asked.repeats if promised else 0
         found = {
             "promised": promised,
-            "delivered": delivered(result, Path(folder), asked.seconds, repeats),
+            "delivered": tuple(run.rate(result, Path(folder)) for _ in range(repeats)),
             "said": f"{result.verdict}: {in_short(result.config)}",
         }
         return row.model_copy(update=found)

@@ -1,11 +1,11 @@
 """Trains with a program for some seconds and prints how many examples it took per second.
 
-    python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP FIRST_EPOCH SECONDS
+    python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP FIRST_EPOCH SECONDS [ARGUMENT ...]
 
-The line begins with MARK. Nothing of autotune is in this process, and nothing but one callback is
-in the training. The clock starts in the second epoch and past the warm-up, or when the first epoch
-has lasted so long; the mean is over all of the time from then on, ends of epochs included. In a
-gang worker 0 reports.
+The line begins with MARK; the program gets the arguments. Nothing of autotune is in this process,
+and nothing but one callback is in the training. The clock starts in the second epoch and past the
+warm-up, or when the first epoch has lasted so long; the mean is over all of the time from then on,
+ends of epochs included. In a gang worker 0 reports.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
-
-ENDLESS = 1_000_000
-"""Epochs."""
 
 
 class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
@@ -98,12 +95,12 @@ def _reports() -> bool:
     return int(config.get("task", {}).get("index", 0)) == 0
 
 
-def main(mark: str, program: str, global_batch: str, *times: str) -> None:
+def main(mark: str, program: str, global_batch: str, *more: str) -> None:
     """Train until somebody ends this process."""
-    clock = MeanRate(mark, int(global_batch), *map(float, times))
+    clock = MeanRate(mark, int(global_batch), *map(float, more[:3]))
     callbacks = [clock] if _reports() else []
     train = runpy.run_path(program, run_name="train")["main"]
-    train(["--epochs", str(ENDLESS), "--verbose", "0"], callbacks=callbacks)
+    train([*more[3:], "--verbose", "0"], callbacks=callbacks)
 
 
 if __name__ == "__main__":

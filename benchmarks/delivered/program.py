@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Timer
 
@@ -16,59 +17,81 @@ LONG_RUN = Path(__file__).with_name("long_run.py")
 MARK = "examples per second: "
 WARM_UP = 3.0
 """Seconds past the first call."""
-FIRST_EPOCH = 30.0
-"""Seconds after which the clock starts even if the first epoch goes on."""
 PATIENCE = 120.0
 """Seconds for a program to start and compile, beside those of the run."""
+ENDLESS = "1000000"
 
 
-def delivered(result: Result, folder: Path, seconds: float, repeats: int) -> tuple[float, ...]:
-    """Return the examples per second of each run of a result's program.
+class NoRate(Exception):
+    """A program ended, or was ended, before it had trained for so long."""
 
-    Args:
-        result: Of a search.
-        folder: Where its files lie.
-        seconds: Of each run, from the second epoch on.
-        repeats: How many runs.
+
+@dataclass(frozen=True, kw_only=True)
+class LongRun:
+    """How a program is run.
+
+    Attributes:
+        seconds: That are measured.
+        first_epoch: Seconds after which the clock starts even if the first epoch goes on.
+        arguments: Of the program; by default it trains epoch after epoch.
+        folder: Where it runs; None is here.
+        environment: Beside that of this process.
     """
-    command = _command(result, folder, seconds)
-    return tuple(_run(command, seconds) for _ in range(repeats))
+
+    seconds: float
+    first_epoch: float = 30.0
+    arguments: Sequence[str] = ("--epochs", ENDLESS)
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def rate(self, result: Result, out: Path) -> float:
+        """Return the examples per second of a result's program.
+
+        Args:
+            result: Of a search.
+            out: Where its files lie.
+
+        Raises:
+            NoRate: It did not train for so long.
+        """
+        times = [str(each) for each in (WARM_UP, self.first_epoch, self.seconds)]
+        program, batch = str(out / "train.py"), str(result.config.global_batch)
+        run = [sys.executable, str(_first_process(result, out))]
+        return self._run([*run, MARK, program, batch, *times, *self.arguments])
+
+    def _run(self, command: Sequence[str]) -> float:
+        """Return the examples per second of one run, and leave nothing of it behind."""
+        with subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **self.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            # launch.py ends its workers at this; a training of one process just goes.
+            watchdog = Timer(PATIENCE + self.first_epoch + self.seconds, process.terminate)
+            watchdog.start()
+            printed = []
+            try:
+                for line in process.stdout or ():
+                    printed.append(line)
+                    if MARK in line:
+                        return float(line.partition(MARK)[2])
+            finally:
+                watchdog.cancel()
+                process.terminate()
+        raise NoRate("".join(printed[-20:]))
 
 
-def _command(result: Result, folder: Path, seconds: float) -> list[str]:
-    """Return what trains as the user would, with a clock in the first process."""
-    times = [str(WARM_UP), str(FIRST_EPOCH), str(seconds)]
-    program = str(folder / "train.py")
-    arguments = [MARK, program, str(result.config.global_batch), *times]
+def _first_process(result: Result, out: Path) -> Path:
+    """Return the program that trains as the user would, with a clock in the first process."""
     if result.launch is None:
-        return [sys.executable, str(LONG_RUN), *arguments]
+        return LONG_RUN
     # launch.py starts the train.py that lies beside it, and hands its own arguments on.
-    gang = folder / "gang"
-    gang.mkdir()
+    gang = out / "gang"
+    gang.mkdir(exist_ok=True)
     shutil.copy(LONG_RUN, gang / "train.py")
-    shutil.copy(folder / "launch.py", gang)
-    return [sys.executable, str(gang / "launch.py"), *arguments]
-
-
-def _run(command: Sequence[str], seconds: float) -> float:
-    """Return the examples per second of one run, and leave nothing of it behind."""
-    with subprocess.Popen(
-        command,
-        env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        # launch.py ends its workers at this; a training of one process just goes.
-        watchdog = Timer(PATIENCE + FIRST_EPOCH + seconds, process.terminate)
-        watchdog.start()
-        printed = []
-        try:
-            for line in process.stdout or ():
-                printed.append(line)
-                if MARK in line:
-                    return float(line.partition(MARK)[2])
-        finally:
-            watchdog.cancel()
-            process.terminate()
-    raise SystemExit(f"{' '.join(command)} measured nothing:\n{''.join(printed[-20:])}")
+    shutil.copy(out / "launch.py", gang)
+    return gang / "launch.py"

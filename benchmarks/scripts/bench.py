@@ -1,12 +1,12 @@
 """Training scripts as people wrote them: whether each comes to a verdict, and what it delivers.
 
-    python -m benchmarks.scripts.bench FOLDER|SCRIPT ... [--budget 120s] [--seconds 300]
-        [--out PAGE --since TEXT]
+    python -m benchmarks.scripts.bench FOLDER|SCRIPT ... [--budget 120s] [--rate-seconds 30]
+        [--seconds 300] [--out PAGE --since TEXT]
 
-Each script is tuned by the installed command in a folder of its own, then the program that is
-handed over trains for a few steps and goes on to the script's end. Data of `keras.datasets` are
-stood in for by random ones of the same shapes. Run it where nothing else runs: some three to
-five minutes for each.
+Each script is tuned by the installed command in a folder of its own. Then the program that is
+handed over trains, and its speed is compared with what was promised; and once more for a few steps,
+after which it goes on to the script's end. Data of `keras.datasets` are stood in for by random ones
+of the same shapes. Run it where nothing else runs: some four to six minutes for each.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from autotune.run.local import LocalEngine
+from autotune.strategies import in_short
 from benchmarks.page import add_options, in_words, page_of, this_commit
-from benchmarks.scripts.command import Command, deliver, tune
+from benchmarks.scripts.command import Command, finish, rate, tune
 from benchmarks.scripts.rows import Row, figures
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -46,7 +47,7 @@ def main() -> int:
     print("\n".join(found))
     if page:
         page.write(found, commit)
-    return 0 if all(row.trains for row in rows) else 1
+    return 0 if all(row.finished for row in rows) else 1
 
 
 def _row(script: Path, asked: Namespace) -> Row:
@@ -54,9 +55,20 @@ def _row(script: Path, asked: Namespace) -> Row:
         shutil.copy(script, folder)
         command = Command(folder=Path(folder), seconds=asked.seconds, environment=_environment())
         search = replace(command, seconds=SEARCH_SECONDS)
-        searched = tune(search, script.name, ("--space", asked.space, "--budget", asked.budget))
-        row = Row(script=script.name, **searched)
-        return row.model_copy(update=deliver(command)) if row.verdict else row
+        result = tune(search, script.name, ("--space", asked.space, "--budget", asked.budget))
+        if isinstance(result, str):
+            return Row(script=script.name, reason=result)
+        delivered = rate(command, result, asked.rate_seconds)
+        finished, reason = finish(command)
+        slow = isinstance(delivered, str)
+        return Row(
+            script=script.name,
+            verdict=f"{result.verdict}: {in_short(result.config)}",
+            promised=result.examples_per_second,
+            delivered=None if slow else delivered,
+            finished=finished,
+            reason="; ".join(filter(None, [f"its training {delivered}" if slow else "", reason])),
+        )
 
 
 def _environment() -> dict[str, str]:
@@ -76,7 +88,8 @@ def _asked() -> Namespace:
     parser.add_argument("scripts", nargs="+", type=Path, metavar="FOLDER|SCRIPT")
     parser.add_argument("--space", default="quick")
     parser.add_argument("--budget", default="120s", help="of each search")
-    parser.add_argument("--seconds", type=float, default=300.0, help="for a program, at most")
+    parser.add_argument("--rate-seconds", type=float, default=30.0, help="over which it is timed")
+    parser.add_argument("--seconds", type=float, default=300.0, help="to its end, at most")
     add_options(parser)
     return parser.parse_args()
 

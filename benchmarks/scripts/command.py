@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autotune import Result
-from autotune.strategies import in_short
+from benchmarks.delivered.program import ENDLESS, LongRun, NoRate
 
 AUTOTUNE = Path(sys.executable).with_name("autotune")
 OUT = "autotune-out"
+SETTLED = 10.0
+"""Seconds past the first call before a rate is measured."""
 STEPS = 8
 TRAINED = re.compile(rf"^{STEPS}/{STEPS} - ", re.MULTILINE)
 """What Keras prints after an epoch of so many steps."""
@@ -47,25 +49,46 @@ class Command:
         return process.returncode, printed
 
 
-def tune(command: Command, script: str, options: Sequence[str]) -> dict[str, str]:
-    """Return the verdict on a script, or why there is none."""
+def tune(command: Command, script: str, options: Sequence[str]) -> Result | str:
+    """Return the result for a script, or why there is none."""
     status, printed = command.run(str(AUTOTUNE), "tune", script, *options)
     if status is None:
-        return {"reason": f"was stopped after {command.seconds:g} s"}
+        return f"was stopped after {command.seconds:g} s"
     try:
-        result = Result.load(command.folder / OUT)
+        return Result.load(command.folder / OUT)
     except Exception:  # noqa: BLE001 - it says itself why there is none
-        return {"reason": printed[printed.rfind("Error: ") :][:600]}
-    return {"verdict": f"{result.verdict}: {in_short(result.config)}"}
+        return printed[printed.rfind("Error: ") :][:600]
 
 
-def deliver(command: Command) -> dict[str, str | bool]:
-    """Return whether the program that was handed over trains, and what it did not do."""
+def rate(command: Command, result: Result, seconds: float) -> float | str:
+    """Return the examples per second at which the program trains, or why there are none.
+
+    It trains in one long epoch, because what follows an epoch is the script's own: it validates.
+    """
+    run = LongRun(
+        seconds=seconds,
+        first_epoch=SETTLED,
+        arguments=("--epochs", "1", "--steps-per-epoch", ENDLESS),
+        folder=command.folder,
+        environment=command.environment,
+    )
+    try:
+        return run.rate(result, command.folder / OUT)
+    except NoRate as exc:
+        return _end(str(exc)) or "came to no rate"
+
+
+def finish(command: Command) -> tuple[bool, str]:
+    """Return whether the program comes through a short epoch, and what it did not do after that."""
     program = next(p for n in ("launch.py", "train.py") if (p := command.folder / OUT / n).exists())
     few = ("--epochs", "1", "--steps-per-epoch", str(STEPS), "--verbose", "2")
     status, printed = command.run(sys.executable, str(program), *few)
-    lines = [line for line in printed.splitlines() if line.strip()]
-    why = f"ends in: {lines[-1][:300]}" if status and lines else ""
+    why = _end(printed) if status else ""
     if status is None:
         why = f"was stopped after {command.seconds:g} s"
-    return {"trains": bool(TRAINED.search(printed)), "reason": why}
+    return bool(TRAINED.search(printed)), why
+
+
+def _end(printed: str) -> str:
+    lines = [line for line in printed.splitlines() if line.strip()]
+    return f"ends in: {lines[-1][:300]}" if lines else ""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from autotune import Verdict
+from autotune.measure import Interval
 from autotune.value import Value
+from benchmarks.share import Share
 
 
 class Row(Value):
@@ -14,8 +18,12 @@ class Row(Value):
     script: str
     verdict: str = ""
     """The verdict and what is recommended; nothing where there is none."""
-    trains: bool = False
-    """Whether the program that was handed over has trained."""
+    promised: Interval | None = None
+    """Examples per second; None: the search came to none."""
+    delivered: float | None = None
+    """Examples per second of the program that was handed over; None: it came to no rate."""
+    finished: bool = False
+    """Whether the program came through a short epoch, with what the script does at its end."""
     reason: str = ""
     """Why the script has no verdict, or what its program did not do."""
 
@@ -24,21 +32,61 @@ class Row(Value):
         """Whether there is a verdict, and it is not that this is undecided."""
         return bool(self.verdict) and not self.verdict.startswith(Verdict.UNDECIDED)
 
+    @property
+    def trains(self) -> bool:
+        """Whether the program has trained, for some time or through an epoch."""
+        return self.finished or self.delivered is not None
+
+    @property
+    def ratio(self) -> float | None:
+        """Delivered over promised."""
+        if self.promised is None or self.delivered is None:
+            return None
+        return self.delivered / self.promised.value
+
 
 def figures(rows: Sequence[Row], circumstances: str) -> Iterator[str]:
     """Yield the figures of the page."""
     yield circumstances
     yield ""
-    decided = sum(row.decided for row in rows)
-    trained = sum(row.trains for row in rows)
-    yield f"Of {len(rows)} scripts {decided} came to a decided verdict; {trained} programs train."
+    tuned, decided = sum(bool(row.verdict) for row in rows), sum(row.decided for row in rows)
+    trained, finished = sum(row.trains for row in rows), sum(row.finished for row in rows)
+    yield (
+        f"Of {len(rows)} scripts {tuned} came to a verdict, {decided} to a decided one; {trained} "
+        f"programs train, {finished} of them were seen to come through an epoch."
+    )
     yield ""
-    yield "| script | verdict | its program trains | if not, or not to its end, why |"
-    yield "| --- | --- | --- | --- |"
+    yield "| script | verdict | promised, examples/s | delivered | epoch | if not, or not on, why |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     yield from map(_line, rows)
+    yield ""
+    yield from _kept(rows)
 
 
 def _line(row: Row) -> str:
     reason = " ".join(row.reason.replace("|", "\\|").split())
-    trains = "yes" if row.trains else "no"
-    return f"| {row.script} | {row.verdict or 'none'} | {trains} | {reason} |"
+    said = "nothing"
+    if row.promised:
+        value, low, high = row.promised.value, row.promised.low, row.promised.high
+        said = f"{value:,.1f} ({low:,.1f} to {high:,.1f})"
+    times = f" ({row.ratio:.3f} times)" if row.ratio else ""
+    came = f"{row.delivered:,.1f}{times}" if row.delivered else "none"
+    cells = (row.script, row.verdict or "none", said, came)
+    return f"| {' | '.join(cells)} | {'yes' if row.finished else 'no'} | {reason} |"
+
+
+def _kept(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield how far delivered is from promised."""
+    off = [abs(row.ratio - 1) for row in rows if row.ratio]
+    if not off:
+        return
+    held = [
+        row.promised.low <= row.delivered <= row.promised.high
+        for row in rows
+        if row.promised and row.delivered
+    ]
+    share = Share(count=sum(held), of=len(held))
+    yield (
+        f"Delivered is {np.median(off):.1%} from promised in the median, {max(off):.1%} at most, "
+        f"of {len(off)} programs; the promised interval holds {share}."
+    )

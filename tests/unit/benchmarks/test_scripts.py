@@ -1,0 +1,43 @@
+"""What the page says of scripts that were tuned."""
+
+from __future__ import annotations
+
+from autotune.measure import Interval
+from benchmarks.scripts.rows import Row, figures
+
+KEPT = Row(
+    script="kept.py",
+    verdict="one device: batch 32",
+    promised=Interval(low=90.0, value=100.0, high=110.0),
+    delivered=95.0,
+    finished=True,
+)
+SLOWER = Row(
+    script="slower.py",
+    verdict="undecided: batch 64",
+    promised=Interval(low=90.0, value=100.0, high=110.0),
+    delivered=80.0,
+    reason="was stopped | after 60 s",
+)
+REFUSED = Row(script="refused.py", reason="Error: no fit\nwas called")
+
+
+def test_what_came_of_each_is_counted() -> None:
+    """A program that was timed has trained, also if nobody saw its epoch end."""
+    text = "\n".join(figures([KEPT, SLOWER, REFUSED], "2 cores"))
+    assert (
+        "Of 3 scripts 2 came to a verdict, 1 to a decided one; 2 programs train, 1 of them were "
+        "seen to come through an epoch."
+    ) in text
+    assert "Delivered is 12.5% from promised in the median, 20.0% at most, of 2 programs" in text
+    assert "holds 1 of 2" in text
+
+
+def test_a_line_holds_what_there_is() -> None:
+    """Nothing that a script has printed breaks the table."""
+    lines = [*figures([SLOWER, REFUSED], "2 cores")]
+    assert (
+        "| slower.py | undecided: batch 64 | 100.0 (90.0 to 110.0) | 80.0 (0.800 times) | no "
+        "| was stopped \\| after 60 s |"
+    ) in lines
+    assert "| refused.py | none | nothing | none | no | Error: no fit was called |" in lines
