@@ -114,7 +114,7 @@ class Claim:
             if not _locked(file):
                 holder = _holder(file)
                 shared = holder is not None and holder.what == self._what
-                return None if shared else _notice(file, 0.0)
+                return None if shared else _notice(holder, 0.0)
             _sign_for(file, self._what)
             held.callback(_release, file)
             self._held = held.pop_all()
@@ -158,7 +158,7 @@ def _wait(file: int, tell: Tell) -> None:
         while not _locked(file):
             waited = time.monotonic() - began
             if waited >= due:
-                tell(_notice(file, waited))
+                tell(_notice(_holder(file), waited))
                 due += REMIND_SECONDS
             time.sleep(POLL_SECONDS)
     except KeyboardInterrupt as exc:
@@ -173,8 +173,7 @@ def _locked(file: int) -> bool:
     return True
 
 
-def _notice(file: int, waited: float) -> str:
-    holder = _holder(file)
+def _notice(holder: Holder | None, waited: float) -> str:
     who = f"Another search ({holder})" if holder else "Another search"
     minutes = int(waited // 60)
     wait = f"waiting for {minutes} min" if minutes else "waiting for it to finish"

@@ -243,16 +243,22 @@ class Hosts:
             while busy := self._busy():
                 if time.monotonic() >= due:
                     due = time.monotonic() + REMIND_SECONDS
-                    tell(next(f"{host.node}: {notice}" for host, notice in busy.items()))
+                    tell(busy)
                 time.sleep(POLL_SECONDS)
         except KeyboardInterrupt as exc:
             raise Interrupted("Interrupted while waiting for another search.") from exc
 
-    def _busy(self) -> dict[RemoteHost, str]:
-        """Return whom the hosts wait for that could not be reserved."""
+    def _busy(self) -> str | None:
+        """Reserve one host after the other; return for whom the first waits that cannot be.
+
+        Each is asked once the one before it is had: of two searches one gets all, and agents of one
+        search that share a machine find its name on the claim of the first.
+        """
         with told():
-            found = answers({host: host.ask("reserve", self._what) for host in self.left})
-        return {host: notice for host, notice in found.items() if notice}
+            for host in self.left:
+                if notice := answers({host: host.ask("reserve", self._what)})[host]:
+                    return f"{host.node}: {notice}"
+        return None
 
     def machine(self) -> Machine:
         """Return the hosts as one machine.

@@ -229,6 +229,18 @@ def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch)
     assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
 
 
+def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
+    """The second is asked once the first has its claim, which bears the name of the search."""
+    claimed: Future[None] = Future()
+    threading.Timer(0.05, claimed.set_result, [None]).start()
+    agents = Agents(
+        reserve=lambda key, _: claimed if key == "0" else None if claimed.done() else "Another"
+    )
+    notices: list[str] = []
+    cluster_of(agents).reserve("digits", notices.append)
+    assert notices == []
+
+
 def test_a_clock_is_compared_by_the_quickest_call() -> None:
     """A time of day that is ahead is told by how much."""
     far = Agents(wall_clock=lambda _: time.time() + 100)
