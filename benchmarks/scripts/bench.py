@@ -47,7 +47,7 @@ def main() -> int:
     print("\n".join(found))
     if page:
         page.write(found, commit)
-    return 0 if all(row.finished for row in rows) else 1
+    return 0 if all(row.trains for row in rows) else 1
 
 
 def _row(script: Path, asked: Namespace) -> Row:

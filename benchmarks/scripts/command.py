@@ -19,6 +19,8 @@ SETTLED = 10.0
 STEPS = 8
 TRAINED = re.compile(rf"^{STEPS}/{STEPS} - ", re.MULTILINE)
 """What Keras prints after an epoch of so many steps."""
+ERROR = re.compile(r"^[\w.]*(Error|Exception)\b", re.MULTILINE)
+"""Where Python, or autotune, says what ended a program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,5 +92,7 @@ def finish(command: Command) -> tuple[bool, str]:
 
 
 def _end(printed: str) -> str:
-    lines = [line for line in printed.splitlines() if line.strip()]
-    return f"ends in: {lines[-1][:300]}" if lines else ""
+    """Return the last error in what was printed, or else its last line, if there is one."""
+    errors = [found.start() for found in ERROR.finditer(printed)]
+    last = printed[errors[-1] :] if errors else printed.rstrip().rpartition("\n")[2]
+    return f"ends in: {last[:300].rstrip()}" if last.strip() else ""
