@@ -73,7 +73,8 @@ schemathesis: $(READY)
 
 # What writes a page writes it only if it is told where (OUT=docs/benchmarks/NAME.md), and what changed
 # since the figures that are there (SINCE='...'); these are kept in the page.
-PAGE = $(if $(OUT),--out $(OUT) --since '$(SINCE)')
+export SINCE
+PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 
 # Every goal of the search, scored on recorded sweeps without TensorFlow; some five minutes on two
 # cores, ten for the page's SEARCHES=20.
