@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.errors import FactoryFailed, WorkloadError
+from autotune.errors import FactoryFailed, ScriptFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
@@ -82,7 +82,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     calling += time.monotonic() - begun
     data.check_rank(model.ranks())
     announce(Step.TRYING)
-    model.train_on(data.few())
+    model.train_on(data.few(), _not_fitting)
     announce(Step.LOOKING)
     patience = request["seconds"] / 4
     return {
@@ -112,7 +112,7 @@ def _script_facts(
     data.read_first()
     model = InspectedModel(program.calls[-1].model)
     announce(Step.TRYING)
-    model.train_on(data.few())
+    model.train_on(data.few(), _not_training)
     announce(Step.LOOKING)
     return {
         "dataset_takes": ("batch_size",),
@@ -164,6 +164,24 @@ def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
         ) from exc
 
 
+def _not_fitting(cause: str) -> WorkloadError:
+    return FactoryFailed(
+        cause,
+        "Check that the model's inputs, loss and metrics match the shapes and dtypes of the "
+        "examples. A dataset holds single examples, not batches (unless dataset_fn declares "
+        "batch_size), and with labels, unless the model has a train_step of its own or no compiled "
+        "loss.",
+    )
+
+
+def _not_training(cause: str) -> WorkloadError:
+    return ScriptFailed(
+        cause,
+        "Check that the script trains by itself. Here a step of it was tried without a graph "
+        f"(run_eagerly=True), at a batch of {BATCH}; the model has to take any batch size.",
+    )
+
+
 class InspectedModel:
     """Checks a model and describes it.
 
@@ -196,10 +214,14 @@ class InspectedModel:
         except (AttributeError, ValueError):  # It learns its inputs from the first batch.
             return []
 
-    def train_on(self, batch: Any) -> None:
+    def train_on(self, batch: Any, failed: Callable[[str], WorkloadError]) -> None:
         """Take one step, which shows whether model, loss, metrics and data fit together.
 
         It is taken eagerly: that needs no tracing, and errors name the line that raised them.
+
+        Args:
+            batch: Is trained on.
+            failed: Makes the error from its cause.
 
         Raises:
             WorkloadError: The model does not accept the examples.
@@ -210,13 +232,8 @@ class InspectedModel:
             # The batch is a dataset of its own, so that no error of the user's dataset comes here.
             self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
-            raise FactoryFailed(
-                f"The model cannot be trained on the dataset's examples: {ERROR}.",
-                "Check that the model's inputs, loss and metrics match the shapes and dtypes of "
-                "the examples. A dataset holds single examples, not batches (unless dataset_fn "
-                "declares batch_size), and with labels, unless the model has a train_step of its "
-                "own or no compiled loss.",
-            ) from exc
+            cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
+            raise failed(cause) from exc
         self._operations = self._traced(batch)
 
     def _traced(self, batch: Any) -> int:

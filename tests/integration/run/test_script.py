@@ -178,6 +178,7 @@ model.fit(x, y)
         ("name = input('Which? ')", "reads standard input.*line 6"),
         ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
         (STRATEGY, "a strategy of its own in line 7"),
+        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself.*any batch size"),
     ],
 )
 def test_a_script_that_cannot_be_tuned_is_told(inspect: Inspect, text: str, words: str) -> None:
