@@ -33,6 +33,10 @@ AFTER_SCREENING = 0.6
 HOPELESS = 3
 """So many failures before any success end the search: the cause is the workload, not a setting."""
 
+Share = Callable[[], float]
+"""Tells a share, which may change as more is known."""
+WHOLE: Share = lambda: 1.0  # noqa: E731 - typed
+
 
 class Explorer:
     """Chooses and makes the trials before the finals.
@@ -75,14 +79,14 @@ class Explorer:
         self,
         wanted: Iterable[Configuration],
         *,
-        share: float = 1.0,
+        share: Share = WHOLE,
         until: Callable[[], bool] = lambda: False,
     ) -> None:
         """Try configurations in order, each once, while the budget lasts.
 
         Args:
             wanted: Which.
-            share: Of what exploring may take in all, how much may be spent at the end.
+            share: Tells of what exploring may take in all how much may be spent at the end.
             until: Asked before each and after the last; ends it when true.
         """
         for configuration in wanted:
@@ -95,12 +99,12 @@ class Explorer:
                 self._try(configuration)
         until()
 
-    def propose_from(self, pool: Sequence[Configuration], *, share: float = 1.0) -> None:
+    def propose_from(self, pool: Sequence[Configuration], *, share: Share = WHOLE) -> None:
         """Try what promises most for its time, until little is promised or time is up.
 
         Args:
             pool: The choice.
-            share: Of what exploring may take in all, how much may be spent at the end.
+            share: Tells of what exploring may take in all how much may be spent at the end.
         """
         left = list(pool)
         while untried := self._affordable(self._untried(left), share):
@@ -137,7 +141,7 @@ class Explorer:
         if shared is None or self._why_not(start):
             return []
         mine = [each for each in self._untried(pool) if process_for(each) == shared]
-        most = self._most(1.0) - costs.total(then)
+        most = self._most() - costs.total(then)
         count = affordable(most, costs.seconds(start), costs.start(start), len(mine))
         if not count:
             return []
@@ -182,15 +186,15 @@ class Explorer:
         return reason is None
 
     def _affordable(
-        self, configurations: Sequence[Configuration], share: float
+        self, configurations: Sequence[Configuration], share: Share
     ) -> list[Configuration]:
         """Return those whose trial still fits; one with slow steps may be too long."""
         costs, most = self.history.costs, self._most(share)
         return [c for c in configurations if costs.seconds(c) <= most]
 
-    def _most(self, share: float) -> float:
+    def _most(self, share: Share = WHOLE) -> float:
         """Return the seconds that another trial may take."""
-        return self._budget.most(len(self.history), share=share, reserve=self._reserve())
+        return self._budget.most(len(self.history), share=share(), reserve=self._reserve())
 
 
 def find_baseline(
@@ -199,7 +203,7 @@ def find_baseline(
     pool: Sequence[Configuration],
     then: Sequence[Configuration],
     *,
-    share: float,
+    share: Share,
 ) -> None:
     """Try single-device configurations, the default first.
 
@@ -208,7 +212,8 @@ def find_baseline(
         default: What Keras does by itself.
         pool: All on one device.
         then: Trials that must fit afterwards.
-        share: Of what exploring may take in all, how much may be spent here.
+        share: Tells of what exploring may take in all how much may be spent here, once a trial has
+            shown what one takes.
 
     Raises:
         NothingMeasured: The first few all failed, or the budget ended before one was measured.
@@ -217,10 +222,10 @@ def find_baseline(
     explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
     if seen := explorer.screen(default, pool, [default, *then]):
         explorer.try_best(seen)
-        share *= AFTER_SCREENING
+        explorer.propose_from(pool, share=lambda: AFTER_SCREENING * share())
     else:
         explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
-    explorer.propose_from(pool, share=share)
+        explorer.propose_from(pool, share=share)
     if explorer.history.baseline is None:
         raise _nothing(explorer, earlier)
 

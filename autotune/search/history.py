@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -145,6 +145,11 @@ class History:
             found = pooled_noise(mine, Noise(sd=everything.sd, degrees=SHARED))
             self._noise_in_finals[distributed] = found
         return self._noise_in_finals[distributed]
+
+    @property
+    def repeated(self) -> Collection[Sequence[float]]:
+        """log(score) of the runs of each configuration, exploring and final ones alike."""
+        return self._repeats.values()
 
     @property
     def repeats(self) -> int:

@@ -39,9 +39,12 @@ ALLREDUCE_SHARE = 0.15
 """Of the time that is left for exploring, what timing the exchanges may take in all."""
 INPUT_SHARE = 0.5
 """Of the time that is left, what timing the step without input may take."""
-ONE_DEVICE_SHARE = 0.5
-"""Of the time before the finals, what only the single device gets where there is something else;
-afterwards it goes to whatever promises most."""
+ONE_DEVICE_SHARES = 0.3, 0.5
+"""Of the time before the finals, the least and the most that only the single device gets where
+there is something else; afterwards it goes to whatever promises most."""
+ONE_DEVICE_FIRST = 8
+"""Trials of one device for which that should suffice: a baseline after fewer may be far from the
+best, and of more a distributed configuration that gains most profits less."""
 CERTIFYING_SHARE = 0.2
 """Of the time that is left for the finals, what certifying somebody before them may take."""
 GUESSED_RESERVE = 45.0
@@ -175,8 +178,13 @@ class Search:
         explorer = self._explorer(self._reserve)
         if batches:
             explorer.try_all([self._default, *self._with_larger_batches()])
-        share = ONE_DEVICE_SHARE if self._distributed or self._aside else 1.0
-        find_baseline(explorer, self._default, self._one_device, self._openers, share=share)
+        find_baseline(
+            explorer,
+            self._default,
+            self._one_device,
+            self._openers,
+            share=self._one_device_share,
+        )
         baseline = self._runner.history.baseline
         if baseline:
             explorer.try_all(larger(baseline, self._aside))
@@ -188,6 +196,15 @@ class Search:
             open_strategies(explorer, first, self._distributed)
             explorer.propose_from([*self._one_device, *self._distributed])
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+
+    def _one_device_share(self) -> float:
+        """Return the share of the time before the finals that only the single device gets."""
+        if not (self._distributed or self._aside):
+            return 1.0
+        least, most = ONE_DEVICE_SHARES
+        needed = ONE_DEVICE_FIRST * self._runner.history.costs.seconds(self._default)
+        exploring = self._budget.exploring(self._reserve())
+        return min(max(needed / exploring, least), most) if exploring > 0 else most
 
     def _with_larger_batches(self) -> list[Configuration]:
         own = self._default.global_batch

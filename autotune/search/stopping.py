@@ -222,4 +222,12 @@ class Budget:
         if count is not None and trials >= max(1, round(count * share)):
             return -math.inf
         spent = self.elapsed - self._prepared
-        return share * (self.whole - min(reserve, MAX_FINALS_SHARE * self.whole)) - spent
+        return share * self.exploring(reserve) - spent
+
+    def exploring(self, reserve: float) -> float:
+        """Return the seconds that all exploring may take; infinite without a bound.
+
+        Args:
+            reserve: Seconds that the finals will need.
+        """
+        return self.whole - min(reserve, MAX_FINALS_SHARE * self.whole)

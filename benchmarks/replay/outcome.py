@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from autotune.measure import Interval
+from autotune.measure import Interval, squared_residuals
 from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.run.engine import Outcome
@@ -76,6 +76,9 @@ class Scored:
     """Those of them that would have won."""
     gain_covered: bool | None
     rate_covered: bool | None
+    residuals: tuple[float, int]
+    """Of log(score) of repeated runs, each configuration around its own mean: the sum of squares,
+    and its degrees of freedom."""
 
 
 def scored(job: Job) -> Scored:
@@ -102,6 +105,7 @@ def scored(job: Job) -> Scored:
         wrong_skips=_wrong_skips(result),
         gain_covered=_gain_covered(result),
         rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
+        residuals=squared_residuals(findings.history.repeated),
     )
 
 

@@ -22,6 +22,7 @@ def search(table: str, scenario: Scenario, seed: int = 0, **found: object) -> Sc
         "wrong_skips": 0,
         "gain_covered": True,
         "rate_covered": True,
+        "residuals": (0.0, 0),
     }
     job = Job(table=table, scenario=scenario, seed=seed)
     return Scored(**{"job": job, **told, **found})  # type: ignore[arg-type]
@@ -49,6 +50,14 @@ def test_a_wrong_one_device_counts() -> None:
     results = [search("a", FASTER, verdict=each) for each in verdicts]
     assert of("wrong 'one device'", results).reached.startswith("33.3%")
     assert of("wrong 'one device'", results).mark == "short"
+
+
+def test_a_table_whose_measured_runs_scatter_more_is_scored_apart() -> None:
+    """A gain at 3 % noise is not to be found where runs differ by more than what is drawn."""
+    calm = search("calm", FASTER, verdict=Verdict.DISTRIBUTE, residuals=(10 * 0.03**2, 10))
+    wild = search("wild", FASTER, verdict=Verdict.UNDECIDED, residuals=(10 * 0.09**2, 10))
+    assert of("a true gain of 10 % is found at 3 %", [calm, wild]).n == 2
+    assert of("the same, on tables", [calm, wild]).values == {"calm": [1.0]}
 
 
 def test_no_skip_is_no_success() -> None:
