@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -22,6 +23,18 @@ SEARCHES = (
     *("test_bad_input.py", "test_doctor.py"),
 )
 """Files whose searches of this machine would wait for each other."""
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while all tests are imported, which leave next to none."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Keep garbage collection from what was imported, which stays: it took a third of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
