@@ -17,9 +17,9 @@ demo: $(READY)
 	@export TF_CPP_MIN_LOG_LEVEL=2; if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
 	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
 
-# Unit tests on all cores; the others start processes by themselves, so two at a time, and the longest
-# first. What is missing for some of them is installed where that needs no question; what was not
-# tested all the same is said at the end.
+# Unit tests on all cores; the others start processes by themselves and often wait for them, so three
+# at a time, and the longest first. What is missing for some of them is installed where that needs no
+# question; what was not tested all the same is said at the end.
 NOT_TESTED := .cache/not-tested
 test: export AUTOTUNE_NOT_TESTED = $(NOT_TESTED)
 # Hundreds of processes are started, each of which would compile the whole package again.
@@ -28,9 +28,8 @@ test: $(READY)
 	@mkdir -p $(dir $(NOT_TESTED)); rm -f $(NOT_TESTED)
 	@$(BIN)/python tests/system.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/unit
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
-	  tests/integration tests/acceptance
-	$(BIN)/python -m pytest -n 2 tests/browser
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
+	  tests/integration tests/acceptance tests/browser
 	@touch $(NOT_TESTED); sort $(NOT_TESTED) | uniq -c | sed 's/^ *\([0-9]*\) /Not tested (\1): /'
 
 check: $(READY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,41 @@ from autotune.workload import Factory, Workload
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-SEARCHES = (
-    *("test_tune.py", "test_verify.py", "test_interrupt.py", "test_notebook.py"),
-    *("test_bad_input.py", "test_doctor.py"),
+SEARCHES = tuple(
+    f"tests/acceptance/test_{name}.py"
+    for name in ("tune", "verify", "interrupt", "script", "doctor", "bad_input")
 )
 """Files whose searches of this machine would wait for each other."""
+LONG = (
+    *SEARCHES,
+    "tests/integration/api/test_deploy.py",
+    "tests/acceptance/test_serve.py",
+    "tests/browser/",
+    *(f"tests/integration/search/test_{name}.py" for name in ("truths", "rates")),
+    "tests/integration/script/test_programs.py",
+    "tests/integration/certification/",
+    "tests/integration/api/http/",
+    *(f"tests/integration/run/test_{name}.py" for name in ("contract", "inspect", "data")),
+    "tests/integration/api/",
+)
+"""What takes long, in about the order in which it begins, so that no process is alone at last."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep garbage collection from what is imported, which stays: it took a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what searches this machine, because it takes the longest."""
-    items.sort(key=lambda item: not _searches(item.nodeid))
+    """Begin with what takes the longest."""
+    items.sort(key=lambda item: _turn(item.nodeid))
 
 
 class OneSearch(LoadFileScheduling):
@@ -34,7 +60,7 @@ class OneSearch(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         scope: str = super()._split_scope(nodeid)
-        return "searches" if _searches(nodeid) else scope
+        return "searches" if scope in SEARCHES else scope
 
 
 @pytest.hookimpl(optionalhook=True)  # Without xdist nobody calls it.
@@ -43,9 +69,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSear
     return OneSearch(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-def _searches(nodeid: str) -> bool:
-    path = Path(nodeid.partition("::")[0])
-    return path.name in SEARCHES and "unit" not in path.parts
+def _turn(nodeid: str) -> int:
+    """Return the place of a test's file among those that take long."""
+    return next((turn for turn, each in enumerate(LONG) if nodeid.startswith(each)), len(LONG))
 
 
 NOT_TESTED = "AUTOTUNE_NOT_TESTED"

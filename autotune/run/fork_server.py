@@ -159,6 +159,8 @@ def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
 
 def _import_everything() -> None:
     _check_backend(os.environ.get("KERAS_BACKEND") or _BACKEND)
+    # What is imported stays: looking through it for garbage takes a quarter of the time.
+    gc.disable()
     import keras  # noqa: PLC0415 - its import takes seconds: after the socket
 
     # Its file of settings may name another one too.
@@ -169,6 +171,7 @@ def _import_everything() -> None:
     # Pages that the collector does not touch stay shared with the children.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _check_backend(name: str) -> None:

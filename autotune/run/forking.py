@@ -54,6 +54,7 @@ class ForkClient:
         self.exits: dict[int, int] = {}
         """Wait status of every child that is gone with all it started."""
         self._unanswered = 0
+        self._newest = 0
         self._live: list[int] = []
         self._ready = False
         self._received = b""
@@ -116,7 +117,8 @@ class ForkClient:
         self._unanswered += 1
         self._send({"fork": order})
         self._wait_for_answers()
-        return self._live[-1]
+        # It may be gone already, and both may have been told at once.
+        return self._newest
 
     def end_children(self) -> None:
         """End every child with all that it started, and wait until nothing is left of them.
@@ -185,7 +187,8 @@ class ForkClient:
             self._live.remove(message["exited"])
         elif "pid" in message:
             self._unanswered -= 1
-            self._live.append(message["pid"])
+            self._newest = message["pid"]
+            self._live.append(self._newest)
             # A number may come round again.
             self.exits.pop(message["pid"], None)
         elif "ready" in message:

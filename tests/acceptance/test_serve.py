@@ -184,19 +184,6 @@ def test_a_key_of_the_command_line_is_good_at_once(serving: Serving, run: Run) -
     assert serving.client.get("/v1/tunings", headers=header).json()["tunings"] == []
 
 
-def test_what_jobs_leave_is_read_by_nobody_else(apart: Path, command: Path) -> None:
-    """Though the folder was there before, and is open, as that of a container or a unit is."""
-    data = apart / "autotune-service"
-    data.mkdir(mode=0o755)
-    with running(command, apart) as serving:
-        assert serving.key_file.parent == data
-        where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
-        until(lambda: serving.client.get(where).json()["state"] == "done")
-        left = [each for each in data.rglob("*") if each.is_file() or each.is_dir()]
-        assert any(each.name == "search.log" for each in left)
-        assert [each for each in left if each.stat().st_mode & 0o007] == []
-
-
 def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
     """No process is left, a follower is let go, and the exit code is 0."""
     asked = {**ASKED, "max_trials": None, "space": "cpu"}
@@ -216,18 +203,13 @@ def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
 
 
 def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Path) -> None:
-    """Its parts die with it, however it dies."""
-    with running(command, apart) as serving:
-        family = serving.family()[1:]
+    """Its parts die with it, and a second start prints no key, because the first one is good."""
+    with running(command, apart) as first:
+        family = first.family()[1:]
         assert len(family) >= 2
-        serving.process.kill()
+        first.process.kill()
         _, alive = psutil.wait_procs(family, timeout=120)
         assert alive == []
-
-
-def test_a_second_start_prints_no_key(apart: Path, command: Path) -> None:
-    """The first key was shown, and is good."""
-    with running(command, apart) as first:
         header = first.client.headers["authorization"]
     process, _ = start(command, apart)
     address = told(process, r"(http://\S+)")
@@ -238,12 +220,16 @@ def test_a_second_start_prints_no_key(apart: Path, command: Path) -> None:
 
 
 def test_nobody_else_reads_the_files(apart: Path, command: Path) -> None:
-    """Not even where the data folder was made by somebody more generous."""
+    """Not even where somebody more generous made the folder, as for a container or a unit."""
     folder = apart / "autotune-service"
     folder.mkdir(mode=0o755)
     with running(command, apart) as serving:
+        assert serving.key_file.parent == folder
         where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
         until(lambda: serving.client.get(where).json()["state"] == "done")
+        left = [each for each in folder.rglob("*") if each.is_file() or each.is_dir()]
+        assert any(each.name == "search.log" for each in left)
+        assert [each for each in left if each.stat().st_mode & 0o007] == []
     made = [each for each in folder.rglob("*") if not each.is_symlink()]
     assert {"service.db", "first-key", "search.log"} <= {each.name for each in made}
     assert [each for each in made if each.stat().st_mode & 0o077] == []

@@ -22,7 +22,7 @@ def command() -> Path:
     return Path(sys.executable).with_name("autotune")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # Playwright's event loop would be in the way of other tests.
 def browser() -> Iterator[Browser]:
     """The system's Chromium, without a window."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")

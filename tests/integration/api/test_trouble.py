@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from sqlalchemy import func, insert, select
@@ -38,12 +38,28 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
     return jobs.submit(asked, "me")
 
 
-def run(database: Database, settings: Settings, engine: str, **changes: object) -> float:
-    """Have a worker run one job; return how long it took."""
+class Pauses(Event):
+    """Keeps how long somebody would have waited for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Return at once."""
+        self.seconds.append(timeout)
+        return self.is_set()
+
+
+def run(
+    database: Database, settings: Settings, engine: str, **changes: object
+) -> list[float | None]:
+    """Have a worker run one job; return for how long it has paused, which takes no time here."""
     changed = settings.model_copy(update={"engine": f"service_engines:{engine}", **changes})
-    began = time.monotonic()
-    assert Worker(database, changed).run_one()
-    return time.monotonic() - began
+    worker = Worker(database, changed)
+    worker._stop = pauses = Pauses()
+    assert worker.run_one()
+    return pauses.seconds
 
 
 def endings(database: Database) -> list[str | None]:
@@ -69,12 +85,12 @@ def test_a_full_disk_fails_no_job(
     jobs: Jobs, job: Job, database: Database, settings: Settings, engine: str
 ) -> None:
     """The job waits, the worker pauses, and later it goes on as if nothing had died."""
-    assert run(database, settings, engine) > settings.patience.lease
+    assert run(database, settings, engine) == [settings.patience.lease]
     assert jobs.get(job.id, None).state is State.QUEUED
     assert reasons(jobs, job) == [UNUSABLE]
     kept = jobs.get(job.id, None).trials
     assert kept == (2 if engine == "filling" else 0)
-    run(database, settings, "quick", deaths=1)
+    assert run(database, settings, "quick", deaths=1) == []
     assert endings(database) == [attempts.STUCK, attempts.FINISHED]
     assert len(check_done(jobs, job, attempt=2).trials) >= kept
 
@@ -84,10 +100,11 @@ def test_a_folder_that_cannot_be_made_fails_no_job(
 ) -> None:
     """The worker itself lives through it."""
     (tmp_path / "file").touch()
-    assert run(database, settings, "quick", data=tmp_path / "file") > settings.patience.lease
+    paused = run(database, settings, "quick", data=tmp_path / "file")
+    assert paused == [settings.patience.lease]
     assert jobs.get(job.id, None).state is State.QUEUED
     assert reasons(jobs, job) == [UNUSABLE]
-    run(database, settings, "quick", deaths=1)
+    assert run(database, settings, "quick", deaths=1) == []
     check_done(jobs, job, attempt=2)
 
 

@@ -12,23 +12,28 @@ from autotune.run.local import LocalEngine
 from tests.integration.run.test_data import PROGRAMS, train, workload
 
 pytestmark = pytest.mark.real
+WHAT = ("alone", "threads", "others", "processes", "failing")
+ENDINGS = ("out", "err", "status")
 
 
-@pytest.mark.parametrize("what", ["alone", "threads", "others", "processes", "failing"])
-def test_batches_are_made_by_its_workers(what: str) -> None:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what each of the programs has printed, after one import of TensorFlow."""
+    folder = tmp_path_factory.mktemp("workers")
+    command = [sys.executable, PROGRAMS / "workers.py", *WHAT]
+    subprocess.run(command, cwd=folder, check=True, timeout=300)
+    return folder
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_batches_are_made_by_its_workers(told: Path, what: str) -> None:
     """As many threads or processes as it says, in the order of one."""
-    done = subprocess.run(
-        [sys.executable, PROGRAMS / "workers.py", what],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    output, errors, status = ((told / f"{what}.{each}").read_text() for each in ENDINGS)
+    assert status == "0", errors
     if what == "failing":
-        assert "the third batch" in done.stdout.splitlines()[0]
+        assert "the third batch" in output.splitlines()[0]
         # A process tells by itself what went wrong in it.
-        assert "the third batch" in done.stderr
+        assert "the third batch" in errors
 
 
 @pytest.mark.parametrize("data", ["by_python", "by_processes"])

@@ -47,6 +47,12 @@ def test_the_folder_may_have_any_name(run: Run) -> None:
     assert run("ticks", "a b\n'c' \"d\" é").outcome is Outcome.MEASURED
 
 
+def test_garbage_is_collected(run: Run, tmp_path: Path) -> None:
+    """Only the import of TensorFlow goes without."""
+    run("import gc\ndef main(argv, callbacks):\n    print(gc.isenabled())\n")
+    assert (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0] == "True"
+
+
 def test_a_program_finds_what_it_would_find_by_itself(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import traceback
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -30,10 +32,14 @@ class Met(keras.utils.PyDataset):
         return BATCHES
 
     def __getitem__(self, index: int) -> Any:
-        """The number of the batch, and the process."""
+        """Make a batch, as soon as another is made too."""
         looked_at = not self.made
         if self.workers > 1 and not self.use_multiprocessing and not looked_at:
             self.meeting.wait()
+        return self.batch(index)
+
+    def batch(self, index: int) -> Any:
+        """The number of the batch, and the process."""
         self.made += 1
         return np.full((3, 1), index, np.float32), np.full((3, 1), os.getpid(), np.int64)
 
@@ -43,13 +49,13 @@ class Met(keras.utils.PyDataset):
 
 
 class Broken(Met):
-    """Its third batch cannot be made."""
+    """Its third batch cannot be made, and no other waits for it."""
 
     def __getitem__(self, index: int) -> Any:
         """Fail in time."""
         if index == 2:
             raise ValueError("the third batch")
-        return super().__getitem__(index)
+        return self.batch(index)
 
 
 def read(source: Any, *, workers: int = 0) -> tuple[list[int], set[int]]:
@@ -102,5 +108,26 @@ def failing() -> None:
             raise AssertionError("It went on.")
 
 
+def begin(name: str) -> int:
+    """Run one of these in a fork, with its output in files of its own; return the fork."""
+    child = os.fork()
+    if child:
+        return child
+    for number, ending in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{name}.{ending}", os.O_CREAT | os.O_WRONLY, 0o644), number)
+    try:
+        globals()[name]()
+        sys.stdout.flush()
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - whatever it is, it belongs into the report
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(1)
+
+
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    # Nothing is computed in this process, so that each begins as a fresh one would.
+    for what, fork in [(each, begin(each)) for each in sys.argv[1:]]:
+        ended = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+        Path(f"{what}.status").write_text(str(ended))
