@@ -33,6 +33,8 @@ from autotune.value import Value
 MOST_AXES = 32
 MOST_PARAMETERS = 64
 ONE_DEVICE = "one_device"
+LARGEST = 2.0**63
+"""Of a space's numbers; sizes are computed with them."""
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
@@ -189,12 +191,12 @@ def _check_space(space: str | Space) -> None:
 def _odd(space: Space) -> bool:
     values = [each for domain in space.axes.values() for each in domain]
     texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
-    numbers = [each for each in values if isinstance(each, float)]
+    numbers = [each for each in values if isinstance(each, int | float)]
     return (
         any(len(text) > 100 or _CONTROL.search(text) for text in texts)
         or len(space.description) > 2000
         or _CONTROL.search(space.description.replace("\n", "")) is not None
-        or not all(map(math.isfinite, numbers))
+        or not all(-LARGEST <= each <= LARGEST for each in numbers)
     )
 
 

@@ -81,7 +81,7 @@ def names(given: Any) -> Any:
 def _counts(given: Any) -> Any:
     parts = names(given)
     if isinstance(given, str):
-        if not parts or not all(part.isdecimal() for part in parts):
+        if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
             raise _mistake(f"{given!r} is not a list of integers.", "For example: 1,2,4.")
         return tuple(map(int, parts))
     return parts

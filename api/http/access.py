@@ -210,10 +210,20 @@ async def _counted(admit: Callable[[], Awaitable[Caller]], connection: HTTPConne
     try:
         key = await admit()
     except KeyRefused:
-        rates.count(f"address {connection.client.host if connection.client else '-'}")
+        count_refusal(connection)
         raise
     rates.count(f"key {key.id}")
     return key
+
+
+def count_refusal(connection: HTTPConnection) -> None:
+    """Count that a key was refused, against the address that has shown it.
+
+    Raises:
+        TooManyRequests: It shows such keys too often.
+    """
+    rates: Rates = connection.app.state.service.rates
+    rates.count(f"address {connection.client.host if connection.client else '-'}")
 
 
 _header = HTTPBearer(

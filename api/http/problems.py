@@ -227,7 +227,7 @@ def _unfit(error: RequestValidationError) -> Problem:
     first = mistakes[0]
     return problem(
         "invalid-request",
-        f"{first.location}: {first.message}.",
+        f"{first.location}: {first.message.rstrip('.')}.",
         "See the schema of this request in /openapi.json.",
         errors=mistakes,
     )

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from autotune.api.errors import (
     DatabaseUnavailable,
     KeyRefused,
+    NotFound,
     ScopeMissing,
     ServiceError,
     TooManyStreams,
@@ -219,7 +220,7 @@ async def _admitted(again: Again) -> bool:
     """Return whether a follower may still follow, which may end before the job does."""
     try:
         await again()
-    except (KeyRefused, ScopeMissing):
+    except (KeyRefused, NotFound, ScopeMissing):
         return False
     except ServiceError:
         say("The API key of an event stream cannot be checked.", logging.WARNING)

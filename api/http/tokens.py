@@ -14,7 +14,7 @@ from autotune.extras import needed
 LEEWAY = 5
 """Seconds by which the clocks of provider and service may differ."""
 Claims = Mapping[str, Any]
-_WRONG = (ValueError, TypeError, KeyError)
+_WRONG = (ValueError, TypeError, KeyError, RecursionError)
 """What the package raises beside its own errors."""
 
 

@@ -190,18 +190,19 @@ async def stream_of(
     if job.state in FINAL and seen == job.events:
         yield None
     else:
-        again = partial(_still_reading, request.state.again, job.owner)
+        again = partial(_still_reading, request.state.again, here.jobs, job.id)
         with here.streams.follow(job.id, seen, key.id, again) as stream:
             yield stream
 
 
-async def _still_reading(again: Callable[[], Awaitable[Caller]], project: str) -> None:
-    """Make sure that a follower may look at a project's jobs as before.
+async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job_id: str) -> None:
+    """Make sure that a follower may look at a job as before, whosever it is by now.
 
     Raises:
         ServiceError: It may not.
     """
-    (await again()).require(Scope.READ, project)
+    caller = await again()
+    await run_in_threadpool(jobs.get, job_id, caller.owner)
 
 
 async def swiftly(make: Callable[[], Value]) -> Response:

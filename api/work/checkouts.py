@@ -1,8 +1,9 @@
 """Workloads from git: the files of each commit that the operator names, in a folder of their own.
 
-Nothing of a repository runs here: there are no hooks and no submodules, no checkout that could call
-a filter, and what is unpacked stays within its folder. What a commit holds cannot change, so that a
-folder is made once and never again.
+Nothing runs that a repository asks for: there are no hooks and no submodules, and files come as
+they are in the commit, whatever its attributes and the configuration of git on this host say. What
+is unpacked stays within its folder. What a commit holds cannot change, so that a folder is made
+once and never again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -33,6 +35,10 @@ _QUIETLY = {
 }
 """Nobody is there to be asked for a password."""
 _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
+_ATTRIBUTES = (
+    "* -filter -text -eol -crlf -ident -working-tree-encoding -export-ignore -export-subst\n"
+)
+"""Wins over what a repository says of its files."""
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 # Python has it from 3.11.4 on, and Debian's is older.
 _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
@@ -66,9 +72,9 @@ class Checkouts:
                     say(
                         "A workload's repository cannot be had.",
                         logging.ERROR,
-                        repository=each.repository,
+                        repository=_public(each.repository),
                         commit=each.commit,
-                        error=_why(exc),
+                        error=_public(_why(exc)),
                     )
 
     def _place(self, commit: Commit) -> Path:
@@ -81,6 +87,7 @@ class Checkouts:
         try:
             git = _git_in(own / "repository")
             git("init", "--quiet", "--bare", ".")
+            _plain(own / "repository")
             _fetch(git, commit)
             _unpack(_archive(own, commit, git), own / "files", self._most_bytes)
             # Another worker may have been sooner, with the same.
@@ -109,6 +116,12 @@ def _git_in(repository: Path) -> Git:
         )
 
     return git
+
+
+def _plain(repository: Path) -> None:
+    """Have the files of a bare repository come as they are."""
+    (repository / "info").mkdir(exist_ok=True)
+    (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
 
 
 def _fetch(git: Git, commit: Commit) -> None:
@@ -164,3 +177,8 @@ def _opened(file: IO[bytes]) -> tarfile.TarFile:
 def _why(exc: Exception) -> str:
     said = getattr(exc, "stderr", None)
     return (said or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"
+
+
+def _public(text: str) -> str:
+    """Return a text without the user and the password of an address."""
+    return re.sub(r"(?<=://)[^/\s]*@", "", text)

@@ -20,7 +20,7 @@ from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import say
 from autotune.api.work import messages, processes
-from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word, message
+from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word
 from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
 from autotune.config import Configuration
 from autotune.errors import OutputError
@@ -86,9 +86,9 @@ def main(arguments: list[str], network: Network) -> None:
 
 def _teller(channel: int) -> Say:
     def tell(what: Message) -> None:
-        line = memoryview(message.dump_json(what) + b"\n")
-        while line:
-            line = line[os.write(channel, line) :]
+        left = memoryview(messages.line(what))
+        while left:
+            left = left[os.write(channel, left) :]
 
     os.set_inheritable(channel, False)  # noqa: FBT003 - the name says it
     return tell

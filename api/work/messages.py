@@ -6,11 +6,13 @@ The child hands on the events of its search as they are.
 from __future__ import annotations
 
 import errno
+import json
 import sqlite3
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from autotune.config import Configuration
 from autotune.errors import AutotuneError, EngineError, OutputError
@@ -20,7 +22,7 @@ from autotune.value import Value
 
 UNUSABLE = "The service's disk or database is unavailable; contact the operator."
 NO_ENGINE = "The service's engine could not run the search; contact the operator."
-LONGEST_DETAIL = 2000
+LONGEST_REASON = LONGEST_DETAIL = 2000
 _OF_THE_DISK = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO}
 )
@@ -97,6 +99,18 @@ Message = Annotated[
 message = TypeAdapter[Message](Message)
 
 
+def line(what: Message) -> bytes:
+    """Return a message as a line; what no text may hold is a question mark in it.
+
+    What a workload says may hold it, as the name of a file does that is not in UTF-8.
+    """
+    try:
+        return message.dump_json(what) + b"\n"
+    except PydanticSerializationError:
+        told = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
+        return told.encode("utf-8", "replace") + b"\n"
+
+
 def last_word(error: Exception) -> GaveUp | Stuck | None:
     """Return how a search tells that it ended by an error; None if it does not understand it.
 
@@ -106,12 +120,18 @@ def last_word(error: Exception) -> GaveUp | Stuck | None:
     if isinstance(error, OutputError):
         return Stuck(detail=detail(error))
     if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
-        return GaveUp(reason=str(error))
+        return GaveUp(reason=_reason(str(error)))
     if any(map(_is_of_the_disk, _roots(error))):
         return Stuck(detail=detail(error))
     if isinstance(error, EngineError):
         return GaveUp(reason=NO_ENGINE, detail=detail(error))
     return None
+
+
+def _reason(text: str) -> str:
+    """Return a text that every database takes, and that lists of jobs can show."""
+    kept = text.replace("\0", "?")
+    return kept if len(kept) <= LONGEST_REASON else f"{kept[:LONGEST_REASON]}..."
 
 
 def detail(error: BaseException) -> str:

@@ -72,6 +72,7 @@ def test_counts_are_whole_numbers_above_zero(text: str) -> None:
         {"seed": -1},
         {"global_batch": 2**40},
         {"strategies": ["a"] * 65},
+        {"workers": "\u0663"},
         {"allow_asynchronous": 1},
     ],
 )

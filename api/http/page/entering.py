@@ -24,7 +24,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
 from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
-from autotune.api.http.access import Reader, check_origin
+from autotune.api.http.access import Reader, check_origin, count_refusal
 from autotune.api.http.answers import Problem
 from autotune.api.http.oidc import BEGIN
 from autotune.api.http.page.addresses import HOME, SIGN_IN, SIGN_OUT, is_page, safe, sign_in_page
@@ -177,6 +177,7 @@ async def sign_in(request: Request, here: Here) -> Response:
     try:
         session = await run_in_threadpool(here.keyring.sign_in, typed.one("key"), SESSION_SECONDS)
     except (KeyRefused, ScopeMissing) as exc:
+        count_refusal(request)
         return sign_in_again(here, wanted, exc)
     response = RedirectResponse(wanted, SEE_OTHER)
     keep(response, request, session)

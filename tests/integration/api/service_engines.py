@@ -144,6 +144,15 @@ class Broken(FakeEngine):
         raise EngineError(f"{Path.cwd()}/python cannot be started.")
 
 
+class Unprintable(FakeEngine):
+    """It says what the workload has said, which is not all text."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Say it."""
+        del request, watch
+        raise FactoryFailed("The file caf\udce9\0 is missing.", "x" * 100_000)
+
+
 class Complaining(FakeEngine):
     """Finds the workload wrong."""
 
@@ -226,3 +235,8 @@ def broken() -> FakeEngine:
 def complaining() -> FakeEngine:
     """Return an engine that dislikes the workload."""
     return Complaining(_speed)
+
+
+def unprintable() -> FakeEngine:
+    """Return an engine that says what no database keeps as a text."""
+    return Unprintable(_speed)

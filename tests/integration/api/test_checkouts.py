@@ -122,6 +122,41 @@ def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:
     assert not (folder / ".git").exists()
 
 
+def test_files_come_as_they_are_in_the_commit(
+    commit: Commits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the repository says of them, and whatever git is told on this host."""
+    ran, own = tmp_path / "ran", tmp_path / "gitconfig"
+    made = commit(toy="one = 1\n", left="two = 2\n", named="# $Format:%an$ $Id$\n")
+    asked = "*.py text eol=crlf filter=ours ident\nleft.py export-ignore\nnamed.py export-subst\n"
+    (_repository(made) / ".gitattributes").write_text(asked)
+    made = commit()
+    # The repository cannot bring a filter along, but name one that this host has.
+    own.write_text(f'[filter "ours"]\n\tsmudge = touch {ran}; cat\n[core]\n\tautocrlf = true\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    checkouts = Checkouts(tmp_path / "checkouts")
+    checkouts.fetch([made])
+    folder = checkouts.of(made)
+    assert folder is not None
+    assert (folder / "toy.py").read_bytes() == b"one = 1\n"
+    assert (folder / "left.py").read_bytes() == b"two = 2\n"
+    assert (folder / "named.py").read_bytes() == b"# $Format:%an$ $Id$\n"
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("user", ["anna:s3cret@", "s3cret@", "anna:s3@cret@"])
+def test_the_log_has_no_password_of_a_repository(
+    user: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor has what git says of it."""
+    lost = Commit(repository=f"https://{user}127.0.0.1:1/models.git", commit="0" * 40)
+    with caplog.at_level(logging.ERROR):
+        Checkouts(tmp_path / "checkouts").fetch([lost])
+    assert "repository=https://127.0.0.1:1/models.git" in caplog.text
+    assert "s3" not in caplog.text
+    assert "cret" not in caplog.text
+
+
 LEADING_OUT = ("/etc/passwd", "../../../service.db", "here/../../service.db", "..")
 
 

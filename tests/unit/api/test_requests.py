@@ -193,6 +193,15 @@ def test_texts_that_cannot_be_shown_are_refused(registry: Registry, text: str) -
         JobRequest.model_validate({"workload": "digits", "params": {"colour": text}})
 
 
+@pytest.mark.parametrize("axis", ["workers", "per_replica_batch", "filters"])
+def test_numbers_that_nothing_is_computed_with_are_refused(registry: Registry, axis: str) -> None:
+    """They are no mistake of the service."""
+    names = ("one_device", "multi_worker_mirrored")
+    space = Space(strategies=names, axes={axis: (10**400,)})
+    with pytest.raises(InvalidSpace):
+        checked(JobRequest(workload="digits", space=space), registry, Quotas(), [FAKE_MACHINE])
+
+
 def test_what_is_left_out_is_the_same_request() -> None:
     """A later version with more options still knows a request that is made again."""
     plain = JobRequest(workload="digits")

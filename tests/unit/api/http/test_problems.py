@@ -271,3 +271,12 @@ def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     pages = 10**6
     assert client.get("/readyz").status_code == 200
     assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202
+
+
+def test_a_sentence_ends_once(client: TestClient) -> None:
+    """Some mistakes are told by a whole sentence, and some are not."""
+    for wrong in ({"budget": "soon"}, {"margin": -1}):
+        told = client.post("/v1/tunings", json={"workload": "digits", **wrong}).json()
+        assert told["code"] == "invalid-request"
+        assert told["detail"].endswith(".")
+        assert not told["detail"].endswith("..")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from autotune.api.http.access import TRUSTED_SECONDS
 from autotune.api.roles import Role, Scope
 from autotune.api.store.auth import Keyring, NewKey
 from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs, reassign
 from autotune.api.store.members import Members
 
 ANNA = "person:anna@example.org"
@@ -197,3 +199,20 @@ def test_whoever_loses_a_role_follows_no_longer(
         assert next(each for each in lines if each.startswith("event:")) == "event: queued"
         Members(database).remove("b", key.key.id)
         assert not any(line.startswith("event:") for line in lines)
+
+
+def test_who_follows_a_job_that_is_given_away_follows_no_longer(
+    client_with: Client, database: Database, jobs: Jobs
+) -> None:
+    """What happens to it from then on is nobody's business but the other project's."""
+    follower = client_with(*Role.EDITOR.scopes, project="a")
+    job = submitted(follower)
+    # So that it ends, were it followed to its end.
+    later = Timer(2, jobs.cancel, (job, None))
+    with follower.stream("GET", f"/v1/tunings/{job}/events") as stream:
+        lines = stream.iter_lines()
+        assert next(each for each in lines if each.startswith("event:")) == "event: queued"
+        reassign(database, "a", "b")
+        later.start()
+        assert not any(line.startswith("event:") for line in lines)
+    later.cancel()

@@ -13,6 +13,8 @@ from autotune.api.errors import TooManyRequests
 from autotune.api.http import rates
 from autotune.api.http.rates import Rates
 from autotune.api.roles import Scope
+from autotune.api.store.auth import Keyring
+from autotune.api.store.database import Database
 
 
 class Clock:
@@ -91,3 +93,16 @@ def test_who_guesses_keys_is_slowed_and_keeps_no_key_out(
     codes = [slow.get("/v1/workloads", headers=wrong).status_code for _ in range(12)]
     assert codes == [401] * 10 + [429] * 2
     assert client.get("/v1/workloads").status_code == 200
+
+
+def test_who_guesses_keys_at_the_sign_in_is_slowed_as_well(
+    slow: TestClient, database: Database
+) -> None:
+    """A key that is valid still signs in."""
+    made = Keyring(database).hand_out("anna", [Scope.READ])
+    here = {"Origin": "http://localhost"}
+    wrong = {"key": "autotune_" + "A" * 43}
+    codes = [slow.post("/sign-in", data=wrong, headers=here).status_code for _ in range(12)]
+    assert codes == [401] * 10 + [429] * 2
+    right = slow.post("/sign-in", data={"key": made.secret}, headers=here, follow_redirects=False)
+    assert right.status_code == 303

@@ -18,6 +18,8 @@ from autotune.api.http.fetched import KEPT_SECONDS, REFETCH_SECONDS, RETRY_SECON
 from autotune.api.http.tokens import LEEWAY, Tokens
 
 pytest.importorskip("joserfc")
+from joserfc.jws import serialize_compact
+
 from tests.oidc import FakeProvider, new_key
 
 FAKE = FakeProvider()
@@ -120,6 +122,13 @@ def test_other_signatures_are_refused(world: World) -> None:
     for each in tokens:
         with pytest.raises(KeyRefused, match="Invalid token"):
             world.take(each)
+
+
+def test_claims_that_nest_too_deeply_are_refused(world: World) -> None:
+    """A provider may sign what its people say of themselves."""
+    token = serialize_compact({"alg": "RS256", "kid": "first"}, b"[" * 20_000, FAKE.key)
+    with pytest.raises(KeyRefused, match="Invalid token"):
+        world.take(token)
 
 
 def test_a_new_key_is_learned_of_but_not_as_often_as_somebody_likes(world: World) -> None:

@@ -7,7 +7,16 @@ import sqlite3
 
 import pytest
 
-from autotune.api.work.messages import LONGEST_DETAIL, NO_ENGINE, GaveUp, Stuck, last_word
+from autotune.api.work.messages import (
+    LONGEST_DETAIL,
+    LONGEST_REASON,
+    NO_ENGINE,
+    GaveUp,
+    Stuck,
+    last_word,
+    line,
+    message,
+)
 from autotune.errors import (
     AutotuneError,
     EngineError,
@@ -16,6 +25,7 @@ from autotune.errors import (
     OutputError,
     SpaceError,
 )
+from autotune.events import Notice
 
 
 def raised(error: Exception, cause: Exception) -> Exception:
@@ -89,3 +99,19 @@ def test_a_detail_is_one_line_of_some_length() -> None:
     assert isinstance(word, Stuck)
     assert word.detail.startswith("OutputError: first second xxx")
     assert len(word.detail) == LONGEST_DETAIL
+
+
+def test_a_reason_is_a_text_that_every_database_takes() -> None:
+    """PostgreSQL keeps no zero, and nobody reads five megabytes in a list of jobs."""
+    word = last_word(FactoryFailed("a\0b" + "x" * 5_000_000))
+    assert isinstance(word, GaveUp)
+    assert word.reason.startswith("a?bxxx")
+    assert len(word.reason) == LONGEST_REASON + len("...")
+
+
+@pytest.mark.parametrize("what", [GaveUp(reason="caf\udce9"), Notice(text="caf\udce9")], ids=repr)
+def test_a_message_may_hold_what_is_no_text(what: GaveUp | Notice) -> None:
+    """As a name that is not in UTF-8 does; the search does not die of telling it."""
+    told = message.validate_json(line(what))
+    assert isinstance(told, GaveUp | Notice)
+    assert "caf?" in str(told)
