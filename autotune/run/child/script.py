@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from autotune.errors import ScriptFailed
 from autotune.run.child.network import network_noted
-from autotune.run.child.scratch import working_copy
+from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
 
@@ -101,7 +101,9 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
 
 def _run(program: ModuleType, train: Train) -> None:
     folder = Path(program.__file__ or "").parent
-    with working_copy(folder), suppress(FitReached):
+    with working_copy(folder) as copy, suppress(FitReached):
+        # What the script finds from its own place, and writes there, lies in the copy as well.
+        program.SCRIPT = copy.counterpart(program.SCRIPT)  # type: ignore[attr-defined] # its own name
         inspect.unwrap(program.run_script)(train, partial(_one_step, program))
         raise _without_fit()
 
@@ -209,6 +211,11 @@ def _told_as_mistakes() -> Iterator[None]:
         raise ScriptFailed(
             f"The script reads standard input before its fit: {ERROR}.",
             "Let it take the value from its command line, and pass it behind --.",
+        ) from exc
+    except MayNotChange as exc:
+        raise ScriptFailed(
+            f"The script writes into its working folder by a full path: {ERROR}.",
+            "Have it take the path from its working folder or its __file__.",
         ) from exc
     except Exception as exc:
         raise ScriptFailed(

@@ -154,6 +154,24 @@ def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
     assert facts.usual_batch == 5
 
 
+def test_a_script_may_write_beside_itself(
+    inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it finds from its own place is in the copy of the working folder, as it is itself."""
+    monkeypatch.chdir(tmp_path)
+    text = """
+import os, pathlib
+here = pathlib.Path(__file__).resolve().parent
+(here / "logs").mkdir()
+(here / "logs" / "log.txt").write_text("begun")
+os.chdir(here)
+open("scaler.txt", "w").close()
+model.fit(x, y)
+"""
+    assert inspect(text).examples == 64
+    assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
+
+
 NEEDS = """
 import argparse
 parser = argparse.ArgumentParser()
