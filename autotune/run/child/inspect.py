@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cloudpickle
@@ -21,7 +22,7 @@ from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
-from autotune.run.child.script import reach_fit
+from autotune.run.child.script import fit_reached
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -103,8 +104,18 @@ def _script_facts(
     program = load_reader(folder, request["script"])
     announce(Step.RUNNING)
     begun = time.monotonic()
-    of_fit = reach_fit(program)
-    calling = time.monotonic() - begun
+    with fit_reached(program) as of_fit:
+        calling = time.monotonic() - begun
+        return {
+            "dataset_takes": ("batch_size",),
+            "calling_seconds": calling,
+            **_looked_at(program, request["seconds"] / 4, announce),
+            **of_fit,
+        }
+
+
+def _looked_at(program: ModuleType, patience: float, announce: Announce) -> dict[str, Any]:
+    """Return what is known of the model and the data that a script gives to its `fit`."""
     announce(Step.CALLING_DATASET)
     made = _call(program.dataset_fn, "The data of fit", {"batch_size": BATCH})
     data = InspectedDataset(Taken(made, BATCH, batched=True, returned={}))
@@ -114,13 +125,7 @@ def _script_facts(
     announce(Step.TRYING)
     model.train_on(data.few(), _not_training)
     announce(Step.LOOKING)
-    return {
-        "dataset_takes": ("batch_size",),
-        "calling_seconds": calling,
-        **model.facts(),
-        **data.facts(request["seconds"] / 4),
-        **of_fit,
-    }
+    return {**model.facts(), **data.facts(patience)}
 
 
 def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from types import ModuleType
@@ -55,40 +55,47 @@ def end_with_fit(program: ModuleType) -> None:
 def _train_only(program: ModuleType, train: Train) -> None:
     failures: list[Exception] = []
 
-    def train_and_leave(call: Any) -> NoReturn:
+    def train_and_leave(call: Any) -> None:
         call.validation_freq = NEVER
         call.callbacks = _kept(call.callbacks)
         try:
             train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
             failures.append(exc)
-        raise FitReached
 
-    _run(program, train_and_leave)
+    with _copied(program):
+        _run(program, train_and_leave)
     if failures:
         raise failures[0]
 
 
-def reach_fit(program: ModuleType) -> dict[str, Any]:
-    """Run a script up to its `fit`, and return what is known of the call beside model and data.
+@contextmanager
+def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
+    """Run a script up to its `fit`, and give what is known of the call beside model and data.
+
+    Its data may be files that it has written, so its copy of the working folder lasts as long.
 
     Raises:
         ScriptFailed: It does not come to it, or in a way that cannot be tuned.
     """
+    with _copied(program):
+        yield _reach_fit(program)
+
+
+def _reach_fit(program: ModuleType) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
-    def leave(call: Any) -> NoReturn:
+    def note(call: Any) -> None:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
         found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
         found.update(_facts(call))
-        raise FitReached
 
     with (
         _told_as_mistakes(),
         _strategies_noted(program) as built,
         network_noted(program) as connecting,
     ):
-        _run(program, leave)
+        _run(program, note)
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
@@ -99,12 +106,32 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
     return found
 
 
-def _run(program: ModuleType, train: Train) -> None:
-    folder = Path(program.__file__ or "").parent
-    with working_copy(folder) as copy, suppress(FitReached):
+@contextmanager
+def _copied(program: ModuleType) -> Iterator[None]:
+    """Have a script work, and stand, in a copy of the working folder."""
+    with working_copy(Path(program.__file__ or "").parent) as copy:
         # What the script finds from its own place, and writes there, lies in the copy as well.
         program.SCRIPT = copy.counterpart(program.SCRIPT)  # type: ignore[attr-defined] # its own name
-        inspect.unwrap(program.run_script)(train, partial(_one_step, program))
+        yield
+
+
+def _run(program: ModuleType, train: Train) -> None:
+    """Run a script for the sake of its `fit`, and leave it there."""
+    reached = False
+
+    def train_and_leave(call: Any) -> NoReturn:
+        nonlocal reached
+        train(call)
+        reached = True
+        raise FitReached
+
+    try:
+        inspect.unwrap(program.run_script)(train_and_leave, partial(_one_step, program))
+    except BaseException:
+        if not reached:
+            raise
+    # A script may take what ends it for an error of its own, and go on.
+    if not reached:
         raise _without_fit()
 
 
@@ -130,8 +157,10 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(call: Any) -> dict[str, Any]:
-    batch = call.batch_size or _batch_of(call.x) or 32  # of Keras
-    epoch = {"examples": call.steps_per_epoch * batch} if call.steps_per_epoch and batch else {}
+    batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
+    epoch = (
+        {"examples": int(call.steps_per_epoch) * batch} if call.steps_per_epoch and batch else {}
+    )
     return {"usual_batch": batch, **epoch}
 
 
