@@ -27,7 +27,10 @@ UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
 
 _IMPORTS = (
-    *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "random", "sys")),
+    *(
+        Import(name)
+        for name in ("argparse", "ast", "hashlib", "keras", "os", "platform", "random", "sys")
+    ),
     Import("multiprocessing"),
     *(Import("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")),
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
@@ -38,6 +41,7 @@ _IMPORTS = (
         Import("dataclasses", "dataclass"),
         Import("json"),
         Import("re"),
+        Import("textwrap"),
         Import("types", "ModuleType"),
     ),
 )
@@ -261,7 +265,7 @@ def _script(
     return {
         "script": script,
         "data": data,
-        "functions": functions_for(data),
+        "functions": functions_for(data, notebook=script.notebook),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",
         "verbose": "verbose",
@@ -273,7 +277,7 @@ def script_reader(script: Script) -> str:
     context: dict[str, object] = {
         "script": script,
         "data": None,
-        "functions": functions_for(None),
+        "functions": functions_for(None, notebook=script.notebook),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }
