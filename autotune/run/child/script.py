@@ -56,17 +56,45 @@ def _train_only(program: ModuleType, train: Train) -> None:
     failures: list[Exception] = []
 
     def train_and_leave(call: Any) -> None:
+        before = _Before(call)
         call.validation_freq = NEVER
-        call.callbacks = _kept(call.callbacks)
+        call.callbacks = [before, *_kept(call.callbacks), _After(before)]
         try:
             train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
             failures.append(exc)
 
-    with _copied(program):
-        _run(program, train_and_leave)
+    with _copied(program) as copy:
+        _run(program, train_and_leave, copy)
     if failures:
         raise failures[0]
+
+
+class _Before(keras.callbacks.Callback):  # type: ignore[misc] # of Keras, which has no types
+    """Stands before the callbacks of a script, and gives them what a trial leaves out."""
+
+    def __init__(self, call: Any) -> None:
+        super().__init__()
+        self._validates = call.validation_data is not None or call.validation_split
+        self.stops = False
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Have the training's own figures stand for those of the validation, which is not timed."""
+        self.stops = self.model.stop_training
+        if logs is not None and self._validates:
+            logs.update({f"val_{name}": value for name, value in logs.items()})
+
+
+class _After(keras.callbacks.Callback):  # type: ignore[misc] # as above
+    """Stands behind the callbacks of a script, which may not end a trial."""
+
+    def __init__(self, before: _Before) -> None:
+        super().__init__()
+        self._before = before
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Go on as long as the tuner does."""
+        self.model.stop_training = self._before.stops
 
 
 @contextmanager
@@ -78,11 +106,11 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
     Raises:
         ScriptFailed: It does not come to it, or in a way that cannot be tuned.
     """
-    with _copied(program):
-        yield _reach_fit(program)
+    with _copied(program) as copy:
+        yield _reach_fit(program, copy)
 
 
-def _reach_fit(program: ModuleType) -> dict[str, Any]:
+def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def note(call: Any) -> None:
@@ -95,7 +123,7 @@ def _reach_fit(program: ModuleType) -> dict[str, Any]:
         _strategies_noted(program) as built,
         network_noted(program) as connecting,
     ):
-        _run(program, note)
+        _run(program, note, copy)
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
@@ -107,15 +135,15 @@ def _reach_fit(program: ModuleType) -> dict[str, Any]:
 
 
 @contextmanager
-def _copied(program: ModuleType) -> Iterator[None]:
+def _copied(program: ModuleType) -> Iterator[Path]:
     """Have a script work, and stand, in a copy of the working folder."""
     with working_copy(Path(program.__file__ or "").parent) as copy:
         # What the script finds from its own place, and writes there, lies in the copy as well.
         program.SCRIPT = copy.counterpart(program.SCRIPT)  # type: ignore[attr-defined] # its own name
-        yield
+        yield copy.path
 
 
-def _run(program: ModuleType, train: Train) -> None:
+def _run(program: ModuleType, train: Train, copy: Path) -> None:
     """Run a script for the sake of its `fit`, and leave it there."""
     reached = False
 
@@ -126,7 +154,7 @@ def _run(program: ModuleType, train: Train) -> None:
         raise FitReached
 
     try:
-        inspect.unwrap(program.run_script)(train_and_leave, partial(_one_step, program))
+        inspect.unwrap(program.run_script)(train_and_leave, partial(_one_step, program, copy))
     except BaseException:
         if not reached:
             raise
@@ -143,13 +171,25 @@ def _without_fit() -> ScriptFailed:
     )
 
 
-def _one_step(program: ModuleType, *arguments: Any, **options: Any) -> Any:
+def _one_step(program: ModuleType, copy: Path, *arguments: Any, **options: Any) -> Any:
     """Train for one step, so that what comes later finds a model that was trained."""
     given = dict(vars(program.Call(*arguments, **options)))
     given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
     if given["validation_data"] is not None or given["validation_split"]:
         given["validation_steps"] = 1
-    return _KERAS_FIT(**_as_fit_takes_it(given | {"callbacks": _kept(given["callbacks"])}))
+    given["callbacks"] = [
+        each
+        for each in _listed(given["callbacks"])
+        # The script may load what was saved.
+        if not isinstance(each, LEFT_OUT) or _saves_into(copy, each)
+    ]
+    return _KERAS_FIT(**_as_fit_takes_it(given))
+
+
+def _saves_into(folder: Path, callback: Any) -> bool:
+    if not isinstance(callback, keras.callbacks.ModelCheckpoint):
+        return False
+    return Path(callback.filepath).resolve().is_relative_to(folder)
 
 
 def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:

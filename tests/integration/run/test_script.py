@@ -95,10 +95,12 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
 
 
 def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
-    """Those before it take a step only, so that the script goes on as if they had trained."""
+    """Those before it take a step and save what the script loads, as if they had trained."""
     text = """
 def train(of):
-    of.fit(x, y, epochs=10**9)
+    best = keras.callbacks.ModelCheckpoint("best.weights.h5", save_weights_only=True)
+    of.fit(x, y, epochs=10**9, callbacks=[best])
+    of.load_weights("best.weights.h5")
     return of
 teacher = keras.models.clone_model(model)
 teacher.compile("adam", "mse")
@@ -106,14 +108,14 @@ train(teacher).evaluate(x, y)
 model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 """
     facts = inspect(text, fit="model")
-    others = (FitCall(line=8, of="of"),)
+    others = (FitCall(line=9, of="of"),)
     found = FitFacts(
-        line=13,
+        line=15,
         data=FitData.ARRAYS,
         callbacks=True,
         left_out=("TerminateOnNaN",),
         others=others,
-        alone=8,
+        alone=9,
     )
     assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
