@@ -183,6 +183,22 @@ except:
     assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
 
 
+def test_a_script_may_be_part_of_a_package(
+    engine: LocalEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It imports from its package by either name, as `python -m` lets it do."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "deep").mkdir(parents=True)
+    (tmp_path / "mine" / "rates.py").write_text("rate = 2")
+    (tmp_path / "mine" / "deep" / "sizes.py").write_text("size = 20")
+    text = (
+        "from ..rates import rate\nfrom mine.deep.sizes import size\nmodel.fit(x, y, rate * size)"
+    )
+    (tmp_path / "mine" / "deep" / "train.py").write_text(HEAD + text)
+    facts = engine.inspect(script_workload(script_from_text("mine/deep/train.py")))
+    assert facts.usual_batch == 40
+
+
 NEEDS = """
 import argparse
 parser = argparse.ArgumentParser()

@@ -37,7 +37,9 @@ def place_of(path: str) -> Path:
     )
 
 
-SCRIPT = place_of("programs/whole.py")
+# From the folder where autotune ran.
+PATH = "programs/whole.py"
+SCRIPT = place_of(PATH)
 ARGUMENTS: list[str] = ["--units", "8"]
 # The line of the script that calls the `fit` that was tuned.
 FIT: int | None = 12
@@ -119,6 +121,11 @@ def run_script(
     sys.path.insert(0, str(SCRIPT.parent))
     module = ModuleType("__main__")
     module.__file__ = str(SCRIPT)
+    folders = Path(PATH).parts[:-1]
+    if folders and all(map(str.isidentifier, folders)):
+        # As `python -m` has it, so that the script can import from its own package.
+        module.__package__ = ".".join(folders)
+        sys.path.append(str(SCRIPT.parents[len(folders)]))
     sys.modules["__main__"] = module
     try:
         exec(compile(text_of_script(), str(SCRIPT), "exec"), vars(module))
