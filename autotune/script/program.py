@@ -262,10 +262,12 @@ def _script(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
     data = facts.fit.data if facts.fit else None
+    whole = facts.fit is not None and facts.fit.only_batch is not None
     return {
         "script": script,
         "data": data,
-        "functions": functions_for(data, notebook=script.notebook),
+        "whole": whole,
+        "functions": functions_for(data, whole=whole, notebook=script.notebook),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",
         "verbose": "verbose",
@@ -277,7 +279,7 @@ def script_reader(script: Script) -> str:
     context: dict[str, object] = {
         "script": script,
         "data": None,
-        "functions": functions_for(None, notebook=script.notebook),
+        "functions": functions_for(None, whole=True, notebook=script.notebook),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }

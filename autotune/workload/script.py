@@ -46,6 +46,8 @@ class FitFacts(Value):
     """Whether it has any."""
     left_out: tuple[str, ...] = ()
     """Classes of callbacks that trials leave out."""
+    only_batch: int | None = None
+    """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
     """Every other call of a `fit` in the script."""
     validates: bool = False

@@ -198,10 +198,11 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _facts(call: Any) -> dict[str, Any]:
     batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
-    epoch = (
-        {"examples": int(call.steps_per_epoch) * batch} if call.steps_per_epoch and batch else {}
-    )
-    return {"usual_batch": batch, **epoch}
+    if call.steps_per_epoch:
+        return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
+    if _kind_of(call.x) == "arrays":
+        batch = max(min(batch, call.training_rows()), 1)
+    return {"usual_batch": batch}
 
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:

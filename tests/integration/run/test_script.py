@@ -94,6 +94,40 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     assert facts.usual_batch == 7
 
 
+VARYING = """
+def lengths():
+    for number in range(60):
+        yield np.ones(3 + number % 3, "float32"), np.ones(1)
+words = tf.TensorSpec([None]), tf.TensorSpec([1])
+rows = tf.data.Dataset.from_generator(lengths, output_signature=words).padded_batch(10)
+model = keras.Sequential([keras.layers.Embedding(4, 2), keras.layers.GlobalAveragePooling1D()])
+model.compile("sgd", "mse")
+model.fit(rows.map(lambda x, y: (x[:, : tf.random.uniform([], 2, 5, tf.int32)], y)))
+"""
+STATEFUL = """
+model = keras.Sequential([keras.Input((8, 1), batch_size=10), keras.layers.GRU(1, stateful=True)])
+model.compile("sgd", "mse")
+model.fit(x[..., None], y, 10)
+"""
+
+
+@pytest.mark.parametrize(("text", "examples"), [(VARYING, 60), (STATEFUL, 80)])
+def test_batches_that_cannot_be_others_stay_as_they_are(
+    inspect: Inspect, text: str, examples: int
+) -> None:
+    """Those that differ in length, and those of a size that the model is built for."""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
+
+
+def test_few_examples_are_a_batch(inspect: Inspect) -> None:
+    """As they are in fit."""
+    facts = inspect("model.fit(x[:6], y[:6])")
+    assert facts.fit == FitFacts(line=6, data=FitData.ARRAYS)
+    assert (facts.usual_batch, facts.examples) == (6, 6)
+
+
 def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
     """Those before it take a step and save what the script loads, as if they had trained."""
     text = """
@@ -223,7 +257,7 @@ model.fit(x, y)
         ("name = input('Which? ')", "reads standard input.*line 6"),
         ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
         (STRATEGY, "a strategy of its own in line 7"),
-        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself.*any batch size"),
+        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
     ],
 )
 def test_a_script_that_cannot_be_tuned_is_told(inspect: Inspect, text: str, words: str) -> None:
