@@ -19,7 +19,7 @@ from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
-from autotune.workload import Factory, Script, Workload, WorkloadFacts
+from autotune.workload import Factory, FitData, Script, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
@@ -267,6 +267,12 @@ def _script(
         "script": script,
         "data": data,
         "whole": whole,
+        "lengths": {
+            FitData.DATASET: "int(call.x.cardinality())",
+            FitData.PY_DATASET: "len(call.x)",
+            FitData.GENERATOR: "0",
+        },
+        "own_batch": facts.usual_batch or Configuration().per_replica_batch,
         "functions": functions_for(data, whole=whole, notebook=script.notebook),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",

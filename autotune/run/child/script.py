@@ -200,9 +200,10 @@ def _facts(call: Any) -> dict[str, Any]:
     batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
     if call.steps_per_epoch:
         return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
-    if _kind_of(call.x) == "arrays":
-        batch = max(min(batch, call.training_rows()), 1)
-    return {"usual_batch": batch}
+    if _kind_of(call.x) != "arrays":
+        return {"usual_batch": batch}
+    examples = call.training_rows()
+    return {"usual_batch": max(min(batch, examples), 1), "examples": examples}
 
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:

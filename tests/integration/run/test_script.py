@@ -58,7 +58,7 @@ model.compile("sgd", "mse")
 model.fit([x, x], y)
 """
     facts = inspect(text)
-    assert (facts.examples, facts.example_bytes, facts.weights) == (64, 2 * 8 * 4 + 4, 9)
+    assert (facts.examples, facts.example_bytes, facts.weights) == (80, 2 * 8 * 4 + 4, 9)
 
 
 def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:

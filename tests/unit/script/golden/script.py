@@ -46,7 +46,6 @@ FIT: int | None = 12
 
 PER_REPLICA_BATCH = 8
 STEPS_PER_EXECUTION = 1
-EXAMPLES = 64
 
 
 def make_strategy() -> tf.distribute.Strategy:
@@ -256,10 +255,17 @@ def make_dataset() -> tf.data.Dataset:
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
+def examples_of(call: Call) -> int:
+    """Return how many examples an epoch has: a script may call the `fit` that was tuned again."""
+    if call.steps_per_epoch:
+        return int(call.steps_per_epoch) * int(call.batch_size or 32)
+    return call.training_rows()
+
+
 def steps_of_an_epoch() -> int:
     """Return how many steps take every example about once, as whole calls."""
-    calls = EXAMPLES // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
-    return max(calls, 1) * STEPS_PER_EXECUTION
+    executions = examples_of(calls[-1]) // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
+    return max(executions, 1) * STEPS_PER_EXECUTION
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
