@@ -166,7 +166,11 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     "script": (ONE, SCRIPT, OF_SCRIPT),
     "script_loop": (MIRRORED.but(steps_per_execution=8), SCRIPT, OF_SCRIPT),
     "script_workers": (TWO_WORKERS.but(shard_policy="data"), SCRIPT, OF_SCRIPT),
-    "notebook": (MIRRORED.but(reduction="one_device"), NOTEBOOK, OF_SCRIPT),
+    "notebook": (
+        MIRRORED.but(reduction="one_device"),
+        NOTEBOOK,
+        OF_SCRIPT.model_copy(update={"fit": FitFacts(line=7, data=FitData.DATASET)}),
+    ),
     "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
     "servers_source": (
         SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),

@@ -56,6 +56,11 @@ def fit_in_words(fit: FitFacts) -> str:
     if fit.others:
         listed = ", ".join(f"line {each.line} ({each.of})" for each in fit.others)
         texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
+    if fit.only_batch:
+        texts.append(
+            f"its batches of {fit.only_batch} stay as they are, as others cannot be made of its "
+            "data or trained with"
+        )
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
     if fit.network:

@@ -19,7 +19,7 @@ from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
-from autotune.workload import Factory, Script, Workload, WorkloadFacts
+from autotune.workload import Factory, FitData, Script, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
@@ -27,7 +27,10 @@ UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
 
 _IMPORTS = (
-    *(Import(name) for name in ("argparse", "hashlib", "keras", "os", "platform", "random", "sys")),
+    *(
+        Import(name)
+        for name in ("argparse", "ast", "hashlib", "keras", "os", "platform", "random", "sys")
+    ),
     Import("multiprocessing"),
     *(Import("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")),
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
@@ -38,6 +41,7 @@ _IMPORTS = (
         Import("dataclasses", "dataclass"),
         Import("json"),
         Import("re"),
+        Import("textwrap"),
         Import("types", "ModuleType"),
     ),
 )
@@ -258,10 +262,18 @@ def _script(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
     data = facts.fit.data if facts.fit else None
+    whole = facts.fit is not None and facts.fit.only_batch is not None
     return {
         "script": script,
         "data": data,
-        "functions": functions_for(data),
+        "whole": whole,
+        "lengths": {
+            FitData.DATASET: "int(call.x.cardinality())",
+            FitData.PY_DATASET: "len(call.x)",
+            FitData.GENERATOR: "0",
+        },
+        "own_batch": facts.usual_batch or Configuration().per_replica_batch,
+        "functions": functions_for(data, whole=whole, notebook=script.notebook),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",
         "verbose": "verbose",
@@ -273,7 +285,7 @@ def script_reader(script: Script) -> str:
     context: dict[str, object] = {
         "script": script,
         "data": None,
-        "functions": functions_for(None),
+        "functions": functions_for(None, whole=True, notebook=script.notebook),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }

@@ -9,10 +9,11 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.workload import FitData, WorkloadFacts
 
-_DATASETS = Path(__file__).parents[1] / "datasets.py"
+_CARRIED = [Path(__file__).parents[1] / name for name in ("datasets.py", "notebook.py")]
 """Read and not imported: TensorFlow would come with it."""
 _OF_ARRAYS = ("batches_of", "as_tensor")
 _BY_PYTHON = ("read_by_python", "by_threads", "by_processes")
+_OF_CELLS = ("code_of_notebook", "python_of_cell")
 
 
 def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
@@ -62,19 +63,27 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
 
 
-def functions_for(data: FitData | None) -> list[str]:
+def functions_for(data: FitData | None, *, whole: bool, notebook: bool) -> list[str]:
     """Return the text of each function that a script's program carries.
 
     Args:
         data: What its `fit` takes; None where that is not known yet.
+        whole: Whether its batches stay as they are.
+        notebook: Whether the script is one.
     """
-    names = _OF_ARRAYS * (data in (None, FitData.ARRAYS))
+    names = _OF_CELLS * notebook
+    names += _OF_ARRAYS * (data in (None, FitData.ARRAYS))
     names += _BY_PYTHON * (data in (None, FitData.PY_DATASET, FitData.GENERATOR))
+    names += ("full_batches",) * (whole and data is not FitData.ARRAYS)
     return [_functions()[name] for name in names]
 
 
 @cache
 def _functions() -> dict[str, str]:
-    text = _DATASETS.read_text(encoding="utf-8")
-    found = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
-    return {each.name: ast.get_source_segment(text, each) or "" for each in found}
+    found = {}
+    for file in _CARRIED:
+        text = file.read_text(encoding="utf-8")
+        for each in ast.parse(text).body:
+            if isinstance(each, ast.FunctionDef):
+                found[each.name] = ast.get_source_segment(text, each) or ""
+    return found

@@ -37,6 +37,7 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
+from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -106,6 +107,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     past = PastMeasurements(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
+    request = request.model_copy(update={"options": prepared.options})
     with claims(request.out) as claim:
         study, asked = _open(request, prepared, claim, observer), prepared
         if prepared.subject.objective.batches is not Batches.ALIKE:
@@ -276,21 +278,30 @@ def _prepare(
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
     facts = engine.inspect(workload, offered=first.for_factories())
-    objective = objective_named(request.options.objective)
+    options = _bound_by(facts, request.options)
+    objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE
-    found = candidates(space, machine, facts, request.options, divided=divided)
+    found = candidates(space, machine, facts, options, divided=divided)
     subject = Subject(workload=workload, facts=facts, machine=machine, objective=objective)
     fingerprint = workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
         space=space,
         found=found,
-        plan=_plan(subject, space, found, request.options),
+        plan=_plan(subject, space, found, options),
         fingerprint=fingerprint,
         start=warm_start(past, machine.fingerprint, fingerprint),
-        options=request.options,
+        options=options,
         seconds=engine.now() - began,
     )
+
+
+def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
+    """Return the options, with the one global batch that a script can train with."""
+    only = facts.fit and facts.fit.only_batch
+    if not only or options.global_batch:
+        return options
+    return options.model_copy(update={"global_batch": only, "prove": False})
 
 
 def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
 from autotune.errors import FactoryNotFound
+from autotune.notebook import code_of_notebook
 from autotune.value import Value
 
 NOTEBOOK = ".ipynb"
 SUFFIXES = (".py", NOTEBOOK)
-MAGIC = re.compile(r"^([ \t]*)([%!?].*)$", re.MULTILINE)
-"""A line that is no Python, but an order to the notebook or the shell."""
 
 
 class FitCall(Value):
@@ -49,6 +46,8 @@ class FitFacts(Value):
     """Whether it has any."""
     left_out: tuple[str, ...] = ()
     """Classes of callbacks that trials leave out."""
+    only_batch: int | None = None
+    """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
     """Every other call of a `fit` in the script."""
     validates: bool = False
@@ -172,14 +171,4 @@ def _chosen(path: Path, fit: str) -> FitCall:
 def _code(path: Path) -> str:
     """Return the text of a script, or of the cells of a notebook without what is no Python."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix != NOTEBOOK:
-        return text
-    cells = [each for each in json.loads(text)["cells"] if each["cell_type"] == "code"]
-    return "\n".join(without_magics("".join(each["source"])) for each in cells)
-
-
-def without_magics(cell: str) -> str:
-    """Return a cell with what is for the notebook alone made a comment."""
-    if cell.lstrip().startswith("%%"):
-        return "".join(f"# {line}" for line in cell.splitlines(keepends=True))
-    return MAGIC.sub(r"\1pass  # \2", cell)
+    return code_of_notebook(text) if path.suffix == NOTEBOOK else text

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cloudpickle
@@ -16,12 +18,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.errors import FactoryFailed, ScriptFailed, WorkloadError
+from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
 from autotune.run import events
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
-from autotune.run.child.script import reach_fit
+from autotune.run.child.script import fit_reached
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -103,24 +105,63 @@ def _script_facts(
     program = load_reader(folder, request["script"])
     announce(Step.RUNNING)
     begun = time.monotonic()
-    of_fit = reach_fit(program)
-    calling = time.monotonic() - begun
-    announce(Step.CALLING_DATASET)
-    made = _call(program.dataset_fn, "The data of fit", {"batch_size": BATCH})
-    data = InspectedDataset(Taken(made, BATCH, batched=True, returned={}))
-    announce(Step.FIRST_EXAMPLE)
-    data.read_first()
-    model = InspectedModel(program.calls[-1].model)
-    announce(Step.TRYING)
-    model.train_on(data.few(), _not_training)
-    announce(Step.LOOKING)
-    return {
-        "dataset_takes": ("batch_size",),
-        "calling_seconds": calling,
-        **model.facts(),
-        **data.facts(request["seconds"] / 4),
-        **of_fit,
-    }
+    with fit_reached(program) as of_fit:
+        calling = time.monotonic() - begun
+        return {
+            "dataset_takes": ("batch_size",),
+            "calling_seconds": calling,
+            **_looked_at(program, of_fit, request["seconds"] / 4, announce),
+            **of_fit,
+        }
+
+
+def _looked_at(
+    program: ModuleType, of_fit: Mapping[str, Any], patience: float, announce: Announce
+) -> dict[str, Any]:
+    """Return what is known of the model and the data that a script gives to its `fit`.
+
+    Batches that are not of the script's own size are looked at first, because these are tuned.
+    """
+    look = partial(_looked_at_batches, program, InspectedModel(program.calls[-1].model))
+    own = of_fit["usual_batch"]
+    try:
+        return look(BATCH, patience, announce)
+    except DatasetTooSmall:
+        return look(own, patience, announce)
+    except WorkloadError:
+        found = look(own, patience, announce, whole=True)
+        of_fit["fit"]["only_batch"] = own
+        return found
+
+
+def _looked_at_batches(
+    program: ModuleType,
+    model: InspectedModel,
+    size: int,
+    patience: float,
+    announce: Announce,
+    **how: bool,
+) -> dict[str, Any]:
+    try:
+        announce(Step.CALLING_DATASET)
+        made = _call(program.dataset_fn, "The data of fit", {"batch_size": size, **how})
+        data = InspectedDataset(Taken(made, size, batched=True, returned={}))
+        announce(Step.FIRST_EXAMPLE)
+        data.read_first()
+        announce(Step.TRYING)
+        model.train_on(data.few(), _not_training)
+        announce(Step.LOOKING)
+        return {**model.facts(), **data.facts(patience)}
+    except DatasetTooSmall as exc:
+        raise DatasetTooSmall(
+            f"The data of fit has no batch of {size} examples.", "Check its file paths and filters."
+        ) from exc.__cause__
+    except FactoryFailed as exc:
+        raise ScriptFailed(
+            exc.cause,
+            "Check that the script trains by itself, and that its fit is given arrays, tables, "
+            "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+        ) from exc.__cause__
 
 
 def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
@@ -178,7 +219,7 @@ def _not_training(cause: str) -> WorkloadError:
     return ScriptFailed(
         cause,
         "Check that the script trains by itself. Here a step of it was tried without a graph "
-        f"(run_eagerly=True), at a batch of {BATCH}; the model has to take any batch size.",
+        "(run_eagerly=True).",
     )
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 from autotune.run import events
 from autotune.run.child.batches import GlobalBatches, Input, count_all, load_pickle
 from autotune.run.child.program import input_of, load_program
-from autotune.run.child.script import reach_fit
+from autotune.run.child.script import fit_reached
 from autotune.run.child.weight_recorder import Reference, WeightRecorder
 from autotune.run.events import EventWriter
 from autotune.run.folder import TrialFolder
@@ -98,12 +99,11 @@ def _whole(program: ModuleType, order: Mapping[str, Any]) -> dict[str, Any] | No
     """Count all examples, if that is asked for and they can be told apart."""
     if not order["counting_seconds"]:
         return None
-    if hasattr(program, "run_script"):
-        reach_fit(program)
-    made: list[Any] = []
-    _wrap(program, input_of(program), made.append)
-    program.make_dataset()
-    return count_all(made[0], order["counting_seconds"], batched=order["batched"])
+    with fit_reached(program) if hasattr(program, "run_script") else nullcontext():
+        made: list[Any] = []
+        _wrap(program, input_of(program), made.append)
+        program.make_dataset()
+        return count_all(made[0], order["counting_seconds"], batched=order["batched"])
 
 
 def finish(

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from autotune.run.folder import SCRATCH
 
@@ -23,8 +24,30 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _CHANGES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.truncate")
 
 
+class MayNotChange(PermissionError):
+    """A script would change a file of the original."""
+
+
+class Copy(NamedTuple):
+    """A copy of the working folder.
+
+    Attributes:
+        path: Where it lies.
+        original: What it is a copy of.
+    """
+
+    path: Path
+    original: Path
+
+    def counterpart(self, path: Path) -> Path:
+        """Return where something of the original lies in the copy; what is elsewhere stays."""
+        if not path.is_relative_to(self.original):
+            return path
+        return self.path / path.relative_to(self.original)
+
+
 @contextmanager
-def working_copy(*kept: Path) -> Iterator[Path]:
+def working_copy(*kept: Path) -> Iterator[Copy]:
     """Work in a copy of the working folder, and let Python change nothing in the original.
 
     What a library of C writes by an absolute path escapes this.
@@ -39,7 +62,7 @@ def working_copy(*kept: Path) -> Iterator[Path]:
     sys.addaudithook(guard.hear)
     os.chdir(copy)
     try:
-        yield copy
+        yield Copy(copy, original)
     finally:
         guard.active = False
         os.chdir(original)
@@ -62,7 +85,7 @@ class Guard:
         """Refuse an audited event that would change a file.
 
         Raises:
-            PermissionError: It would.
+            MayNotChange: It would.
         """
         if not self.active or (event != "open" and event not in _CHANGES):
             return
@@ -70,7 +93,7 @@ class Guard:
         if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITING):
             return
         if isinstance(path, str | bytes | os.PathLike) and self._guards(os.fsdecode(path)):
-            raise PermissionError(
+            raise MayNotChange(
                 f"While it is timed, a script may not change {os.fsdecode(path)}; what it writes "
                 "relative to its working folder goes into a copy"
             )

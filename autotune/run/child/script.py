@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from autotune.errors import ScriptFailed
 from autotune.run.child.network import network_noted
-from autotune.run.child.scratch import working_copy
+from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
 
@@ -55,40 +55,75 @@ def end_with_fit(program: ModuleType) -> None:
 def _train_only(program: ModuleType, train: Train) -> None:
     failures: list[Exception] = []
 
-    def train_and_leave(call: Any) -> NoReturn:
+    def train_and_leave(call: Any) -> None:
+        before = _Before(call)
         call.validation_freq = NEVER
-        call.callbacks = _kept(call.callbacks)
+        call.callbacks = [before, *_kept(call.callbacks), _After(before)]
         try:
             train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
             failures.append(exc)
-        raise FitReached
 
-    _run(program, train_and_leave)
+    with _copied(program) as copy:
+        _run(program, train_and_leave, copy)
     if failures:
         raise failures[0]
 
 
-def reach_fit(program: ModuleType) -> dict[str, Any]:
-    """Run a script up to its `fit`, and return what is known of the call beside model and data.
+class _Before(keras.callbacks.Callback):  # type: ignore[misc] # of Keras, which has no types
+    """Stands before the callbacks of a script, and gives them what a trial leaves out."""
+
+    def __init__(self, call: Any) -> None:
+        super().__init__()
+        self._validates = call.validation_data is not None or call.validation_split
+        self.stops = False
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Have the training's own figures stand for those of the validation, which is not timed."""
+        self.stops = self.model.stop_training
+        if logs is not None and self._validates:
+            logs.update({f"val_{name}": value for name, value in logs.items()})
+
+
+class _After(keras.callbacks.Callback):  # type: ignore[misc] # as above
+    """Stands behind the callbacks of a script, which may not end a trial."""
+
+    def __init__(self, before: _Before) -> None:
+        super().__init__()
+        self._before = before
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Go on as long as the tuner does."""
+        self.model.stop_training = self._before.stops
+
+
+@contextmanager
+def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
+    """Run a script up to its `fit`, and give what is known of the call beside model and data.
+
+    Its data may be files that it has written, so its copy of the working folder lasts as long.
 
     Raises:
         ScriptFailed: It does not come to it, or in a way that cannot be tuned.
     """
+    with _copied(program) as copy:
+        yield _reach_fit(program, copy)
+
+
+def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
-    def leave(call: Any) -> NoReturn:
+    def note(call: Any) -> None:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
         found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
         found.update(_facts(call))
-        raise FitReached
 
     with (
         _told_as_mistakes(),
         _strategies_noted(program) as built,
         network_noted(program) as connecting,
     ):
-        _run(program, leave)
+        _run(program, note, copy)
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
@@ -99,10 +134,32 @@ def reach_fit(program: ModuleType) -> dict[str, Any]:
     return found
 
 
-def _run(program: ModuleType, train: Train) -> None:
-    folder = Path(program.__file__ or "").parent
-    with working_copy(folder), suppress(FitReached):
-        inspect.unwrap(program.run_script)(train, partial(_one_step, program))
+@contextmanager
+def _copied(program: ModuleType) -> Iterator[Path]:
+    """Have a script work, and stand, in a copy of the working folder."""
+    with working_copy(Path(program.__file__ or "").parent) as copy:
+        # What the script finds from its own place, and writes there, lies in the copy as well.
+        program.SCRIPT = copy.counterpart(program.SCRIPT)  # type: ignore[attr-defined] # its own name
+        yield copy.path
+
+
+def _run(program: ModuleType, train: Train, copy: Path) -> None:
+    """Run a script for the sake of its `fit`, and leave it there."""
+    reached = False
+
+    def train_and_leave(call: Any) -> NoReturn:
+        nonlocal reached
+        train(call)
+        reached = True
+        raise FitReached
+
+    try:
+        inspect.unwrap(program.run_script)(train_and_leave, partial(_one_step, program, copy))
+    except BaseException:
+        if not reached:
+            raise
+    # A script may take what ends it for an error of its own, and go on.
+    if not reached:
         raise _without_fit()
 
 
@@ -114,13 +171,25 @@ def _without_fit() -> ScriptFailed:
     )
 
 
-def _one_step(program: ModuleType, *arguments: Any, **options: Any) -> Any:
+def _one_step(program: ModuleType, copy: Path, *arguments: Any, **options: Any) -> Any:
     """Train for one step, so that what comes later finds a model that was trained."""
     given = dict(vars(program.Call(*arguments, **options)))
     given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
     if given["validation_data"] is not None or given["validation_split"]:
         given["validation_steps"] = 1
-    return _KERAS_FIT(**_as_fit_takes_it(given | {"callbacks": _kept(given["callbacks"])}))
+    given["callbacks"] = [
+        each
+        for each in _listed(given["callbacks"])
+        # The script may load what was saved.
+        if not isinstance(each, LEFT_OUT) or _saves_into(copy, each)
+    ]
+    return _KERAS_FIT(**_as_fit_takes_it(given))
+
+
+def _saves_into(folder: Path, callback: Any) -> bool:
+    if not isinstance(callback, keras.callbacks.ModelCheckpoint):
+        return False
+    return Path(callback.filepath).resolve().is_relative_to(folder)
 
 
 def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +197,13 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(call: Any) -> dict[str, Any]:
-    batch = call.batch_size or _batch_of(call.x) or 32  # of Keras
-    epoch = {"examples": call.steps_per_epoch * batch} if call.steps_per_epoch and batch else {}
-    return {"usual_batch": batch, **epoch}
+    batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
+    if call.steps_per_epoch:
+        return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
+    if _kind_of(call.x) != "arrays":
+        return {"usual_batch": batch}
+    examples = call.training_rows()
+    return {"usual_batch": max(min(batch, examples), 1), "examples": examples}
 
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
@@ -209,6 +282,11 @@ def _told_as_mistakes() -> Iterator[None]:
         raise ScriptFailed(
             f"The script reads standard input before its fit: {ERROR}.",
             "Let it take the value from its command line, and pass it behind --.",
+        ) from exc
+    except MayNotChange as exc:
+        raise ScriptFailed(
+            f"The script writes into its working folder by a full path: {ERROR}.",
+            "Have it take the path from its working folder or its __file__.",
         ) from exc
     except Exception as exc:
         raise ScriptFailed(

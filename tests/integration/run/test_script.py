@@ -58,7 +58,7 @@ model.compile("sgd", "mse")
 model.fit([x, x], y)
 """
     facts = inspect(text)
-    assert (facts.examples, facts.example_bytes, facts.weights) == (64, 2 * 8 * 4 + 4, 9)
+    assert (facts.examples, facts.example_bytes, facts.weights) == (80, 2 * 8 * 4 + 4, 9)
 
 
 def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:
@@ -94,11 +94,47 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     assert facts.usual_batch == 7
 
 
+VARYING = """
+def lengths():
+    for number in range(60):
+        yield np.ones(3 + number % 3, "float32"), np.ones(1)
+words = tf.TensorSpec([None]), tf.TensorSpec([1])
+rows = tf.data.Dataset.from_generator(lengths, output_signature=words).padded_batch(10)
+model = keras.Sequential([keras.layers.Embedding(4, 2), keras.layers.GlobalAveragePooling1D()])
+model.compile("sgd", "mse")
+model.fit(rows.map(lambda x, y: (x[:, : tf.random.uniform([], 2, 5, tf.int32)], y)))
+"""
+STATEFUL = """
+model = keras.Sequential([keras.Input((8, 1), batch_size=10), keras.layers.GRU(1, stateful=True)])
+model.compile("sgd", "mse")
+model.fit(x[..., None], y, 10)
+"""
+
+
+@pytest.mark.parametrize(("text", "examples"), [(VARYING, 60), (STATEFUL, 80)])
+def test_batches_that_cannot_be_others_stay_as_they_are(
+    inspect: Inspect, text: str, examples: int
+) -> None:
+    """Those that differ in length, and those of a size that the model is built for."""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
+
+
+def test_few_examples_are_a_batch(inspect: Inspect) -> None:
+    """As they are in fit."""
+    facts = inspect("model.fit(x[:6], y[:6])")
+    assert facts.fit == FitFacts(line=6, data=FitData.ARRAYS)
+    assert (facts.usual_batch, facts.examples) == (6, 6)
+
+
 def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
-    """Those before it take a step only, so that the script goes on as if they had trained."""
+    """Those before it take a step and save what the script loads, as if they had trained."""
     text = """
 def train(of):
-    of.fit(x, y, epochs=10**9)
+    best = keras.callbacks.ModelCheckpoint("best.weights.h5", save_weights_only=True)
+    of.fit(x, y, epochs=10**9, callbacks=[best])
+    of.load_weights("best.weights.h5")
     return of
 teacher = keras.models.clone_model(model)
 teacher.compile("adam", "mse")
@@ -106,14 +142,14 @@ train(teacher).evaluate(x, y)
 model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 """
     facts = inspect(text, fit="model")
-    others = (FitCall(line=8, of="of"),)
+    others = (FitCall(line=9, of="of"),)
     found = FitFacts(
-        line=13,
+        line=15,
         data=FitData.ARRAYS,
         callbacks=True,
         left_out=("TerminateOnNaN",),
         others=others,
-        alone=8,
+        alone=9,
     )
     assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
@@ -154,6 +190,49 @@ def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
     assert facts.usual_batch == 5
 
 
+def test_a_script_may_write_beside_itself(
+    inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it finds from its own place is in the copy of the working folder, as it is itself.
+
+    The data is read there, and it matters not that the script takes its end for an error.
+    """
+    monkeypatch.chdir(tmp_path)
+    text = """
+import os, pathlib
+here = pathlib.Path(__file__).resolve().parent
+(here / "logs").mkdir()
+(here / "logs" / "log.txt").write_text("begun")
+os.chdir(here)
+rows = tf.data.TextLineDataset(tf.data.Dataset.from_tensors("rows.csv"))
+open("rows.csv", "w").write("1,2\\n" * 80)
+rows = rows.map(lambda row: tf.io.decode_csv(row, [0.0, 0.0])).batch(16)
+rows = rows.map(lambda a, b: (tf.repeat(a[:, None], 8, 1), b))
+try:
+    model.fit(rows)
+except:
+    print("Something went wrong")
+"""
+    assert inspect(text).examples == 64
+    assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
+
+
+def test_a_script_may_be_part_of_a_package(
+    engine: LocalEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It imports from its package by either name, as `python -m` lets it do."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "deep").mkdir(parents=True)
+    (tmp_path / "mine" / "rates.py").write_text("rate = 2")
+    (tmp_path / "mine" / "deep" / "sizes.py").write_text("size = 20")
+    text = (
+        "from ..rates import rate\nfrom mine.deep.sizes import size\nmodel.fit(x, y, rate * size)"
+    )
+    (tmp_path / "mine" / "deep" / "train.py").write_text(HEAD + text)
+    facts = engine.inspect(script_workload(script_from_text("mine/deep/train.py")))
+    assert facts.usual_batch == 40
+
+
 NEEDS = """
 import argparse
 parser = argparse.ArgumentParser()
@@ -178,7 +257,7 @@ model.fit(x, y)
         ("name = input('Which? ')", "reads standard input.*line 6"),
         ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
         (STRATEGY, "a strategy of its own in line 7"),
-        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself.*any batch size"),
+        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
     ],
 )
 def test_a_script_that_cannot_be_tuned_is_told(inspect: Inspect, text: str, words: str) -> None:

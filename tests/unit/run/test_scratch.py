@@ -50,6 +50,13 @@ def test_the_original_cannot_be_changed_by_its_path(here: Path) -> None:
     (here / "model.keras").write_text("mine")
 
 
+def test_a_file_of_the_original_has_a_counterpart(here: Path) -> None:
+    """What lies elsewhere is its own."""
+    with working_copy() as copy:
+        assert copy.counterpart(here / "data" / "a.csv").samefile("data/a.csv")
+        assert copy.counterpart(here.parent) == here.parent
+
+
 def test_a_large_file_is_read_and_not_overwritten(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -12,7 +12,15 @@ from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
 from autotune.script import Program, render
 from autotune.value import Scalar
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import (
+    Factory,
+    FitData,
+    FitFacts,
+    Script,
+    Workload,
+    WorkloadFacts,
+    script_workload,
+)
 from autotune.workload.source import Source
 
 MACHINE = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
@@ -247,3 +255,22 @@ def test_callbacks_get_their_fixed_arguments() -> None:
     text = rendered(callbacks=by_import("watch", folder="logs")).train
     assert "from mine import watch as callbacks_fn" in text
     assert 'callbacks=[*callbacks_fn(folder="logs"), *callbacks],' in text
+
+
+@pytest.mark.parametrize(
+    ("data", "first", "again"),
+    [(FitData.ARRAYS, 80, 30), (FitData.PY_DATASET, 64, 24), (FitData.GENERATOR, 64, 64)],
+)
+def test_an_epoch_is_that_of_the_call(data: FitData, first: int, again: int) -> None:
+    """A function that calls fit may be given less data the second time."""
+    facts = WorkloadFacts(examples=64, usual_batch=8, fit=FitFacts(data=data))
+    workload = script_workload(Script(path="mine.py"))
+    tree = ast.parse(render(ONE, workload, facts, MACHINE).train)
+    named = [each for each in tree.body if getattr(each, "name", "") == "examples_of"]
+    calls = [
+        SimpleNamespace(training_rows=lambda rows=rows: rows, x=[0] * batches, steps_per_epoch=None)
+        for rows, batches in ((80, 8), (30, 3))
+    ]
+    program = {"calls": calls, "EXAMPLES": 64, "Call": object}
+    exec(compile(ast.Module(named, []), "<program>", "exec"), program)  # noqa: S102 - our own text
+    assert [program["examples_of"](each) for each in calls] == [first, again]  # type: ignore[operator] # a function

@@ -88,7 +88,7 @@ def test_another_text_or_argument_is_another_workload(here: Path) -> None:
 
 def test_a_notebook_is_its_cells_without_magics(here: Path) -> None:
     """Lines count from the first cell of code on."""
-    cells = [("markdown", "# Title"), ("code", "%pip install x\n!ls\nx = 1"), ("code", "%%time\na")]
+    cells = [("markdown", "# Title"), ("code", "%pip install x\n!ls\nx = 1"), ("code", "%%bash\na")]
     cells += [("code", "if x:\n    !ls\n    model.fit(x)")]
     found = [{"cell_type": kind, "source": text.splitlines(keepends=True)} for kind, text in cells]
     (here / "book.ipynb").write_text(json.dumps({"cells": found}))

@@ -212,8 +212,8 @@ def logs_of_all(
 
 def steps_of_an_epoch() -> int:
     """Return how many steps take every example about once, as whole calls."""
-    calls = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
-    return max(calls, 1) * STEPS_PER_EXECUTION
+    executions = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
+    return max(executions, 1) * STEPS_PER_EXECUTION
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -37,14 +37,15 @@ def place_of(path: str) -> Path:
     )
 
 
-SCRIPT = place_of("programs/whole.py")
+# From the folder where autotune ran.
+PATH = "programs/whole.py"
+SCRIPT = place_of(PATH)
 ARGUMENTS: list[str] = ["--units", "8"]
 # The line of the script that calls the `fit` that was tuned.
 FIT: int | None = 12
 
 PER_REPLICA_BATCH = 8
 STEPS_PER_EXECUTION = 1
-EXAMPLES = 64
 
 
 def make_strategy() -> tf.distribute.Strategy:
@@ -119,6 +120,11 @@ def run_script(
     sys.path.insert(0, str(SCRIPT.parent))
     module = ModuleType("__main__")
     module.__file__ = str(SCRIPT)
+    folders = Path(PATH).parts[:-1]
+    if folders and all(map(str.isidentifier, folders)):
+        # As `python -m` has it, so that the script can import from its own package.
+        module.__package__ = ".".join(folders)
+        sys.path.append(str(SCRIPT.parents[len(folders)]))
     sys.modules["__main__"] = module
     try:
         exec(compile(text_of_script(), str(SCRIPT), "exec"), vars(module))
@@ -249,10 +255,17 @@ def make_dataset() -> tf.data.Dataset:
     return dataset.prefetch(tf.data.AUTOTUNE)
 
 
+def examples_of(call: Call) -> int:
+    """Return how many examples an epoch has: a script may call the `fit` that was tuned again."""
+    if call.steps_per_epoch:
+        return int(call.steps_per_epoch) * int(call.batch_size or 32)
+    return call.training_rows()
+
+
 def steps_of_an_epoch() -> int:
     """Return how many steps take every example about once, as whole calls."""
-    calls = EXAMPLES // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
-    return max(calls, 1) * STEPS_PER_EXECUTION
+    executions = examples_of(calls[-1]) // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
+    return max(executions, 1) * STEPS_PER_EXECUTION
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -244,8 +244,8 @@ def warn_of_other_size(replicas: int) -> None:
 
 def steps_of_an_epoch(global_batch: int) -> int:
     """Return how many steps take every example about once, as whole calls."""
-    calls = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
-    return max(calls, 1) * STEPS_PER_EXECUTION
+    executions = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
+    return max(executions, 1) * STEPS_PER_EXECUTION
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
