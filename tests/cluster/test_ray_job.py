@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -17,8 +18,7 @@ from tests.cluster.ray_hosts import BIN, RayHosts
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
-JOB = "training"
-SUBMIT = ("ray", "job", "submit", "--working-dir", ".", "--submission-id", JOB)
+SUBMIT = ("ray", "job", "submit", "--working-dir", ".")
 HEAD = "import json, os, socket, sys, time\nconfig = json.loads(os.environ['TF_CONFIG'])\n"
 TELL = "print(json.dumps([socket.gethostname(), config, sys.argv[1:]]), flush=True)\n"
 FAIL = "if config['task']['index'] == 1: sys.exit(3)\n"
@@ -36,13 +36,6 @@ def cluster(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield RayHosts(hosts, dashboard=True)
     finally:
         hosts.close()
-
-
-@pytest.fixture(autouse=True)
-def _forgotten(cluster: RayHosts, tmp_path: Path) -> Iterator[None]:
-    """Let the next job have the name of this one."""
-    yield
-    cluster.run(BIN / "ray", "job", "delete", JOB, cwd=tmp_path)
 
 
 def submit(cluster: RayHosts, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -111,26 +104,27 @@ def test_a_process_that_fails_ends_the_job(cluster: RayHosts, folder: Path) -> N
     wait_for(lambda: not training(cluster))
 
 
-def stop(cluster: RayHosts, folder: Path) -> None:
+def stop(cluster: RayHosts, folder: Path, job: str) -> None:
     """End the job as its user would."""
-    cluster.run("ray", "job", "stop", JOB, cwd=folder)
+    cluster.run("ray", "job", "stop", job, cwd=folder)
 
 
-def lose(cluster: RayHosts, _: Path) -> None:
+def lose(cluster: RayHosts, *_: Any) -> None:
     """Kill all of Ray on one of the hosts; no job can follow."""
     cluster.hosts[1].do(BIN / "ray", "stop", "--force")
 
 
 @pytest.mark.parametrize("end", [stop, lose])
 def test_a_job_that_is_ended_leaves_no_process(
-    cluster: RayHosts, folder: Path, end: Callable[[RayHosts, Path], None]
+    cluster: RayHosts, folder: Path, end: Callable[[RayHosts, Path, str], None]
 ) -> None:
     """Neither a user's wish nor the loss of a node lets a process train on alone."""
     deliver(folder, "launch_ray.py")
     (folder / "train.py").write_text(HEAD + LAST, encoding="utf-8")
-    command = [*SUBMIT, "--no-wait", "--", "python", "launch_ray.py"]
+    job = end.__name__
+    command = [*SUBMIT, "--submission-id", job, "--no-wait", "--", "python", "launch_ray.py"]
     started = cluster.run(*command, cwd=folder)
     assert started.returncode == 0, started.stdout
     wait_for(lambda: len(training(cluster)) == 2)
-    end(cluster, folder)
+    end(cluster, folder, job)
     wait_for(lambda: not training(cluster))
