@@ -39,7 +39,8 @@ class Trial(Value):
     """Standard error of log(throughput) within the run."""
     least: float = 1.0
     """Share of `examples_per_second` that a training sustains at least: below 1 where the end of
-    an epoch lies beyond the run, and the input alone waited there."""
+    an epoch lies beyond the run, and the input alone waited there, or where the run still lived on
+    examples that the input had ready."""
     lengths_error: float = 0.0
     """Standard error of log(throughput) that comes of the lengths of examples, where they vary and
     the run saw but some. Not in `error`: who trains on the same examples shares it."""

@@ -28,7 +28,14 @@ from autotune.measure.epoch import UNKNOWN, Epoch
 from autotune.measure.intervals import Interval
 from autotune.measure.lengths import Lengths
 from autotune.measure.trend import trend_of
-from autotune.measure.windows import Reading, past_floor, read, settled_from, steady_from
+from autotune.measure.windows import (
+    Reading,
+    past_floor,
+    read,
+    settled_from,
+    steady_from,
+    used_up,
+)
 
 __all__ = [
     "EXPECTED",
@@ -59,4 +66,5 @@ __all__ = [
     "surely_below",
     "trend_of",
     "unpaired_ratio",
+    "used_up",
 ]

@@ -153,12 +153,22 @@ def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
     """Return the index of the first window past the warm-up and past what a start had ready."""
     elapsed, steps = 0.0, 0
     for index, window in enumerate(windows):
-        used_up = steps >= epoch.ready or elapsed >= READY_SECONDS
-        if elapsed >= WARM_UP_SECONDS and used_up:
+        if elapsed >= WARM_UP_SECONDS and (
+            elapsed >= READY_SECONDS or used_up(steps, elapsed, epoch)
+        ):
             return index
         elapsed += window.seconds
         steps += window.steps
     return len(windows)
+
+
+def used_up(steps: float, seconds: float, epoch: Epoch) -> bool:
+    """Whether a run that began so many seconds ago lives on what its input makes.
+
+    Who takes less than is made never uses up what was ready, and need not.
+    """
+    made = epoch.refill * seconds
+    return steps >= epoch.ready + made or 0 < steps <= made
 
 
 def _block_end(windows: Sequence[Window], start: int) -> int | None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.measure import Epoch, Lengths
+from autotune.measure import Epoch, Lengths, used_up
 from autotune.run.engine import Fill
 from autotune.search.request import Subject
 from autotune.strategies import strategy
-from autotune.workload import InputPass, WorkloadFacts
+from autotune.trial import Trial
+from autotune.window import Window
+from autotune.workload import InputPass, Stock, WorkloadFacts, stock_of
 
 EVENT_SECONDS = 0.05
 """A wait at the end of an epoch that is shorter does not change a rate that is worth a verdict."""
-
-
 FILL_SECONDS = 3.0
 """For reading the input alone, so that its caches are full; they hold fewer examples where all
 would take half as long again."""
 LONGEST_FILL = 6.0
 """Several processes that share the cores read more slowly than one alone."""
+
+MORE_STOCK = 1.5
+"""Times the stock that was seen: it grows while a program compiles, before its first step."""
 
 
 def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
@@ -58,14 +62,63 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     steps = facts.examples / batch if facts.examples else math.inf
     # Each worker has a pipeline of its own.
     ready = facts.prefetched * configuration.workers / batch + prefetch
+    refill = 0.0
+    if stock := facts.stock:
+        # With shard policy data each of them goes through the examples of all.
+        reading = 1 if configuration.shard_policy == "data" else configuration.workers
+        ready = max(ready, MORE_STOCK * stock.examples * reading / batch)
+        refill = stock.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
         steps=steps,
         ready=ready + steps if fills_meanwhile else ready,
+        refill=refill,
         pause=pause,
         eventful=pause > EVENT_SECONDS or _has_callbacks(subject),
         lengths=_lengths(facts.first_pass, batch),
     )
+
+
+def stock_in(trial: Trial, facts: WorkloadFacts) -> Stock | None:
+    """Return what a run has shown to have been ready when it began; None if nothing.
+
+    Only Python code may have fetched examples where nobody sees it, and only with shard policy data
+    or on one device are the examples of a run those of one pipeline.
+    """
+    configuration = trial.configuration
+    apart = configuration.distributed and configuration.shard_policy != "data"
+    if apart or not facts.python_input:
+        return None
+    curve = [(0.0, 0.0)]
+    for window in trial.windows:
+        examples, seconds = curve[-1]
+        more = window.steps * configuration.global_batch
+        curve.append((examples + more, seconds + window.seconds))
+    return stock_of(curve)
+
+
+def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
+    """Return the share of a pace that lasts once what was ready is used up.
+
+    Args:
+        before: The windows of the run up to where the pace was read.
+        pace: Steps per second.
+        epoch: What is known of the run's epochs.
+    """
+    steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
+    if not epoch.refill or used_up(steps, seconds, epoch):
+        return 1.0
+    return min(epoch.refill / pace, 1.0)
+
+
+def as_it_lasts(trial: Trial, subject: Subject) -> Trial:
+    """Return a trial with the rate that is left once what was ready is used up."""
+    if not trial.examples_per_second:
+        return trial
+    epoch, before = epoch_of(trial.configuration, subject), trial.windows[: trial.steady_from]
+    pace = trial.examples_per_second / trial.configuration.global_batch
+    share = lasting(before, pace, epoch)
+    return trial.model_copy(update={"examples_per_second": share * trial.examples_per_second})
 
 
 def _lengths(seen: InputPass | None, batch: int) -> Lengths:

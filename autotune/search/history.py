@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -91,6 +91,14 @@ class History:
     def add(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
         self._add(trial, earlier=False)
+
+    def revise(self, how: Callable[[Trial], Trial]) -> None:
+        """Replace all trials, because more is known of what they have shown."""
+        trials, self._trials = self._trials, []
+        for known in (self._scores, self._repeats, self._today):
+            known.clear()
+        for index, trial in enumerate(trials):
+            self._add(how(trial), earlier=index < self._earlier)
 
     def _add(self, trial: Trial, *, earlier: bool) -> None:
         self._trials.append(trial)

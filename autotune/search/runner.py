@@ -15,7 +15,16 @@ from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.measure import UNKNOWN, UNMEASURED, Epoch, Expected, Noise, Reading, read, steady_from
+from autotune.measure import (
+    UNKNOWN,
+    UNMEASURED,
+    Epoch,
+    Expected,
+    Noise,
+    Reading,
+    read,
+    steady_from,
+)
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
@@ -32,7 +41,7 @@ from autotune.script import render
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
 from autotune.search.costs import expected_start
-from autotune.search.epochs import epoch_of, fill_of
+from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, lasting, stock_in
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.screening import Screened, Screening, UntilLate
@@ -119,6 +128,8 @@ class Runner:
             subject.scorer,
             start=expected_start(subject.facts),
         )
+        for trial in self.history.trials:
+            self._learn(trial)
 
     def run(
         self,
@@ -163,8 +174,20 @@ class Runner:
             # The limits were cut to the budget: it was slow, which is no hang.
             result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
         trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
+        self._learn(trial)
         self._tell_lost_hosts()
         return trial
+
+    def _learn(self, trial: Trial) -> None:
+        """Take note of what the input had ready, if a trial has shown more of it than was known.
+
+        Later runs have to use it up; earlier ones that ended before count by what goes on.
+        """
+        facts = self.subject.facts
+        found, known = stock_in(trial, facts), facts.stock
+        if found and (known is None or found.examples > known.examples):
+            self.subject = replace(self.subject, facts=facts.model_copy(update={"stock": found}))
+            self.history.revise(lambda each: as_it_lasts(each, self.subject))
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""
@@ -390,7 +413,7 @@ def trial_of(
         round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
-        least=_least(shown, reading, epoch) if reading else 1.0,
+        least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
         lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
         filled=result.filled,
         windows=result.windows,
@@ -405,7 +428,16 @@ def trial_of(
     )
 
 
-def _least(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
+def _least(
+    windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
+) -> float:
+    """Return the share of a rate that is left if what was not seen is as the input showed."""
+    before = windows[: len(windows) - len(shown)]
+    lasts = lasting(before, reading.steps_per_second, epoch)
+    return min(_with_pause(shown, reading, epoch), lasts)
+
+
+def _with_pause(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
     """Return the share of a rate that is left if an unseen end costs what the input showed."""
     if any(each.ends for each in shown) or math.isinf(epoch.steps):
         return 1.0

@@ -22,6 +22,7 @@ from autotune.workload.script import (
     is_script,
     script_from_text,
 )
+from autotune.workload.stock import Stock, stock_of
 
 __all__ = [
     "BatchSource",
@@ -34,6 +35,7 @@ __all__ = [
     "OwnBatch",
     "Returned",
     "Script",
+    "Stock",
     "Workload",
     "WorkloadFacts",
     "factory_from_callable",
@@ -44,4 +46,5 @@ __all__ = [
     "own_batch",
     "script_from_text",
     "script_workload",
+    "stock_of",
 ]

@@ -26,6 +26,7 @@ from autotune.learning import Learning
 from autotune.value import Scalar, Value
 from autotune.workload.script import FitData, FitFacts, Script
 from autotune.workload.source import Source, root_of, source_of
+from autotune.workload.stock import Stock
 
 
 class Factory(Value):
@@ -277,6 +278,8 @@ class WorkloadFacts(Value):
     """Over the input alone; None where not even its beginning was seen in the time."""
     second_pass: InputPass | None = None
     """The same again, with what caches hold by then; None where the first was not whole."""
+    stock: Stock | None = None
+    """What Python code in the dataset had ready; None where reading it alone showed nothing."""
     only_steps: bool = False
     """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
     optimizer: str = ""
@@ -308,7 +311,7 @@ class WorkloadFacts(Value):
 
     def without_times(self) -> WorkloadFacts:
         """Return what another look would find as well."""
-        passes = {"first_pass": None, "second_pass": None}
+        passes = {"first_pass": None, "second_pass": None, "stock": None}
         return self.model_copy(update={"calling_seconds": 0.0, **passes, "learning": None})
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from autotune.run.child.passes import (
     length_facts,
     pass_facts,
     read_pass,
+    stock_facts,
     successful,
 )
 from autotune.run.child.repeatability import changes, tensors
@@ -32,6 +34,8 @@ _TRIED = 8
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
+_STOCK_SECONDS = 6.0
+"""For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""
 
@@ -157,35 +161,42 @@ class InspectedDataset:
         Args:
             patience: Seconds that each look may take.
         """
-        patience = min(patience, _COUNTING_SECONDS)
+        most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
+        cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
         # First, because any other pass may fill a cache.
-        read = self._passes(patience)
+        least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
+        read = self._passes(patience, least)
         found = changes(self._dataset, patience)
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
             "element": str(self._dataset.element_spec),
-            "python_input": bool(_told(runs_python, self._dataset)),
+            "python_input": python,
             "automatic": leaves_numbers(self._dataset),
             "repeatable": found.change is Change.NOTHING,
             "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
             "file_shards": file_shards(self._dataset, patience),
-            "cached": bool(_told(holds_cache, self._dataset)),
+            "cached": cached,
             "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
             **read,
         }
 
-    def _passes(self, patience: float) -> dict[str, Any]:
+    def _passes(self, patience: float, least: float) -> dict[str, Any]:
         """Return the number of examples, and what reading them alone has shown.
 
         A number that is not known is counted; None if that takes too long.
+
+        Args:
+            patience: Seconds that a pass may take.
+            least: Of all passes together, so that they show what was ready before.
         """
         known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
+        ends = time.monotonic() + least
         first = self._pass(seconds, max(known, self._taken.least))
         if first.done and counting:
             known = first.values[-1].elements if first.values else 0
@@ -194,11 +205,15 @@ class InspectedDataset:
         found = {"first_pass": pass_facts(first, size)}
         if found["first_pass"]:
             found["first_pass"] |= length_facts(first, size)
+        passes = [first]
         if first.done:
-            again = self._pass(min(patience, _READING_SECONDS), known)
-            found["second_pass"] = pass_facts(again, size)
+            passes.append(self._pass(min(patience, _READING_SECONDS), known))
+            found["second_pass"] = pass_facts(passes[-1], size)
+        while (left := ends - time.monotonic()) > 0 and passes[-1].values:
+            passes.append(self._pass(left, known))
         counted = known * size if known >= 0 else None
-        return {"examples": self._taken.examples or counted, **found}
+        examples = self._taken.examples or counted
+        return {"examples": examples, **found, "stock": stock_facts(passes, size)}
 
     def _pass(self, patience: float, known: int) -> Progress[Stretch]:
         batched = self._taken.batched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
@@ -116,6 +116,33 @@ def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
     if variance <= 0:
         return {}
     return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
+
+
+def stock_facts(passes: Sequence[Progress[Stretch]], size: int) -> dict[str, Any] | None:
+    """Return what passes have shown that was ready before the first; None where nothing was.
+
+    Examples then come faster than they can go on coming, however often the dataset begins anew.
+    The beginnings of the passes are left out: a shuffle refills there.
+
+    Args:
+        passes: One after another.
+        size: Examples in an element.
+    """
+    # Not at the top: a trial's process does without pydantic.
+    from autotune.workload.stock import stock_of  # noqa: PLC0415
+
+    curve = [(0.0, 0.0)]
+    for one in passes:
+        (examples, seconds), values = curve[-1], one.values
+        curve += [
+            (
+                examples + (each.elements - values[0].elements) * size,
+                seconds + each.seconds - values[0].seconds,
+            )
+            for each in values[1:]
+        ]
+    stock = stock_of(curve)
+    return stock.model_dump() if stock else None
 
 
 def _pause(stretches: tuple[Stretch, ...]) -> float:

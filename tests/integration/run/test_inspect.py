@@ -145,6 +145,27 @@ def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
     assert (facts.cached, facts.prefetched) == (False, 0)
 
 
+QUEUE = f"""
+import itertools, time, numpy as np, tensorflow as tf
+MADE = itertools.count()
+def examples():
+    for _ in range(500):
+        if next(MADE) > 4000:
+            time.sleep(0.002)
+        yield np.ones(8), np.ones(1)
+def dataset_fn():
+    return {GENERATOR.format("examples")}
+"""
+
+
+def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
+    """Several epochs of it come at once, and all others at less than 500 examples a second."""
+    facts = inspect(QUEUE)
+    assert facts.stock is not None
+    assert 3000 <= facts.stock.examples <= 4000
+    assert 100 <= facts.stock.examples_per_second <= 500
+
+
 LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"
 MEANS = """
 import keras

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.run.engine import Fill
-from autotune.search.epochs import epoch_of, fill_of
+from autotune.run.engine import Fill, RunResult, TrialRequest, Watch
+from autotune.search.epochs import epoch_of, fill_of, lasting
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.window import Window
 from autotune.wording import spread
-from autotune.workload import InputPass
+from autotune.workload import InputPass, Stock
 
 from .conftest import Tuner, speed
 
@@ -78,6 +79,73 @@ def test_what_is_prefetched_is_used_up_first() -> None:
     """The factory's own buffers and the program's count in steps."""
     epoch = epoch_of(ONE.model_copy(update={"prefetch": 2}), subject(prefetched=500))
     assert epoch.ready == pytest.approx(500 / BATCH + 2)
+
+
+def two(policy: str) -> Configuration:
+    """Return a gang of two workers."""
+    gang = {"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": policy}
+    return ONE.model_copy(update=gang)
+
+
+STOCK = Stock(examples=6000, examples_per_second=1500)
+
+
+def test_what_python_had_ready_is_used_up_first() -> None:
+    """Half as much again, as it grows meanwhile; with shard policy data a worker reads for all."""
+    known = subject(stock=STOCK)
+    alone, data, source = (epoch_of(each, known) for each in (ONE, two("data"), two("source")))
+    assert (alone.ready, alone.refill) == (9000 / BATCH, 1500 / BATCH)
+    assert (data.ready, data.refill) == (9000 / 200, 1500 / 200)
+    assert (source.ready, source.refill) == (2 * data.ready, 2 * data.refill)
+
+
+def test_a_pace_lasts_once_all_is_used_up() -> None:
+    """Else as much of it is left as the input goes on giving; who is slower never used it."""
+    epoch = epoch_of(ONE, subject(stock=STOCK))
+    short, long = [Window(50, 1.0)] * 2, [Window(50, 1.0)] * 3
+    assert lasting(short, 50, epoch) == pytest.approx(0.3)
+    assert lasting(long, 50, epoch) == 1
+    assert lasting([Window(10, 1.0)], 10, epoch) == 1
+    assert lasting(short, 50, epoch_of(ONE, subject())) == 1
+
+
+class Draining(FakeEngine):
+    """Gives every run 6,000 examples as fast as it takes them, and then 1,500 a second."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Slow down in the window in which the last of them is taken."""
+        batch, windows, stop = request.configuration.global_batch, [], None
+        taken = elapsed = 0.0
+        while stop is None:
+            ready = 6000 + 1500 * elapsed - taken
+            pace = self._speed(request.configuration) if ready > 0 else 1500.0
+            steps = math.ceil(pace * 0.1 / batch)
+            windows.append(Window(steps, steps * batch / pace))
+            taken, elapsed = taken + steps * batch, elapsed + windows[-1].seconds
+            stop = watch(tuple(windows))
+        self._time += elapsed + 1
+        return RunResult(
+            outcome=stop.outcome,
+            reason=stop.reason,
+            windows=tuple(windows),
+            wall_seconds=elapsed + 1,
+            first_step_seconds=0.5,
+        )
+
+
+def test_a_run_that_falls_tells_all_others_what_was_ready(tuner: Tuner) -> None:
+    """One of long windows sees it; from then on none is measured before, or counts as it was."""
+
+    def rate(configuration: Configuration) -> float:
+        return 8000.0 if configuration.steps_per_execution == 8 else 3200.0
+
+    facts = FAKE_FACTS.model_copy(update={"python_input": True})
+    result = tuner(rate, engine=Draining(rate, facts=facts))
+    assert result.examples_per_second is not None
+    assert result.examples_per_second.value == pytest.approx(1500, rel=0.05)
+    slow = [t for t in result.trials if t.configuration.steps_per_execution == 1 and t.measured]
+    assert slow[0].examples_per_second == pytest.approx(3200)
+    assert slow[-1].examples_per_second == pytest.approx(1500, rel=0.05)
 
 
 def test_an_end_matters_if_the_input_waits_or_callbacks_run() -> None:

@@ -1,0 +1,70 @@
+"""What an input had ready before anybody read it: a queue that a thread has filled."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from autotune.value import Value
+
+FEWEST = 8
+"""Points of a curve; fewer do not show where it bends."""
+LEAST_SECONDS = 1.0
+"""Of reading; less has no tail that tells a rate."""
+TAIL = 0.25
+"""Of the time, the part whose rate may be the one that goes on, ..."""
+STEADY = 1.15
+"""... if its halves agree within this factor."""
+NEARLY = 0.95
+"""Of what was ready, the part that is used up at the bend."""
+FASTER = 1.4
+"""By this factor at least what was ready came faster than the rest."""
+
+Point = tuple[float, float]
+"""Examples that were read, and the seconds that this took."""
+SMALL = 0.25
+"""Seconds of what goes on; with less than that ready, who is so much faster has used it up while a
+run warms up."""
+
+
+class Stock(Value):
+    """Examples that came faster than the input can go on giving them."""
+
+    examples: float
+    """Of them, beyond what it makes meanwhile."""
+    examples_per_second: float
+    """What it goes on with."""
+
+
+def stock_of(curve: Sequence[Point]) -> Stock | None:
+    """Return what a curve of reading shows to have been ready; None where it does not bend.
+
+    Args:
+        curve: Points in the order of time, from the beginning of the reading.
+    """
+    if len(curve) < FEWEST or curve[-1][1] < LEAST_SECONDS:
+        return None
+    end = curve[-1]
+    begin, middle = (_at(curve, end[1] * (1 - share)) for share in (TAIL, TAIL / 2))
+    early, late, goes_on = _rate(begin, middle), _rate(middle, end), _rate(begin, end)
+    ahead = [examples - goes_on * seconds for examples, seconds in curve]
+    most = max(ahead)
+    if most < SMALL * goes_on:
+        return None
+    # From the bend on it is flat, and the most of it is somewhere there by chance.
+    bend = next(point for point, by in zip(curve, ahead, strict=True) if by >= NEARLY * most)
+    steady = 0 < max(early, late) <= STEADY * min(early, late)
+    if not steady or bend[1] > begin[1] or _rate((0, 0), bend) < FASTER * goes_on:
+        return None
+    return Stock(examples=most, examples_per_second=goes_on)
+
+
+def _at(curve: Sequence[Point], seconds: float) -> Point:
+    """Return the first point that is so late."""
+    return curve[bisect_left(curve, seconds, key=lambda point: point[1])]
+
+
+def _rate(start: Point, end: Point) -> float:
+    """Return the examples per second between two points."""
+    seconds = end[1] - start[1]
+    return (end[0] - start[0]) / seconds if seconds > 0 else 0.0
