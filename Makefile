@@ -101,7 +101,7 @@ replay-tables: $(READY)
 bench-rivals: $(READY)
 	$(BIN)/python -m benchmarks.replay.contest --searches $(SEARCHES) $(PAGE)
 
-# What is promised, against what the program delivers in a minute; some 25 minutes for all ten on a
+# What is promised, against what the program delivers in a minute; some 30 minutes for all ten on a
 # quiet machine. What was run at this commit is not run again: MINUTES=10 begins none after ten.
 MINUTES ?= inf
 bench-delivered: $(READY)

@@ -3,9 +3,10 @@
     python -m benchmarks.delivered.bench [WORKLOAD ...] [--budget 60] [--seconds 60] [--repeats 1]
         [--minutes M] [--out PAGE --since TEXT]
 
-Each workload is searched, then its program runs in fresh processes without autotune; a row is kept
-when it is done. What has its row at this commit is not run again, so that it can be done in parts.
-Run it where nothing else runs: some two and a half minutes for each of the ten.
+Each workload is searched, then its program runs in fresh processes without autotune, with some more
+of the search's trials of it before and behind each run; a row is kept when it is done. What has its
+row at this commit is not run again, so that it can be done in parts.
+Run it where nothing else runs: some three minutes for each of the ten.
 """
 
 from __future__ import annotations
@@ -15,18 +16,26 @@ import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from statistics import fmean
 
 from autotune import Result, SearchOptions, autotune
 from autotune.errors import NothingMeasured
+from autotune.events import nobody
 from autotune.objective import MAX_THROUGHPUT
 from autotune.run.local import LocalEngine
+from autotune.search.request import Subject
+from autotune.search.runner import Runner, TrialList
+from autotune.search.stopping import Budget
 from autotune.strategies import in_short
+from autotune.trial import Stage
 from benchmarks.delivered.program import LongRun
 from benchmarks.delivered.rows import Row, add_row, figures, read_rows
 from benchmarks.delivered.workloads import WORKLOADS
 from benchmarks.page import add_options, in_words, page_of, this_commit
 
 ROWS = Path("autotune-out/delivered/rows.jsonl")
+BESIDE = 3
+"""Trials before each run, and as many behind it."""
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
@@ -63,12 +72,30 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
             return row
         promised = result.examples_per_second
         run, repeats = LongRun(seconds=asked.seconds), asked.repeats if promised else 0
+        delivered, beside = [], []
+        for _ in range(repeats):
+            before = _trials(result)
+            delivered.append(run.rate(result, Path(folder)))
+            beside.append(fmean([*before, *_trials(result)]))
         found = {
             "promised": promised,
-            "delivered": tuple(run.rate(result, Path(folder)) for _ in range(repeats)),
+            "delivered": tuple(delivered),
+            "beside": tuple(beside),
             "said": f"{result.verdict}: {in_short(result.config)}",
         }
         return row.model_copy(update=found)
+
+
+def _trials(result: Result) -> list[float]:
+    """Return the examples per second of some trials of what is recommended, as in the finals."""
+    subject = Subject(workload=result.workload, facts=result.facts, machine=result.machine)
+    with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
+        budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
+        runner = Runner(
+            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
+        )
+        trials = [runner.run(result.config, Stage.FINAL) for _ in range(BESIDE)]
+    return [rate for trial in trials if (rate := trial.examples_per_second)]
 
 
 def _search(name: str, asked: Namespace, folder: str) -> Result:

@@ -30,6 +30,8 @@ class Row(Value):
     """Examples per second; None: the search came to no finals."""
     delivered: tuple[float, ...] = ()
     """Examples per second of each run."""
+    beside: tuple[float, ...] = ()
+    """Examples per second of trials just before and behind each run, in the mean."""
     said: str = "nothing was measured"
     """The verdict and what is recommended."""
 
@@ -37,6 +39,11 @@ class Row(Value):
     def ratios(self) -> list[float]:
         """Delivered over promised, of each run."""
         return [rate / self.promised.value for rate in self.delivered] if self.promised else []
+
+    @property
+    def ratios_beside(self) -> list[float]:
+        """Delivered over what trials at that time showed, of each run that had some."""
+        return [rate / other for rate, other in zip(self.delivered, self.beside, strict=False)]
 
 
 def read_rows(path: Path, commit: str) -> list[Row]:
@@ -61,8 +68,11 @@ def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
         return
     yield f"{len(rows)} of {len(WORKLOADS)} workloads. {_asked(rows)}"
     yield ""
-    yield "| workload | promised, examples/s | delivered | delivered / promised | recommended |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield (
+        "| workload | promised, examples/s | delivered | delivered / promised | delivered / trials "
+        "beside it | recommended |"
+    )
+    yield "| --- | --- | --- | --- | --- | --- |"
     yield from map(_line, rows)
     yield ""
     yield from _goals(rows)
@@ -78,12 +88,13 @@ def _asked(rows: Sequence[Row]) -> str:
 def _line(row: Row) -> str:
     promised = row.promised
     if promised is None:
-        cells = ("nothing, there were no finals", "-", "-")
+        cells = ("nothing, there were no finals", "-", "-", "-")
     else:
         cells = (
             f"{promised.value:,.0f} ({promised.low:,.0f} to {promised.high:,.0f})",
             ", ".join(f"{rate:,.0f}" for rate in row.delivered),
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios),
+            ", ".join(f"{ratio:.3f}" for ratio in row.ratios_beside) or "-",
         )
     what = f"{row.workload}: {WORKLOADS[row.workload].what}"
     return f"| {what} | {' | '.join(cells)} | {row.said} |"
@@ -100,6 +111,10 @@ def _goals(rows: Sequence[Row]) -> Iterator[str]:
         reached = float(np.quantile(off, share, method="higher" if share > 0.5 else "linear"))
         mark = "reached" if reached <= goal else "short"
         yield f"| {what} | <= {goal:.0%} | {reached:.1%} | {mark} |"
+    now = [abs(ratio - 1) for row in rows for ratio in row.ratios_beside]
+    if now:
+        usual = float(np.median(now))
+        yield f"| from trials beside it: median | | {usual:.1%}, at most {max(now):.1%} | |"
     held = [
         p.low <= rate <= p.high for row in rows if (p := row.promised) for rate in row.delivered
     ]

@@ -44,6 +44,14 @@ def test_figures_tell_how_far_off_the_runs_are() -> None:
     assert "0.800" in text
 
 
+def test_trials_beside_a_run_tell_what_the_machine_did() -> None:
+    """A run that is as slow as the trials around it was timed well, whatever was promised."""
+    rows = [row("lstm", 80.0, beside=(80.0,)), row("digits", 95.0, beside=(100.0,))]
+    text = "\n".join(figures(rows, "a machine"))
+    assert "| 80 | 0.800 | 1.000 |" in text
+    assert "| from trials beside it: median | | 2.5%, at most 5.0% | |" in text
+
+
 def test_a_search_without_finals_is_shown() -> None:
     """It promised nothing, so it is in the table and not in the goals."""
     text = "\n".join(figures([row("pausing", promised=None)], "a machine"))
