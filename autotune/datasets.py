@@ -47,6 +47,8 @@ def as_tensor(values: Any) -> Any:
     """Return an array, a column, a table or a tensor as a tensor, with floats as Keras has them."""
     if values is None:
         return None
+    if hasattr(values, "toarray"):  # of SciPy, sparse
+        values = values.toarray()
     if hasattr(values, "iloc"):  # of pandas
         column = values.ndim == 1
         values = np.expand_dims(values.to_numpy(), -1) if column else values.to_numpy()
@@ -136,7 +138,7 @@ def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
         return found if isinstance(dataset.element_spec, tuple) else found[0]
 
     def with_size(part: Any) -> Any:
-        dense = isinstance(part, tf.Tensor)
+        dense = isinstance(part, tf.Tensor) and part.shape.rank is not None
         return tf.ensure_shape(part, [batch_size, *part.shape[1:]]) if dense else part
 
     return dataset.filter(is_full).map(sized, num_parallel_calls=tf.data.AUTOTUNE)

@@ -49,6 +49,12 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
+def test_sparse_matrices_become_arrays(inspect: Inspect) -> None:
+    """As Keras reads them, but dense, because tf.data gathers examples of nothing else."""
+    facts = inspect("import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)")
+    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (80, 8 * 4 + 4, 16)
+
+
 def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
     """As `fit` takes them for a model with several inputs."""
     text = """

@@ -187,6 +187,8 @@ def as_tensor(values: Any) -> Any:
     """Return an array, a column, a table or a tensor as a tensor, with floats as Keras has them."""
     if values is None:
         return None
+    if hasattr(values, "toarray"):  # of SciPy, sparse
+        values = values.toarray()
     if hasattr(values, "iloc"):  # of pandas
         column = values.ndim == 1
         values = np.expand_dims(values.to_numpy(), -1) if column else values.to_numpy()
