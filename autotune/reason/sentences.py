@@ -238,7 +238,7 @@ _RULES = {
     ),
     RuleKind.EPOCH_TOO_SHORT: "an epoch has fewer steps than steps_per_execution",
     RuleKind.UNREPEATABLE_CACHE: (
-        "a cache would change the training: the dataset differs in every pass{where}; if "
+        "a cache would change the training: the dataset differs in every pass{where}; where a "
         "dataset_fn declares `cache` and applies it before what is random, it is tried there"
     ),
     RuleKind.LATE_CACHE: (

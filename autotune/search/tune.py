@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
+from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.learning import Learning, Race, Unraced
 from autotune.measure import expectation
@@ -278,7 +279,7 @@ def _prepare(
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
     facts = engine.inspect(workload, offered=first.for_factories())
-    options = _bound_by(facts, request.options)
+    options = _bound_by(facts, request.options, observer)
     objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE
     found = candidates(space, machine, facts, options, divided=divided)
@@ -296,11 +297,24 @@ def _prepare(
     )
 
 
-def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
-    """Return the options, with the one global batch that a script can train with."""
+def _bound_by(facts: WorkloadFacts, options: SearchOptions, observer: Observer) -> SearchOptions:
+    """Return the options, with the one global batch that a script can train with.
+
+    Raises:
+        UsageError: Another one was asked for.
+    """
     only = facts.fit and facts.fit.only_batch
-    if not only or options.global_batch:
+    if not only or options.global_batch == only:
         return options
+    if options.global_batch:
+        raise UsageError(
+            f"The script can only train with its own batches of {only}, not with a global batch of "
+            f"{options.global_batch}: others cannot be made of its data.",
+            "Omit global_batch (--global-batch), or batch the data by `batch` or `padded_batch`.",
+        )
+    if options.prove:
+        text = f"Nothing is trained to a loss (prove): no batch but that of {only} is possible."
+        observer(Notice(text=text))
     return options.model_copy(update={"global_batch": only, "prove": False})
 
 

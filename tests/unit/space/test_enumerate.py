@@ -95,7 +95,7 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         (
             {"cache": ["off", "memory"]},
             {"repeatable": False, "random_stage": "Map"},
-            "in every pass (Map); if dataset_fn declares `cache`",
+            "in every pass (Map); where a dataset_fn declares `cache`",
         ),
         ({"cache": ["off", "memory"]}, {"handed": (VARYING,)}, "hands to `cache` differs"),
         ({"cache": ["off", "memory"]}, {"cached": True}, "a cache of its own"),
