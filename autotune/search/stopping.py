@@ -25,7 +25,12 @@ MEASURE_SECONDS = 0.8
 """Steady time that is enough: more would not help, because fresh runs differ by more."""
 MEASURE_WINDOWS = 5
 LONG_SECONDS = 1.6
-"""Steady time that is enough with fewer windows: slow steps make long ones."""
+"""Steady time that is enough with two windows: slow steps make long ones."""
+CALLS = 4
+"""Windows that are needed where a long one is a call of several steps: two that agree, and so seem
+steady, may do so by chance, and fewer show no trend; ..."""
+CALLS_SECONDS = 6.0
+"""... but for no longer than this."""
 PRECISE = 0.03
 """Standard error within a run that is good enough: fresh runs differ by more."""
 PATIENCE = 3.0
@@ -143,7 +148,8 @@ def read_out_watch(windows: Sequence[Window]) -> Stop | None:
 def enough(steady: Sequence[Window]) -> bool:
     """Return whether the steady windows make a measurement."""
     elapsed = sum(window.seconds for window in steady)
-    few = len(steady) >= 2 and elapsed >= LONG_SECONDS
+    of_calls = any(window.steps > 1 for window in steady) and elapsed < CALLS_SECONDS
+    few = len(steady) >= (CALLS if of_calls else 2) and elapsed >= LONG_SECONDS
     return few or (len(steady) >= MEASURE_WINDOWS and elapsed >= MEASURE_SECONDS)
 
 
