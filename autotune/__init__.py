@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     )
     from autotune.workload.script import Script as Script
     from autotune.workload.source import Source as Source
+    from autotune.workload.stock import Stock as Stock
 
 
 def _homes() -> dict[str, str]:
