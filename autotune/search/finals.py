@@ -113,6 +113,14 @@ class Finals:
             self._drop()
         self._certify_winner(LAST_LOOK)
 
+    def promise(self, configuration: Configuration) -> None:
+        """Run who is recommended once, if it did not run here and there is time.
+
+        What made it the best of many is too good for a promise.
+        """
+        if not self._trials[configuration] and self._affords([configuration]):
+            self._note(self._runner.run(configuration, Stage.FINAL, turn=0), 0)
+
     def decision(self) -> Decision:
         """Return what the rounds so far allow to say."""
         if self.all_refused:

@@ -255,6 +255,8 @@ class Search:
             self._certify_leader()
             self._run_finals()
         self._certify_likely()
+        if self._finals:
+            self._finals.promise(self._recommended(self._decision()) or self._finals.baseline)
 
     def _affords_others(self) -> bool:
         """Whether there are others to take the place of challengers that are all wrong."""
@@ -328,7 +330,7 @@ class Search:
         return [c for c in finalists.challengers[:1] if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
-        """Return the seconds to set aside for finals; none where they could not decide anything.
+        """Return the seconds to set aside for finals; for a run where they could not decide.
 
         Rounds that are too few for a verdict tell less than trying other configurations does.
         """
@@ -337,7 +339,7 @@ class Search:
             return GUESSED_RESERVE
         certifying = self._certification.seconds(self._leader())
         if not self._finals_fit():
-            return certifying
+            return certifying + history.costs.seconds(history.baseline)
         finalists = self._finalists()
         if self._distributed and not history.ranked(distributed=True):
             # Nobody knows who, but somebody will challenge.

@@ -46,6 +46,16 @@ def test_a_budget_too_small_for_finals_goes_to_exploring(tuner: Tuner) -> None:
     assert len(explored) >= 6
 
 
+@pytest.mark.parametrize("start", [4.0, 6.0, 8.0])
+def test_a_budget_too_small_for_finals_holds_a_promise(tuner: Tuner, start: float) -> None:
+    """Who is recommended runs once more: what made it the best of many is too good."""
+    engine = FakeEngine(speed(), start=start)
+    result = tuner(speed(), engine=engine, options={"budget": 60.0})
+    runs = [t for t in result.trials if t.stage is Stage.FINAL]
+    assert result.config in {trial.configuration for trial in runs}
+    assert result.examples_per_second is not None
+
+
 def test_a_small_space_ends_before_its_budget(tuner: Tuner) -> None:
     """When everything was tried and decided, the rest of the time is not used."""
     assert tuner(speed(distributed=0.3), options={"budget": 3600.0}).seconds < 600
