@@ -83,10 +83,10 @@ def stock_in(trial: Trial, facts: WorkloadFacts) -> Stock | None:
     """Return what a run has shown to have been ready when it began; None if nothing.
 
     Only Python code may have fetched examples where nobody sees it, and only with shard policy data
-    or on one device are the examples of a run those of one pipeline.
+    or in one process are the examples of a run those of one pipeline.
     """
     configuration = trial.configuration
-    apart = configuration.distributed and configuration.shard_policy != "data"
+    apart = configuration.workers > 1 and configuration.shard_policy != "data"
     if apart or not facts.python_input:
         return None
     curve = [(0.0, 0.0)]

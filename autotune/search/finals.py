@@ -28,6 +28,7 @@ from autotune.measure import (
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
+from autotune.search.epochs import as_it_lasts
 from autotune.search.finalists import DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
 from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
@@ -293,12 +294,22 @@ class Finals:
         return self._doubts(leader.challenger)[:DEFENDERS]
 
     def _note(self, trial: Trial, number: int) -> None:
-        score = self._runner.subject.scorer(trial)
-        if trial.measured and score:
-            self._scores[trial.configuration][number] = score
+        if trial.measured and self._runner.subject.scorer(trial):
             self._trials[trial.configuration].append(trial)
+            self._scores[trial.configuration][number] = 0.0
         elif not trial.interrupted:
             self._failures[trial.configuration] += 1
+        self._rate_runs()
+
+    def _rate_runs(self) -> None:
+        """Score all runs, earlier ones as well: one may show what the others had found ready."""
+        subject = self._runner.subject
+        for configuration, trials in self._trials.items():
+            lasting = [as_it_lasts(trial, subject) for trial in trials]
+            rounds = self._scores[configuration]
+            scores = (subject.scorer(trial) or 0.0 for trial in lasting)
+            self._trials[configuration] = lasting
+            self._scores[configuration] = dict(zip(rounds, scores, strict=True))
 
     def _typical(self, configuration: Configuration) -> float:
         """Return the log(score) that all runs together let expect of a single device.

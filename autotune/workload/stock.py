@@ -11,7 +11,7 @@ FEWEST = 8
 """Points of a curve; fewer do not show where it bends."""
 LEAST_SECONDS = 1.0
 """Of reading; less has no tail that tells a rate."""
-TAIL = 0.25
+TAIL = 0.15
 """Of the time, the part whose rate may be the one that goes on, ..."""
 STEADY = 1.15
 """... if its halves agree within this factor."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -13,6 +14,7 @@ from autotune.search.epochs import epoch_of, fill_of, lasting
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.trial import Stage
 from autotune.window import Window
 from autotune.wording import spread
 from autotune.workload import InputPass, Stock
@@ -87,6 +89,8 @@ def two(policy: str) -> Configuration:
     return ONE.model_copy(update=gang)
 
 
+FIRST_THAT_FALLS = 20
+"""Number of a run."""
 STOCK = Stock(examples=6000, examples_per_second=1500)
 
 
@@ -115,10 +119,10 @@ class Draining(FakeEngine):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Slow down in the window in which the last of them is taken."""
         batch, windows, stop = request.configuration.global_batch, [], None
-        taken = elapsed = 0.0
+        taken, elapsed, quick = 0.0, 0.0, self._speed(request.configuration)
         while stop is None:
             ready = 6000 + 1500 * elapsed - taken
-            pace = self._speed(request.configuration) if ready > 0 else 1500.0
+            pace = quick if ready > 0 else 1500.0
             steps = math.ceil(pace * 0.1 / batch)
             windows.append(Window(steps, steps * batch / pace))
             taken, elapsed = taken + steps * batch, elapsed + windows[-1].seconds
@@ -146,6 +150,23 @@ def test_a_run_that_falls_tells_all_others_what_was_ready(tuner: Tuner) -> None:
     slow = [t for t in result.trials if t.configuration.steps_per_execution == 1 and t.measured]
     assert slow[0].examples_per_second == pytest.approx(3200)
     assert slow[-1].examples_per_second == pytest.approx(1500, rel=0.05)
+
+
+def test_finals_count_by_what_lasts_once_one_of_them_has_shown_it(tuner: Tuner) -> None:
+    """Runs before it ended on what was ready, and would make a mean of two rates."""
+    runs = itertools.count()
+
+    def rate(_: Configuration) -> float:
+        return 3200.0 if next(runs) != FIRST_THAT_FALLS else 8000.0
+
+    facts = FAKE_FACTS.model_copy(update={"python_input": True})
+    result = tuner(rate, engine=Draining(rate, facts=facts), options={"budget": 120.0})
+    finals = [t for t in result.trials if t.stage is Stage.FINAL and t.measured]
+    assert finals[0].number < FIRST_THAT_FALLS < finals[-1].number
+    assert finals[0].examples_per_second == pytest.approx(3200, rel=0.01)
+    assert result.examples_per_second is not None
+    assert result.examples_per_second.value == pytest.approx(1500, rel=0.05)
+    assert result.examples_per_second.high < 2000
 
 
 def test_an_end_matters_if_the_input_waits_or_callbacks_run() -> None:
