@@ -117,9 +117,13 @@ class Finals:
     def promise(self, configuration: Configuration) -> None:
         """Run who is recommended once, if it did not run here and there is time.
 
-        What made it the best of many is too good for a promise.
+        What made it the best of many is too good for a promise, which is worth more than the
+        profile whose time it may take.
         """
-        if not self._trials[configuration] and self._affords([configuration]):
+        if self._trials[configuration]:
+            return
+        alone = [configuration]
+        if self._affords(alone) or (self._budget.take_held() and self._affords(alone)):
             self._note(self._runner.run(configuration, Stage.FINAL, turn=0), 0)
 
     def decision(self) -> Decision:

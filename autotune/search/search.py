@@ -330,7 +330,7 @@ class Search:
         return [c for c in finalists.challengers[:1] if history.estimate(c).value > best]
 
     def _finals_reserve(self) -> float:
-        """Return the seconds to set aside for finals; for a run where they could not decide.
+        """Return the seconds to set aside for finals; none where they could not decide anything.
 
         Rounds that are too few for a verdict tell less than trying other configurations does.
         """
@@ -339,7 +339,7 @@ class Search:
             return GUESSED_RESERVE
         certifying = self._certification.seconds(self._leader())
         if not self._finals_fit():
-            return certifying + history.costs.seconds(history.baseline)
+            return certifying
         finalists = self._finalists()
         if self._distributed and not history.ranked(distributed=True):
             # Nobody knows who, but somebody will challenge.
