@@ -92,7 +92,7 @@ class Finals:
         self._margin = margin
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self._scores: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        self._trials: dict[Configuration, list[Trial]] = defaultdict(list)
+        self._trials: dict[Configuration, dict[int, Trial]] = defaultdict(dict)
         self._failures: Counter[Configuration] = Counter()
         self._one_device = finalists.one_device
         self._default = finalists.default
@@ -230,14 +230,14 @@ class Finals:
 
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
-        rates = [t.examples_per_second for t in self._trials[configuration]]
+        rates = [t.examples_per_second for t in self._trials[configuration].values()]
         found = self._rate(configuration, [rate for rate in rates if rate])
         return found and self._unseen(configuration, found)
 
     def value(self, configuration: Configuration) -> Interval | None:
         """Return the value of the objective that a finalist will sustain, if it ran at all."""
         scorer = self._runner.subject.scorer
-        found = [score for t in self._trials[configuration] if (score := scorer(t))]
+        found = [score for t in self._trials[configuration].values() if (score := scorer(t))]
         rate = self._rate(configuration, found)
         if rate and scorer.objective.follows_throughput:
             rate = self._unseen(configuration, rate)
@@ -249,7 +249,7 @@ class Finals:
         No comparison is widened by it: who reads the same input waits for it alike, and trains on
         examples of the same lengths.
         """
-        return sustained(rate, self._trials[configuration])
+        return sustained(rate, [*self._trials[configuration].values()])
 
     def _rate(self, configuration: Configuration, rates: list[float]) -> Interval | None:
         noise = self._noise_of(configuration)
@@ -299,8 +299,7 @@ class Finals:
 
     def _note(self, trial: Trial, number: int) -> None:
         if trial.measured and self._runner.subject.scorer(trial):
-            self._trials[trial.configuration].append(trial)
-            self._scores[trial.configuration][number] = 0.0
+            self._trials[trial.configuration][number] = trial
         elif not trial.interrupted:
             self._failures[trial.configuration] += 1
         self._rate_runs()
@@ -308,12 +307,10 @@ class Finals:
     def _rate_runs(self) -> None:
         """Score all runs, earlier ones as well: one may show what the others had found ready."""
         subject = self._runner.subject
-        for configuration, trials in self._trials.items():
-            lasting = [as_it_lasts(trial, subject) for trial in trials]
-            rounds = self._scores[configuration]
-            scores = (subject.scorer(trial) or 0.0 for trial in lasting)
-            self._trials[configuration] = lasting
-            self._scores[configuration] = dict(zip(rounds, scores, strict=True))
+        for configuration, runs in self._trials.items():
+            for number, trial in runs.items():
+                runs[number] = as_it_lasts(trial, subject)
+                self._scores[configuration][number] = subject.scorer(runs[number]) or 0.0
 
     def _typical(self, configuration: Configuration) -> float:
         """Return the log(score) that all runs together let expect of a single device.
