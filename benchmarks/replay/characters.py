@@ -178,6 +178,40 @@ CHARACTERS = (
         strategies=("one_device", "mirrored"),
     ),
     Character(
+        name="gru",
+        what="recurrent, on short series",
+        axes={
+            "per_replica_batch": [32, 128, 512],
+            "steps_per_execution": [1, 8],
+            "cache": ["off", "memory"],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+    ),
+    Character(
+        name="ratings",
+        what="a recommender whose input is parsed from text",
+        axes={
+            "per_replica_batch": [64, 512, 4096],
+            "steps_per_execution": [1, 16],
+            "num_parallel_calls": ["auto", 1],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+    ),
+    Character(
+        name="segments",
+        what="convolutions that keep the size of images, which are flipped at random",
+        axes={
+            "per_replica_batch": [8, 32, 128],
+            "steps_per_execution": [1, 4],
+            "private_threads": [0, 2],
+            "prefetch": ["auto", 0],
+            "reduction": ["one_device"],
+        },
+        strategies=("one_device", "mirrored"),
+    ),
+    Character(
         name="attention",
         what="a text classifier with attention",
         axes={
