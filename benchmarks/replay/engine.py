@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.measure import read
 from autotune.reason import Completed, Message
 from autotune.run.engine import (
     NOTHING,
@@ -34,11 +35,13 @@ from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 from benchmarks.replay.table import Run
-from benchmarks.replay.world import World, log_rate, steady
+from benchmarks.replay.world import World, steady
 
 PREPARATION_SECONDS = 7.5
 """TensorFlow's import and the look at the factories, as measured live."""
 MOST_WINDOWS = 1000
+ROUNDS = 8
+"""How often the steady windows of a run go round until its rate is that of any longer run."""
 SCREENING_SECONDS, SCREENED_SECONDS = 0.7, 0.25
 """Of a setting, and of these, for which it is timed."""
 LEVEL_BIAS, AXIS_BIAS, OWN_BIAS = 0.10, 0.05, 0.06
@@ -92,7 +95,7 @@ class ReplayEngine(Engine):
             )
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
-        return self._watched(run, watch, stretch=math.exp(log_rate(run, self._world.table) - level))
+        return self._watched(run, watch, stretch=math.exp(self._log_rate_on_and_on(run) - level))
 
     def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
         """Show each setting at its true rate and the bias, until one that could not run."""
@@ -167,6 +170,15 @@ class ReplayEngine(Engine):
             first_step_seconds=first,
             wall_seconds=self._time - began,
         )
+
+    def _log_rate_on_and_on(self, run: Run) -> float:
+        """Return log(examples per second) of a run whose steady windows go round for long.
+
+        What it showed when it was recorded is another figure, as it ended anywhere in an epoch.
+        """
+        again = [*steady(run, self._world.table)] * ROUNDS
+        pace = read(again, self._world.table.epoch(run.configuration)).steps_per_second
+        return math.log(pace * run.configuration.global_batch)
 
     def _windows(self, run: Run, stretch: float) -> Iterator[Window]:
         """Yield the windows of a run, slower by a factor, of which the steady ones go round.
