@@ -98,6 +98,20 @@ def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
     return squares, degrees
 
 
+def root_mean_square(one: Noise, other: Noise) -> Noise:
+    """Return the noise of two configurations that differ in it, as that of two that do not.
+
+    Degrees of freedom of a sum of two variances by Satterthwaite's approximation (1946).
+
+    Args:
+        one: Of one of them.
+        other: Of the other.
+    """
+    first, second = one.sd**2, other.sd**2
+    degrees = (first + second) ** 2 / (first**2 / one.degrees + second**2 / other.degrees)
+    return Noise(sd=math.sqrt((first + second) / 2), degrees=degrees)
+
+
 def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
     """Return the rate of a configuration from its runs.
 
@@ -109,7 +123,7 @@ def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
     """
     logs = [math.log(each) for each in rates]
     if len(logs) >= 3:
-        return joined(logs, noise.sd**2).interval()
+        return joined(logs, noise).interval()
     half = t_quantile(noise.degrees, 0.975) * noise.sd / math.sqrt(len(logs))
     return around(fmean(logs), half)
 
@@ -172,21 +186,24 @@ def paired(challenger: Sequence[float], reference: Sequence[float], noise: Noise
     """
     logs = [math.log(a / b) for a, b in zip(challenger, reference, strict=True)]
     # The difference of two runs varies twice as much as one.
-    return joined(logs, 2 * noise.sd**2)
+    return joined(logs, Noise(sd=math.sqrt(2) * noise.sd, degrees=noise.degrees))
 
 
-def joined(logs: Sequence[float], known: float) -> Estimate:
+def joined(logs: Sequence[float], known: Noise) -> Estimate:
     """Return the mean of some figures, its error from their scatter and from what is known of it.
 
     Args:
         logs: At least two.
-        known: The variance that they are expected to have.
+        known: The scatter that they are expected to have. What is known of it may come from the
+            same figures, so that both together are never worth more than it with what it borrows.
     """
     own, degrees = squared_residuals([logs])
-    variance = (own + BORROWED * known) / (degrees + BORROWED)
-    if degrees > 1 and own > degrees * known * f_quantile(degrees, BORROWED, TYPICAL):
+    expected = known.sd**2
+    variance = (own + BORROWED * expected) / (degrees + BORROWED)
+    if degrees > 1 and own > degrees * expected * f_quantile(degrees, BORROWED, TYPICAL):
         return Estimate(fmean(logs), math.sqrt(own / degrees / len(logs)), degrees)
-    return Estimate(fmean(logs), math.sqrt(variance / len(logs)), degrees + BORROWED)
+    together = min(degrees + BORROWED, max(known.degrees, degrees))
+    return Estimate(fmean(logs), math.sqrt(variance / len(logs)), together)
 
 
 def paired_ratio(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from statistics import fmean
 
@@ -22,6 +22,7 @@ from autotune.measure import (
     mean_rate,
     paired_ratio,
     rate_of_winner,
+    root_mean_square,
     shared_rounds,
     surely_below,
 )
@@ -29,11 +30,11 @@ from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
 from autotune.search.epochs import as_it_lasts
-from autotune.search.finalists import DEFAULT_ROUNDS, Finalists
+from autotune.search.finalists import CHALLENGERS, DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
 from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
 from autotune.search.runner import Runner
-from autotune.search.stopping import Budget
+from autotune.search.stopping import PATIENCE, Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import (
     FEWEST,
@@ -97,6 +98,7 @@ class Finals:
         self._one_device = finalists.one_device
         self._default = finalists.default
         self._rivals = finalists.challengers
+        self._lost: set[Configuration] = set()
         self._beaten: set[Configuration] = set()
         self._passed: Configuration | None = None
 
@@ -108,10 +110,16 @@ class Finals:
             running = self._running(number)
             if not self._affords(running) and not self._affords_with_held(running):
                 break
+            # A level shows at once, and nothing else is in question where only one runs.
+            patience = PATIENCE if running == [self._passed] else None
             for configuration in self._random.sample(running, len(running)):
-                self._note(self._runner.run(configuration, Stage.FINAL, turn=number), number)
+                self._note(
+                    self._runner.run(configuration, Stage.FINAL, turn=number, patience=patience),
+                    number,
+                )
             self._settle_baseline(number + 1)
             self._drop()
+            self._readmit()
         self._certify_winner(LAST_LOOK)
 
     def promise(self, configuration: Configuration) -> None:
@@ -192,9 +200,12 @@ class Finals:
     @property
     def _sound(self) -> list[Configuration]:
         """Challengers that were not refused, did not fail, and whose hosts are left."""
-        right = [c for c in self._rivals if not self._certification.refused(c)]
-        sound = [c for c in right if self._failures[c] < FAILURES]
-        return [c for c in sound if self._runner.why_impossible(c) is None]
+        return self._able(c for c in self._rivals if self._failures[c] < FAILURES)
+
+    def _able(self, configurations: Iterable[Configuration]) -> list[Configuration]:
+        """Return those that were not refused, and whose hosts are left."""
+        right = (c for c in configurations if not self._certification.refused(c))
+        return [c for c in right if self._runner.why_impossible(c) is None]
 
     @property
     def all_out(self) -> bool:
@@ -257,15 +268,14 @@ class Finals:
         if not configuration.distributed or found is None or len(rates) < FEWEST:
             return mean_rate(rates, noise) if rates else None
         # Whoever is chosen for a gain was lucky on both sides of it.
-        rate = joined(list(map(math.log, rates)), noise.sd**2)
+        rate = joined(list(map(math.log, rates)), noise)
         return rate_of_winner(rate, found, noise.sd**2 / (2 * self.noise.sd**2))
 
     @property
     def noise(self) -> Noise:
         """Between-run noise of a single device and a challenger, as the root of its mean square."""
         one, many = (self._runner.history.noise_in_finals(distributed=d) for d in (False, True))
-        sd = math.sqrt((one.sd**2 + many.sd**2) / 2)
-        return Noise(sd=sd, degrees=min(one.degrees, many.degrees))
+        return root_mean_square(one, many)
 
     def _noise_of(self, configuration: Configuration) -> Noise:
         return self._runner.history.noise_in_finals(distributed=configuration.distributed)
@@ -342,8 +352,9 @@ class Finals:
 
     def _decided(self, rounds: int) -> bool:
         if rounds > 0 and not self._contenders:
-            compared = rounds >= DEFAULT_ROUNDS or self._default in self._one_device
-            return compared and (len(self._one_device) == 1 or rounds >= SINGLE_ROUNDS)
+            # Fewer do not show how much runs scatter, by which the challengers were left out.
+            enough = DEFAULT_ROUNDS if len(self._one_device) == 1 else SINGLE_ROUNDS
+            return rounds >= enough
         if rounds < FEWEST:
             return False
         share = LOOKS.get(rounds, 0.0)
@@ -389,10 +400,13 @@ class Finals:
         """Return whether all runs of a challenger may have been at the higher of two levels."""
         found = gain(challenger, self.baseline, self._scores, self.noise)
         runs = [self._logs(each) for each in self._rivals]
+        alone = self._logs(self.baseline)
         return may_be_a_level(
             found,
             agreeing(runs, self._surprises) + 1,
-            mixed=has_two_levels(self._logs(challenger)),
+            mixed=any(map(has_two_levels, runs)),
+            singles=0 if has_two_levels(alone) else len(alone),
+            challengers=len(self._rivals),
         )
 
     @cached_property
@@ -410,10 +424,25 @@ class Finals:
         self._one_device = tuple(left) or (baseline,)
         for challenger in self._contenders:
             mine, theirs = shared_rounds(challenger, baseline, self._scores)
-            beaten = len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1
-            # All runs together: those that made it a challenger speak rather in its favour.
-            if beaten or (mine and history.certainly_beats(baseline, challenger)):
-                self._beaten.add(challenger)
+            if len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1:
+                self._lost.add(challenger)
+        # All runs together: those that made it a challenger speak rather in its favour.
+        slower = (
+            c for c in self._sound if self._rounds(c) and history.certainly_beats(baseline, c)
+        )
+        self._beaten = {*self._lost, *slower}
+
+    def _readmit(self) -> None:
+        """Take in who was left out as surely slower, where more noise has turned up than that took.
+
+        Nobody is left to be compared, so that the verdict would rest on single runs.
+        """
+        if self._contenders:
+            return
+        history, baseline = self._runner.history, self.baseline
+        left_out = [c for c in self._expectations.ranked(distributed=True) if c not in self._rivals]
+        back = (c for c in left_out if not history.certainly_beats(baseline, c))
+        self._rivals = (*self._rivals, *self._able(back))[: len(self._rivals) + CHALLENGERS]
 
     def _ratio(self, mine: list[float], theirs: list[float]) -> Interval:
         return paired_ratio(mine, theirs, self.noise, confidence=OUT)

@@ -19,7 +19,8 @@ FEIGNED = 0.2
 smaller one is not shown by runs of both, which are too few for that in a search."""
 LUCK = 0.5**8
 """How likely it may be that a gain is that of the higher level: as likely as that eight gangs in a
-row are at the higher of two equally frequent levels."""
+row are at the higher of two equally frequent levels. The challengers share it, as one of several is
+the sooner lucky."""
 
 
 def has_two_levels(logs: Collection[float]) -> bool:
@@ -40,13 +41,24 @@ def agreeing(runs: Sequence[Collection[float]], surprises: Sequence[float]) -> i
     return finals + (len(surprises) - 1 if explored < LEVELS else 0)
 
 
-def may_be_a_level(gain: Estimate | None, gangs: int, *, mixed: bool) -> bool:
+def may_be_a_level(
+    gain: Estimate | None, gangs: int, *, mixed: bool, singles: int, challengers: int
+) -> bool:
     """Return whether a gain may be no more than that of the higher of two levels.
+
+    Where one device has two levels as well, a gain twice as large may be none; then all of its runs
+    were at the lower one.
 
     Args:
         gain: As the finals show it.
         gangs: How many agree, the chosen one included.
         mixed: Whether its own runs show two levels.
+        singles: How many runs of one device agree.
+        challengers: Among how many the gang was chosen.
     """
-    too_small = gain.chance_below(FEIGNED) if gain else 1.0
-    return too_small * (1.0 if mixed else 0.5**gangs) > LUCK
+    if gain is None:
+        return True
+    lucky = 1.0 if mixed else 0.5**gangs
+    of_gangs = lucky * gain.chance_below(FEIGNED)
+    of_both = 0.0 if mixed else lucky * 0.5**singles * gain.chance_below(2 * FEIGNED)
+    return max(of_gangs, of_both) > LUCK / challengers

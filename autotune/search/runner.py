@@ -138,6 +138,7 @@ class Runner:
         *,
         reference: Sequence[float] = (),
         turn: int | None = None,
+        patience: float | None = None,
     ) -> Trial:
         """Run a configuration once and save the trial.
 
@@ -146,6 +147,7 @@ class Runner:
             stage: Why.
             reference: Score of one device, to stop early below it; empty: never.
             turn: The round of the finals.
+            patience: Steady seconds after which the run is taken as it is; None: by the stage.
         """
         number = len(self._study.trials)
         self._observer(
@@ -164,7 +166,7 @@ class Runner:
             noise=self._noise(reference),
             left=lambda: self._budget.left,
             epoch=epoch,
-            patience=FINAL_PATIENCE if stage is Stage.FINAL else PATIENCE,
+            patience=patience or (FINAL_PATIENCE if stage is Stage.FINAL else PATIENCE),
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.

@@ -18,6 +18,7 @@ from autotune.measure import (
     paired_ratio,
     pooled_noise,
     read,
+    root_mean_square,
 )
 from autotune.window import Window
 
@@ -126,6 +127,20 @@ def test_mean_scales_with_its_unit(values: list[float], unit: float) -> None:
     plain, scaled = mean_rate(values, NOISE), mean_rate([v * unit for v in values], NOISE)
     assert scaled.low == pytest.approx(plain.low * unit)
     assert scaled.high == pytest.approx(plain.high * unit)
+
+
+def test_an_interval_is_no_surer_than_the_noise_behind_it() -> None:
+    """Where little is known of the noise, as good as all of it comes from the same runs."""
+    runs = [99.0, 100.0, 101.0]
+    vague, known = (mean_rate(runs, Noise(sd=0.02, degrees=each)) for each in (3.0, 30.0))
+    assert vague.high / vague.low > known.high / known.low
+
+
+def test_noise_of_two_is_known_as_well_as_the_larger() -> None:
+    """Where they are alike, both tell of it."""
+    small, large = Noise(sd=0.01, degrees=40.0), Noise(sd=0.2, degrees=5.0)
+    assert root_mean_square(small, large).degrees == pytest.approx(5.0, rel=0.01)
+    assert root_mean_square(large, large) == Noise(sd=0.2, degrees=10.0)
 
 
 @UNHURRIED

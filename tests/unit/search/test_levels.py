@@ -32,19 +32,43 @@ def test_exploring_runs_count_if_all_are_as_expected() -> None:
     assert agreeing([[0.0]], [0.02, -0.05, 0.31]) == 0
 
 
+def may_be(
+    gain: Estimate | None,
+    gangs: int,
+    *,
+    mixed: bool = False,
+    singles: int = 12,
+    challengers: int = 1,
+) -> bool:
+    """Ask of a gain over a single device that is known well."""
+    return may_be_a_level(gain, gangs, mixed=mixed, singles=singles, challengers=challengers)
+
+
 def test_a_small_gain_needs_many_gangs_that_agree() -> None:
     """Seven may all be at the higher level; that eight are is too rare."""
-    assert may_be_a_level(SMALL, 7, mixed=False)
-    assert not may_be_a_level(SMALL, 8, mixed=False)
+    assert may_be(SMALL, 7)
+    assert not may_be(SMALL, 8)
+
+
+def test_the_luckier_of_two_challengers_needs_one_more() -> None:
+    """Each of them may have been it."""
+    assert may_be(SMALL, 8, challengers=2)
+    assert not may_be(SMALL, 9, challengers=2)
 
 
 def test_a_gain_beyond_all_levels_needs_none() -> None:
     """Even at both levels it is one; a small gain of runs at both never is."""
-    assert not may_be_a_level(LARGE, 3, mixed=False)
-    assert not may_be_a_level(LARGE, 3, mixed=True)
-    assert may_be_a_level(SMALL, 20, mixed=True)
+    assert not may_be(LARGE, 3)
+    assert not may_be(LARGE, 3, mixed=True)
+    assert may_be(SMALL, 20, mixed=True)
+
+
+def test_levels_of_one_device_feign_twice_as_much() -> None:
+    """Three gangs at the higher level beside three single devices at the lower one are not rare."""
+    assert may_be(LARGE, 3, singles=3)
+    assert not may_be(LARGE, 4, singles=4)
 
 
 def test_a_gain_that_nobody_compared_may_be_one() -> None:
-    """Without a figure only the number of gangs speaks."""
-    assert may_be_a_level(None, 3, mixed=False)
+    """Without a figure nothing speaks against it."""
+    assert may_be(None, 3)
