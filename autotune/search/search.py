@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -21,12 +20,13 @@ from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
-from autotune.search.coverage import expected_of, may_gain
+from autotune.search.coverage import may_gain
 from autotune.search.design import default_in, larger, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
+from autotune.search.likely import Likely
 from autotune.search.runner import Runner
 from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
@@ -49,9 +49,6 @@ CERTIFYING_SHARE = 0.2
 """Of the time that is left for the finals, what certifying somebody before them may take."""
 GUESSED_RESERVE = 45.0
 """Seconds set aside for the finals while nobody knows who will be in them."""
-LIKELY = 1.0
-"""Standard errors by which a distributed configuration that is recommended without a verdict has to
-exceed one device and the margin."""
 EXPLORED_FIRST = 6
 """Trials that exploring should have room for before time is set aside for finals."""
 
@@ -135,6 +132,15 @@ class Search:
         self._sampler = sampler(self._expectations, options.seed)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
+        self._likely = Likely(
+            runner,
+            budget,
+            self._certification,
+            self._expectations,
+            right=self._right,
+            unknown_match=self._unknown_match,
+            margin=options.margin,
+        )
 
     @property
     def _distributed(self) -> list[Configuration]:
@@ -250,13 +256,23 @@ class Search:
 
     def _decide(self) -> None:
         self._certify_leader()
-        self._run_finals()
+        if self._finals_fit() or not self._promised():
+            self._run_finals()
         while self._finals and self._finals.all_out and self._affords_others():
             self._certify_leader()
             self._run_finals()
         self._certify_likely()
         if self._finals:
             self._finals.promise(self._recommended(self._decision()) or self._finals.baseline)
+
+    def _promised(self) -> bool:
+        """Whether somebody is recommended without a verdict; a run tells what may be promised."""
+        self._certify_likely()
+        likely = self._recommended(self._decision())
+        if likely:
+            self._finals = self._new_finals()
+            self._finals.promise(likely)
+        return likely is not None
 
     def _affords_others(self) -> bool:
         """Whether there are others to take the place of challengers that are all wrong."""
@@ -265,8 +281,12 @@ class Search:
         return bool(finalists.challengers) and needed <= self._budget.left
 
     def _run_finals(self) -> None:
+        self._finals = self._new_finals()
+        self._finals.run()
+
+    def _new_finals(self) -> Finals:
         finalists = fitting(self._finalists(), self._runner.history, self._budget.left)
-        self._finals = Finals(
+        return Finals(
             self._runner,
             self._budget,
             finalists,
@@ -276,7 +296,6 @@ class Search:
             margin=self._options.margin,
             seed=self._options.seed,
         )
-        self._finals.run()
 
     def _certify_leader(self) -> None:
         """Certify who leads already, so that the finals' time is not spent on what is wrong.
@@ -292,36 +311,8 @@ class Search:
 
     def _certify_likely(self) -> None:
         """Certify who may be recommended though the finals did not decide, while time lasts."""
-        likely = self._likely()
-        if likely is None or self._decision().verdict is not Verdict.UNDECIDED:
-            return
-        if not self._certification.is_open(likely):
-            return
-        needed = self._certification.seconds([likely])
-        if needed > self._budget.left:
-            # What may be recommended is worth more than a diagnosis of what may not.
-            self._budget.take_held()
-        if needed <= self._budget.left:
-            self._certification.certify(likely)
-
-    def _likely(self) -> Configuration | None:
-        """Return who is probably faster than any single device by the margin, by all runs."""
-        alone, many = (
-            self._expectations.measured(distributed=each, finals=True) for each in (False, True)
-        )
-        right = self._right(many)
-        if not alone or not right:
-            return None
-        best = max(right, key=lambda each: many[each].log_score)
-        needed = many[best].log_score - math.log1p(self._options.margin)
-        rivals = [max(alone.values(), key=lambda seen: seen.log_score)]
-        if match := self._unknown_match(best):
-            # What it gains may come from its larger batch.
-            rivals.append(expected_of(self._expectations, match))
-        sure = (
-            needed - each.log_score > LIKELY * math.hypot(many[best].sd, each.sd) for each in rivals
-        )
-        return best if all(sure) else None
+        if self._decision().verdict is Verdict.UNDECIDED:
+            self._likely.certify(lambda each: bool(self._finals and self._finals.throughput(each)))
 
     def _leader(self) -> list[Configuration]:
         """The first challenger, if it was faster than the baseline while exploring."""
@@ -431,12 +422,12 @@ class Search:
     def _recommended(self, decision: Decision) -> Configuration | None:
         """Return the distributed configuration that is recommended, if one is.
 
-        Without a verdict it is who is probably faster: staying on one device may be wrong as well.
+        Without a verdict it is who is probably faster.
         """
         if decision.verdict is Verdict.DISTRIBUTE:
             return decision.challenger
         open_ = decision.verdict is Verdict.UNDECIDED and not decision.levels
-        likely = self._likely() if open_ else None
+        likely = self._likely.find() if open_ else None
         return likely if likely and self._certification.passed(likely) else None
 
     def _findings(self, *, interrupted: bool) -> Findings:
