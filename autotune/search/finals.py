@@ -53,7 +53,10 @@ OUT = 0.99
 DEFENDERS = 2
 """Single devices that may join at a time, because they could be as fast as who is about to win."""
 OUTDONE = 0.02
-"""How often a single device may be taken for slower than that one though it is not."""
+"""How often a single device may be taken for slower than that one though it is not; ..."""
+LATE_OUTDONE = 0.005
+"""... the same of one that was not tried before, at the batch of a challenger: it may well be as
+fast, and is looked at after each of its runs."""
 FAILURES = 2
 """A challenger that fails so often in the finals is out."""
 
@@ -101,6 +104,8 @@ class Finals:
         self._lost: set[Configuration] = set()
         self._beaten: set[Configuration] = set()
         self._passed: Configuration | None = None
+        self._outdone: Configuration | None = None
+        """The single device over which it passed."""
 
     def run(self) -> None:
         """Make rounds until they decide, or time or rounds run out."""
@@ -180,6 +185,7 @@ class Finals:
             return kept
         found = self._decide(share)
         self._passed = found.challenger if found.verdict is Verdict.DISTRIBUTE else None
+        self._outdone = self.baseline if self._passed else None
         return self._passed
 
     def _compared(self, share: float) -> Decision:
@@ -379,8 +385,9 @@ class Finals:
         One run says little by itself; what others like it did, then and in the finals, says more.
         The one at the challenger's global batch is in question though nobody has tried it.
         """
-        noise, baseline = self._noise_of(challenger), self.baseline
-        runs = self._logs(challenger)
+        noise, runs = self._noise_of(challenger), self._logs(challenger)
+        # Whoever became the baseline since has not been outdone.
+        outdone = self._outdone if challenger == self._passed else self.baseline
         error = noise.sd / math.sqrt(len(runs))
         singles = dict(self._singles)
         if match := self._unknown_match(challenger):
@@ -389,9 +396,12 @@ class Finals:
         highest = {
             single: seen.log_score + seen.sd
             for single, seen in singles.items()
-            if single != baseline
+            if single != outdone
             and not surely_below(
-                seen.log_score - fmean(runs), math.hypot(seen.sd, error), noise, wrong=OUTDONE
+                seen.log_score - fmean(runs),
+                math.hypot(seen.sd, error),
+                noise,
+                wrong=OUTDONE if self._runner.history.scores(single) else LATE_OUTDONE,
             )
         }
         return sorted(highest, key=lambda each: -highest[each])

@@ -56,7 +56,7 @@ CLIMB_SECONDS = 3.0
 """For so long a run is believed to go on climbing as it did, before it is called slower."""
 CLIMB_ERRORS = 1.5
 """Standard errors by which a run may climb more steeply than it seems to."""
-MAX_FINALS_SHARE = 0.6
+MAX_FINALS_SHARE = 0.7
 """Of the time, the finals may set aside at most this share."""
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from autotune.config import Configuration
+from autotune.measure import Noise
 from autotune.search.finalists import Finalists
 from autotune.search.finals import Finals
 from autotune.search.history import Observed
 
 FIRST, LATE = Configuration(per_replica_batch=64), Configuration(per_replica_batch=128)
+GANG = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 
 
 class Measured:
@@ -31,8 +34,11 @@ def finals(by: float) -> Finals:
     """Return finals with one single device, in which nobody has run."""
     finalists = Finalists(one_device=(FIRST,), challengers=(), default=None)
     nothing = cast("Any", None)
+    history = SimpleNamespace(
+        scores=lambda _: (), noise_in_finals=lambda **_: Noise(sd=0.03, degrees=9.0)
+    )
     return Finals(
-        nothing,
+        cast("Any", SimpleNamespace(history=history)),
         nothing,
         finalists,
         nothing,
@@ -52,3 +58,14 @@ def test_who_joined_late_has_to_be_clearly_better(by: float, baseline: Configura
     assert some.baseline == baseline
     del some._scores[LATE][6]
     assert some.baseline == FIRST
+
+
+def test_a_new_baseline_has_to_be_outdone_too() -> None:
+    """A challenger that has beaten another single device has not beaten this one."""
+    some = finals(by=0.2)
+    some._scores[FIRST] = dict.fromkeys(range(9), 50.0)
+    some._scores[LATE] = dict.fromkeys(range(6, 9), 61.0)
+    some._scores[GANG] = dict.fromkeys(range(9), 61.0)
+    some._passed, some._outdone = GANG, FIRST
+    assert some.baseline == LATE
+    assert some._doubts(GANG) == [LATE]
