@@ -90,7 +90,7 @@ bench-replay: $(READY)
 # is told where: OUT=docs/benchmarks/finals.md.
 RARE ?= 2000
 bench-finals: $(READY)
-	$(BIN)/python -m benchmarks.finals.score --rare $(RARE) $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m benchmarks.finals.score --rare $(RARE) $(PAGE)
 
 # Records these sweeps on this machine, which should have nothing else to do; ten minutes for each
 # workload, goes on where it was stopped. TABLES=--unseen records those that the search may not know.

@@ -52,7 +52,7 @@ def may_be_a_level(
     Args:
         gain: As the finals show it.
         gangs: How many agree, the chosen one included.
-        mixed: Whether its own runs show two levels.
+        mixed: Whether runs of one challenger show two levels.
         singles: How many runs of one device agree.
         challengers: Among how many the gang was chosen.
     """
