@@ -83,11 +83,11 @@ class Likely:
         Args:
             ran: Whether a configuration ran in the finals, and need not run for a promise.
         """
-        fastest = self._fastest()
-        match = self._unknown_match(fastest) if fastest else None
-        if fastest and match and self.find(matched=False):
+        leading = self.find(matched=False)
+        match = self._unknown_match(leading) if leading else None
+        if leading and match:
             needed = self._runner.history.costs.seconds(match)
-            if self._affords(needed + self._lacking(fastest, ran)):
+            if self._affords(needed + self._lacking(leading, ran)):
                 self._runner.run(match, Stage.BASELINE)
         likely = self.find()
         open_ = likely is not None and self._certification.is_open(likely)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.measure import read
 from autotune.reason import Completed, Message
 from autotune.run.engine import (
     NOTHING,
@@ -35,7 +34,7 @@ from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 from benchmarks.replay.table import Run
-from benchmarks.replay.world import World, steady
+from benchmarks.replay.world import World, log_rate, steady
 
 PREPARATION_SECONDS = 7.5
 """TensorFlow's import and the look at the factories, as measured live."""
@@ -95,7 +94,9 @@ class ReplayEngine(Engine):
             )
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
-        return self._watched(run, watch, stretch=math.exp(self._log_rate_on_and_on(run) - level))
+        # What it showed when it was recorded is another figure, as it ended anywhere in an epoch.
+        shown = log_rate(run, self._world.table, rounds=ROUNDS)
+        return self._watched(run, watch, stretch=math.exp(shown - level))
 
     def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
         """Show each setting at its true rate and the bias, until one that could not run."""
@@ -170,15 +171,6 @@ class ReplayEngine(Engine):
             first_step_seconds=first,
             wall_seconds=self._time - began,
         )
-
-    def _log_rate_on_and_on(self, run: Run) -> float:
-        """Return log(examples per second) of a run whose steady windows go round for long.
-
-        What it showed when it was recorded is another figure, as it ended anywhere in an epoch.
-        """
-        again = [*steady(run, self._world.table)] * ROUNDS
-        pace = read(again, self._world.table.epoch(run.configuration)).steps_per_second
-        return math.log(pace * run.configuration.global_batch)
 
     def _windows(self, run: Run, stretch: float) -> Iterator[Window]:
         """Yield the windows of a run, slower by a factor, of which the steady ones go round.

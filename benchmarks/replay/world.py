@@ -88,9 +88,15 @@ def world_of(table: Table, *, alike: bool = True) -> World:
     return replace(world, rates=dict(zip(logs, np.exp(expected).tolist(), strict=True)))
 
 
-def log_rate(run: Run, table: Table) -> float:
-    """Return log(examples per second) of a measured run of a table."""
-    reading = read(steady(run, table), table.epoch(run.configuration))
+def log_rate(run: Run, table: Table, *, rounds: int = 1) -> float:
+    """Return log(examples per second) of a measured run of a table.
+
+    Args:
+        run: The run.
+        table: Its table.
+        rounds: How often its steady windows go round.
+    """
+    reading = read([*steady(run, table)] * rounds, table.epoch(run.configuration))
     return math.log(reading.steps_per_second * run.configuration.global_batch)
 
 
