@@ -18,6 +18,7 @@ from autotune.run.child.passes import (
     Stretch,
     length_facts,
     pass_facts,
+    read_on,
     read_pass,
     stock_facts,
     successful,
@@ -28,13 +29,14 @@ from autotune.run.child.timeout import Progress, within
 from autotune.run.failure import ERROR
 
 T = TypeVar("T")
+Read = Callable[..., Progress[Stretch]]
 
 _TRIED = 8
 """Examples on which a model is tried."""
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_STOCK_SECONDS = 6.0
+_STOCK_SECONDS = 8.0
 """For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""
@@ -209,15 +211,14 @@ class InspectedDataset:
         if first.done:
             passes.append(self._pass(min(patience, _READING_SECONDS), known))
             found["second_pass"] = pass_facts(passes[-1], size)
-        while (left := ends - time.monotonic()) > 0 and passes[-1].values:
-            passes.append(self._pass(left, known))
+        if (left := ends - time.monotonic()) > 0 and passes[-1].values:
+            passes.append(self._pass(left, known, read=read_on))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
-        return {"examples": examples, **found, "stock": stock_facts(passes, size)}
+        return {"examples": examples, **found, "stock": stock_facts(passes, known, size)}
 
-    def _pass(self, patience: float, known: int) -> Progress[Stretch]:
-        batched = self._taken.batched
-        return successful(read_pass(self._dataset, patience, known, batched=batched))
+    def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
+        return successful(read(self._dataset, patience, known, batched=self._taken.batched))
 
 
 def _told(question: Callable[[Any], T], dataset: Any) -> T | None:

@@ -21,8 +21,8 @@ T = TypeVar("T")
 _STRETCHES = 16
 """Of a pass at least, where its length is known: the first is compared with the others."""
 _MOST_AT_ONCE = 8
-_COUNTED_AT_ONCE = 64
-"""Where the length is not known, because to count many matters more."""
+_MANY_AT_ONCE = 64
+"""Where to read many matters more: to count them, or to use up what was ready."""
 
 
 class Stretch(NamedTuple):
@@ -50,12 +50,25 @@ def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Pr
         known: Its number of elements; below zero where nobody knows.
         batched: Whether they are batches.
     """
+    return _read(dataset, patience, _at_once(known, _MOST_AT_ONCE), batched=batched)
+
+
+def read_on(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
+    """Read a dataset again and again, as fast as it comes; the arguments are those of `read_pass`.
+
+    Fewer and larger stretches leave its Python code more of the interpreter's time.
+    """
+    return _read(dataset.repeat(), patience, _at_once(known, _MANY_AT_ONCE), batched=batched)
+
+
+def _at_once(known: int, most: int) -> int:
+    return max(1, min(most, known // _STRETCHES)) if known >= 0 else _MANY_AT_ONCE
+
+
+def _read(dataset: Any, patience: float, at_once: int, *, batched: bool) -> Progress[Stretch]:
     # Numbers instead of examples, and made before: nothing but the dataset is to take time.
     length = length_in(dataset.element_spec, batched=batched)
-    least = max(1, min(_MOST_AT_ONCE, known // _STRETCHES))
-    at_once = least if known >= 0 else _COUNTED_AT_ONCE
-    lengths = dataset.map(length).batch(at_once)
-    return within(patience, _stretches(lengths))
+    return within(patience, _stretches(dataset.map(length).batch(at_once)))
 
 
 def successful(progress: Progress[T]) -> Progress[T]:
@@ -118,29 +131,28 @@ def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
     return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
 
 
-def stock_facts(passes: Sequence[Progress[Stretch]], size: int) -> dict[str, Any] | None:
+def stock_facts(
+    passes: Sequence[Progress[Stretch]], known: int, size: int
+) -> dict[str, Any] | None:
     """Return what passes have shown that was ready before the first; None where nothing was.
 
     Examples then come faster than they can go on coming, however often the dataset begins anew.
-    The beginnings of the passes are left out: a shuffle refills there.
+    The stretches in which it does are left out: a shuffle refills there.
 
     Args:
         passes: One after another.
+        known: Elements from one beginning of the dataset to the next; below zero where unknown.
         size: Examples in an element.
     """
     # Not at the top: a trial's process does without pydantic.
     from autotune.workload.stock import stock_of  # noqa: PLC0415
 
+    epoch = known if known > 0 else math.inf
     curve = [(0.0, 0.0)]
-    for one in passes:
-        (examples, seconds), values = curve[-1], one.values
-        curve += [
-            (
-                examples + (each.elements - values[0].elements) * size,
-                seconds + each.seconds - values[0].seconds,
-            )
-            for each in values[1:]
-        ]
+    for before, after in (pair for one in passes for pair in pairwise((_NOTHING, *one.values))):
+        if (before.elements - 1) // epoch == (after.elements - 1) // epoch:
+            more, took = after.elements - before.elements, after.seconds - before.seconds
+            curve.append((curve[-1][0] + more * size, curve[-1][1] + took))
     stock = stock_of(curve)
     return stock.model_dump() if stock else None
 

@@ -150,7 +150,7 @@ import itertools, time, numpy as np, tensorflow as tf
 MADE = itertools.count()
 def examples():
     for _ in range(500):
-        if next(MADE) > 4000:
+        if next(MADE) > 2000:
             time.sleep(0.002)
         yield np.ones(8), np.ones(1)
 def dataset_fn():
@@ -162,7 +162,7 @@ def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
     """Several epochs of it come at once, and all others at less than 500 examples a second."""
     facts = inspect(QUEUE)
     assert facts.stock is not None
-    assert 3000 <= facts.stock.examples <= 4000
+    assert 800 <= facts.stock.examples <= 2000
     assert 100 <= facts.stock.examples_per_second <= 500
 
 
