@@ -332,8 +332,8 @@ class Search:
         if not self._finals_fit():
             return certifying
         finalists = self._finalists()
-        if self._distributed and not history.ranked(distributed=True):
-            # Nobody knows who, but somebody will challenge.
+        if not history.ranked(distributed=True) and self._may_challenge():
+            # Nobody knows who, but somebody will.
             finalists = replace(finalists, challengers=self._openers[:1])
             return finals_seconds(history, finalists)
         return finals_seconds(history, finalists) + certifying
@@ -344,11 +344,18 @@ class Search:
     def _finals_fit(self) -> bool:
         """Whether the shortest finals that can decide leave enough time for exploring."""
         costs, baseline = self._runner.history.costs, self._runner.history.baseline
-        if baseline is None or not self._distributed:
+        if baseline is None or not self._may_challenge():
             return True
         challenger = next(iter(self._finalists().challengers), self._openers[0])
         explored = EXPLORED_FIRST * costs.seconds(baseline)
         return self._deciding_seconds(baseline, challenger) + explored <= self._budget.whole
+
+    def _may_challenge(self) -> bool:
+        """Whether a distributed configuration may be in the finals: one that ran, or may yet."""
+        if self._right(self._runner.history.ranked(distributed=True)):
+            return True
+        may_run = self._explorer(self._reserve).open_among
+        return any(may_run([each]) for each in self._distributed)
 
     def _still_fit(self, challenger: Configuration) -> bool:
         """Whether what is left is enough to decide about a challenger and to certify it."""

@@ -6,9 +6,11 @@ import pytest
 
 from autotune.errors import NothingMeasured, UsageError
 from autotune.options import PROFILE_SHARE, SearchOptions
+from autotune.result import Verdict
 from autotune.search.stopping import Budget
 from autotune.testing import FakeEngine
-from autotune.trial import Stage
+from autotune.testing.fake import FAKE_FACTS
+from autotune.trial import Outcome, Stage
 
 from .conftest import Tuner, speed
 
@@ -53,6 +55,20 @@ def test_a_budget_too_small_for_finals_holds_a_promise(tuner: Tuner, start: floa
     result = tuner(speed(), engine=engine, options={"budget": 60.0})
     runs = [t for t in result.trials if t.stage is Stage.FINAL]
     assert result.config in {trial.configuration for trial in runs}
+    assert result.examples_per_second is not None
+
+
+@pytest.mark.parametrize(("start", "budget"), [(4.0, 30.0), (5.0, 35.0), (6.0, 45.0)])
+def test_time_is_kept_for_a_promise_where_nothing_can_challenge(
+    tuner: Tuner, start: float, budget: float
+) -> None:
+    """All replicas would wait for one input: one device runs once more, as in other finals."""
+    facts = FAKE_FACTS.model_copy(update={"python_input": True})
+    engine = FakeEngine(speed(), held=lambda _: 1e9, start=start, facts=facts)
+    result = tuner(speed(), engine=engine, options={"budget": budget})
+    tried = [t for t in result.trials if t.configuration.distributed]
+    assert {trial.outcome for trial in tried} == {Outcome.SKIPPED}
+    assert result.verdict is Verdict.ONE_DEVICE
     assert result.examples_per_second is not None
 
 
