@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+        bench-default-space bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -106,6 +106,11 @@ bench-rivals: $(READY)
 MINUTES ?= inf
 bench-delivered: $(READY)
 	$(BIN)/python -m benchmarks.delivered.bench --minutes $(MINUTES) $(PAGE)
+
+# The default search on new workloads, on a quiet machine and a busy one, against the best that is
+# known; some fifteen minutes for each of four, where nothing else runs. MINUTES as above.
+bench-default-space: $(READY)
+	$(BIN)/python -m benchmarks.default_space.bench --minutes $(MINUTES) $(PAGE)
 
 # What is said of three programs whose truth is known, about nine minutes; fails where it is wrong.
 bench-judged: $(READY)

@@ -1,0 +1,216 @@
+"""What the default search recommends on new workloads, as a share of the best that is known.
+
+    python -m benchmarks.default_space.bench [WORKLOAD ...] [--longer 300] [--rounds 4]
+        [--minutes M] [--out PAGE --since TEXT]
+
+A row is kept when a workload is done, some fifteen minutes; what has its row at this commit is not
+run again. Run it where nothing else runs.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from autotune import Result, SearchOptions, autotune
+from autotune.config import Configuration
+from autotune.events import nobody
+from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
+from autotune.objective import MAX_THROUGHPUT
+from autotune.run.engine import Engine
+from autotune.run.local import LocalEngine
+from autotune.search.request import Subject
+from autotune.search.stopping import Budget
+from autotune.space import candidates, space_for
+from autotune.strategies import in_short
+from autotune.trial import Trial
+from autotune.verification.contest import Turns, turns
+from benchmarks.default_space.rows import Row, Searched, add_row, figures, read_rows
+from benchmarks.page import add_options, in_words, page_of, this_commit
+
+WORKLOADS = {path.stem: path for path in sorted(Path(__file__).with_name("workloads").glob("*.py"))}
+ROWS = Path("autotune-out/default-space/rows.jsonl")
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+BUSY = (0, 1)
+"""Cores that another program keeps busy while a search goes on."""
+FASTEST = 2
+"""Trials of each search that are measured again, beside the fastest on one device."""
+
+
+def main() -> None:
+    """Run what has no row yet, while there is time, and write the page that was asked for."""
+    asked = _asked()
+    os.environ["AUTOTUNE_CACHE"] = "off"
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    with LocalEngine() as engine:
+        machine = in_words(engine.machine())
+    ends = time.monotonic() + 60 * asked.minutes
+    known = {row.workload for row in read_rows(ROWS, commit)}
+    for name in asked.workloads or WORKLOADS:
+        if name not in known and time.monotonic() < ends:
+            row = _row(name, asked, commit)
+            add_row(ROWS, row)
+            print(row, flush=True)
+    rows = read_rows(ROWS, commit)
+    found = [f"{machine}.", "", _searches(asked), "", *(figures(rows) if rows else ())]
+    print("\n".join(found))
+    if page:
+        page.write(found, commit)
+
+
+def _searches(asked: Namespace) -> str:
+    budget = SearchOptions().budget
+    return (
+        f"Searches of {budget:g} s with seed {asked.seed}; the longer one has {asked.longer:g} s "
+        f"and seed {asked.seed + 1}."
+    )
+
+
+def _row(name: str, asked: Namespace, commit: str) -> Row:
+    results = []
+    for busy in BUSY:
+        with _keeping_busy(busy):
+            results.append(_search(name, asked.seed))
+    longer = _search(name, asked.seed + 1, budget=asked.longer)
+    arms = list(dict.fromkeys(each for one in (*results, longer) for each in _held(one)))
+    with LocalEngine() as engine, _measured(engine, longer, arms, asked) as running:
+        again = Again(
+            rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
+            noise=running.noise,
+        )
+    return Row(
+        commit=commit,
+        workload=name,
+        configurations=_size(longer),
+        best=in_short(again.best(arms)),
+        gain=again.gain(),
+        compared=len(arms),
+        rounds=asked.rounds,
+        searches=tuple(
+            Searched(
+                busy=busy,
+                said=f"{result.verdict}: {in_short(result.config)}",
+                trials=sum(trial.wall_seconds > 0 for trial in result.trials),
+                share=again.ratio(result.config, again.best(arms)),
+            )
+            for busy, result in zip(BUSY, results, strict=True)
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    """What was measured in turns."""
+
+    rates: Mapping[Configuration, Mapping[int, float]]
+    """Of each configuration, by round."""
+    noise: Noise
+
+    def best(self, among: Sequence[Configuration]) -> Configuration:
+        """Return the fastest of some configurations."""
+        return max(among, key=lambda each: _typical(self.rates[each].values()))
+
+    def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
+        """Return one's throughput as a multiple of another's, if both ran in two rounds."""
+        if one == other:
+            return Interval(low=1.0, value=1.0, high=1.0)
+        mine, theirs = shared_rounds(one, other, self.rates)
+        return paired_ratio(mine, theirs, self.noise) if len(mine) > 1 else None
+
+    def gain(self) -> Interval | None:
+        """Return the best of several replicas as a multiple of the best of one device."""
+        kinds = [[c for c in self.rates if c.distributed is many] for many in (True, False)]
+        return self.ratio(*map(self.best, kinds)) if all(kinds) else None
+
+
+def _search(name: str, seed: int, **options: float) -> Result:
+    file = WORKLOADS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        return autotune(
+            f"{file}:model_fn",
+            f"{file}:dataset_fn",
+            options=SearchOptions(objective=MAX_THROUGHPUT.name, seed=seed, **options),
+            out=folder,
+        )
+
+
+@contextmanager
+def _keeping_busy(cores: int) -> Iterator[None]:
+    """Have another program compute on so many cores."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+
+
+def _held(result: Result) -> Iterator[Configuration]:
+    """Yield what a search recommends, and what was fastest in it."""
+    yield result.config
+    rates: dict[Configuration, list[float]] = {}
+    for trial in result.trials:
+        if trial.measured and trial.examples_per_second:
+            rates.setdefault(trial.configuration, []).append(trial.examples_per_second)
+    fastest = sorted(rates, key=lambda each: _typical(rates[each]), reverse=True)
+    yield from fastest[:FASTEST]
+    yield from [each for each in fastest if not each.distributed][:1]
+    yield from [each for each in fastest if each.distributed][:1]
+
+
+@contextmanager
+def _measured(
+    engine: Engine, result: Result, arms: Sequence[Configuration], asked: Namespace
+) -> Iterator[Turns]:
+    """Give all rounds of fresh runs of some configurations."""
+    subject = Subject(workload=result.workload, facts=result.facts, machine=result.machine)
+    budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
+    with turns(engine, subject, arms, budget=budget, seed=asked.seed, observer=nobody) as running:
+        for _ in range(asked.rounds):
+            running.take()
+        yield running
+
+
+def _by_round(trials: Sequence[Trial]) -> dict[int, float]:
+    return {
+        t.round: t.examples_per_second
+        for t in trials
+        if t.round is not None and t.examples_per_second
+    }
+
+
+def _typical(rates: Iterable[float]) -> float:
+    logs = list(map(math.log, rates))
+    return fmean(logs) if logs else -math.inf
+
+
+def _size(result: Result) -> int:
+    found = candidates(space_for(result.machine), result.machine, result.facts, result.options)
+    return len(found.configurations)
+
+
+def _asked() -> Namespace:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="default: all")
+    parser.add_argument("--longer", type=float, default=300.0, help="seconds of the third search")
+    parser.add_argument("--rounds", type=int, default=4, help="of what is measured again")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin none after")
+    add_options(parser)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

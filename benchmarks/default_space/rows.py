@@ -1,0 +1,98 @@
+"""What became of each workload, kept as it is measured, and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from autotune.measure import Interval
+from autotune.value import Value
+from autotune.wording import times
+
+MEDIAN_GOAL, LOWEST_GOAL = 0.95, 0.80
+"""Shares of the best that are wanted, in the median and at least."""
+
+
+class Searched(Value):
+    """A search of the default space."""
+
+    busy: int
+    """Cores that another program kept busy."""
+    said: str
+    """The verdict and what is recommended."""
+    trials: int
+    """Configurations that ran."""
+    share: Interval | None
+    """Throughput of what is recommended, as a multiple of the best known; None: it does not run."""
+
+
+class Row(Value):
+    """A workload of which everything is done."""
+
+    commit: str
+    workload: str
+    configurations: int
+    """In the space, those that can run."""
+    best: str
+    """The best known configuration."""
+    gain: Interval | None
+    """The best of several replicas as a multiple of the best of one device; None: none ran."""
+    compared: int
+    """Configurations that were measured again."""
+    rounds: int
+    searches: tuple[Searched, ...]
+
+
+def read_rows(path: Path, commit: str) -> list[Row]:
+    """Return the rows of a commit."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [row for row in map(Row.model_validate_json, lines) if row.commit == commit]
+
+
+def add_row(path: Path, row: Row) -> None:
+    """Keep a row beside the others."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(row.model_dump_json() + "\n")
+
+
+def figures(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the figures of the page, of at least one row."""
+    yield (
+        "| workload | configurations | best known | several replicas over one device "
+        "| measured again |"
+    )
+    yield "| --- | ---: | --- | --- | ---: |"
+    for row in rows:
+        gain = times(row.gain) if row.gain else "none ran"
+        again = f"{row.compared}, {row.rounds} times"
+        yield f"| {row.workload} | {row.configurations:,} | {row.best} | {gain} | {again} |"
+    yield ""
+    yield "| workload | machine | share of the best | trials | said |"
+    yield "| --- | --- | --- | ---: | --- |"
+    for row in rows:
+        for each in row.searches:
+            machine = _busy(each.busy)
+            share = str(each.share) if each.share else "does not run"
+            yield f"| {row.workload} | {machine} | {share} | {each.trials} | {each.said} |"
+    yield ""
+    yield from _goals([each for row in rows for each in row.searches])
+
+
+def _busy(cores: int) -> str:
+    return f"{cores} core busy" if cores else "quiet"
+
+
+def _goals(searches: Sequence[Searched]) -> Iterator[str]:
+    yield "| share of the best | goal | reached | n | |"
+    yield "| --- | --- | --- | ---: | --- |"
+    for busy in sorted({each.busy for each in searches}):
+        shares = [each.share.value if each.share else 0.0 for each in searches if each.busy == busy]
+        for what, goal, reached in (
+            ("median", MEDIAN_GOAL, median(shares)),
+            ("lowest", LOWEST_GOAL, min(shares)),
+        ):
+            mark = "reached" if reached >= goal else "short"
+            figure = f"{reached:.1%} | {len(shares)}"
+            yield f"| {_busy(busy)}: {what} | >= {goal:.0%} | {figure} | {mark} |"

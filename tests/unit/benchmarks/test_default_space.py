@@ -1,0 +1,55 @@
+"""What the default search recommends, as a share of the best that is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.measure import Interval, Noise
+from benchmarks.default_space.bench import Again
+from benchmarks.default_space.rows import Row, Searched, figures
+
+ONE = Configuration(per_replica_batch=256)
+SMALL = Configuration(per_replica_batch=32)
+TWO = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=128)
+
+
+def searched(share: float | None, *, busy: int = 0) -> Searched:
+    interval = None if share is None else Interval(low=share, value=share, high=share)
+    return Searched(busy=busy, said="one device: batch 256", trials=9, share=interval)
+
+
+def row(*searches: Searched) -> Row:
+    return Row(
+        commit="aaa1111",
+        workload="pairs",
+        configurations=1296,
+        best="one device, batch 256",
+        gain=None,
+        compared=5,
+        rounds=4,
+        searches=searches,
+    )
+
+
+def test_quiet_and_busy_machines_have_goals_of_their_own() -> None:
+    """What does not run is worth nothing."""
+    rows = [row(searched(0.96), searched(0.9, busy=1)), row(searched(0.97), searched(None, busy=1))]
+    text = "\n".join(figures(rows))
+    assert "| quiet: median | >= 95% | 96.5% | 2 | reached |" in text
+    assert "| 1 core busy: median | >= 95% | 45.0% | 2 | short |" in text
+    assert "| 1 core busy: lowest | >= 80% | 0.0% | 2 | short |" in text
+    assert "does not run" in text
+
+
+def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
+    """A round that only one of two finished does not count between them."""
+    rates = {ONE: {0: 100.0, 1: 200.0}, TWO: {0: 150.0, 1: 300.0, 2: 10.0}, SMALL: {1: 50.0}}
+    again = Again(rates=rates, noise=Noise(sd=0.03, degrees=8.0))
+    assert again.best([ONE, SMALL]) == ONE
+    gain = again.gain()
+    assert gain is not None
+    # Of several replicas there is one, slower in the mean of its rounds, but not in the shared ones.
+    assert gain.value == pytest.approx(1.5)
+    assert again.ratio(SMALL, ONE) is None
+    assert again.ratio(ONE, ONE) == Interval(low=1.0, value=1.0, high=1.0)
