@@ -49,7 +49,7 @@ def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
     assert again.best([ONE, SMALL]) == ONE
     gain = again.gain()
     assert gain is not None
-    # Of several replicas there is one, slower in the mean of its rounds, but not in the shared ones.
+    # Slower in the mean of its own rounds, but not in the shared ones.
     assert gain.value == pytest.approx(1.5)
     assert again.ratio(SMALL, ONE) is None
     assert again.ratio(ONE, ONE) == Interval(low=1.0, value=1.0, high=1.0)
