@@ -7,7 +7,7 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
-        bench-default-space bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
@@ -111,6 +111,10 @@ bench-delivered: $(READY)
 # known; some fifteen minutes for each of four, where nothing else runs. MINUTES as above.
 bench-default-space: $(READY)
 	$(BIN)/python -m benchmarks.default_space.bench --minutes $(MINUTES) $(PAGE)
+
+# A verdict on a model that takes tens of seconds to trace, in ten minutes; fails where there is none.
+bench-slow-tracing: $(READY)
+	$(BIN)/python -m benchmarks.slow_tracing.bench $(PAGE)
 
 # What is said of three programs whose truth is known, about nine minutes; fails where it is wrong.
 bench-judged: $(READY)

@@ -1,0 +1,93 @@
+"""Whether ten minutes give a verdict on a model whose tracing takes 20 s and more.
+
+    python -m benchmarks.slow_tracing.bench [--seeds 1] [--budget 600] [--out PAGE --since TEXT]
+
+Run it where nothing else runs.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from autotune import Result, SearchOptions, autotune
+from autotune.objective import MAX_THROUGHPUT
+from autotune.result import Verdict
+from autotune.run.local import LocalEngine
+from autotune.strategies import in_short
+from autotune.wording import times
+from benchmarks.page import add_options, in_words, page_of, this_commit
+
+FILE = Path(__file__).with_name("mobile.py")
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+
+
+def main() -> None:
+    """Search, and write the page that was asked for.
+
+    Raises:
+        SystemExit: A search came to no verdict.
+    """
+    asked = _asked()
+    os.environ["AUTOTUNE_CACHE"] = "off"
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    with LocalEngine() as engine:
+        machine = in_words(engine.machine())
+    results = [_search(asked.budget, seed) for seed in range(asked.seeds)]
+    found = [f"{machine}.", "", *_table(results)]
+    print("\n".join(found))
+    if page:
+        page.write(found, commit)
+    open_ = [result for result in results if result.verdict is Verdict.UNDECIDED]
+    if open_:
+        raise SystemExit(f"{len(open_)} of {len(results)} searches came to no verdict.")
+
+
+def _search(budget: float, seed: int) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        return autotune(
+            f"{FILE}:model_fn",
+            f"{FILE}:dataset_fn",
+            options=SearchOptions(objective=MAX_THROUGHPUT.name, budget=budget, seed=seed),
+            out=folder,
+        )
+
+
+def _table(results: Sequence[Result]) -> Iterator[str]:
+    yield (
+        "| seed | verdict | best of several replicas over one device | first call on one device, s "
+        "| runs | settings screened | tracing | seconds |"
+    )
+    yield "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    for result in results:
+        ran = [trial for trial in result.trials if trial.wall_seconds]
+        first = [t.first_step_seconds for t in ran if not t.configuration.distributed]
+        gain = result.grounds.decision.gain
+        cells = (
+            str(result.options.seed),
+            f"{result.verdict}: {in_short(result.config)}",
+            times(gain) if gain else "not compared",
+            f"{median(each for each in first if each):.0f}",
+            str(len(ran)),
+            str(result.screened),
+            f"{result.tracing_seconds / result.seconds:.0%}",
+            f"{result.seconds:.0f}",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _asked() -> Namespace:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds of each search")
+    add_options(parser)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
