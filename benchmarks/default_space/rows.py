@@ -22,7 +22,7 @@ class Searched(Value):
     said: str
     """The verdict and what is recommended."""
     trials: int
-    """Configurations that ran."""
+    """Runs that it made, repeats included."""
     share: Interval | None
     """Throughput of what is recommended, as a multiple of the best known; None: it does not run."""
 
