@@ -116,10 +116,10 @@ class Explorer:
                 # What excludes one excludes many; they are not proposed one after the other.
                 left = [each for each in left if self._why_not(each) is None]
 
-    def open_among(self, pool: Sequence[Configuration]) -> list[Configuration]:
-        """Return those that were neither tried nor excluded by what is known."""
+    def open_among(self, pool: Iterable[Configuration]) -> Iterator[Configuration]:
+        """Yield those that were neither tried nor excluded by what is known."""
         tried = self.history.tried
-        return [each for each in pool if each not in tried and self._why_not(each) is None]
+        return (each for each in pool if each not in tried and self._why_not(each) is None)
 
     def screen(
         self,

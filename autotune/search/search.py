@@ -354,8 +354,8 @@ class Search:
         """Whether a distributed configuration may be in the finals: one that ran, or may yet."""
         if self._right(self._runner.history.ranked(distributed=True)):
             return True
-        may_run = self._explorer(self._reserve).open_among
-        return any(may_run([each]) for each in self._distributed)
+        may_run = self._explorer(self._reserve).open_among(self._distributed)
+        return next(may_run, None) is not None
 
     def _still_fit(self, challenger: Configuration) -> bool:
         """Whether what is left is enough to decide about a challenger and to certify it."""
@@ -412,7 +412,7 @@ class Search:
 
     def _untried(self) -> list[Configuration]:
         """Return distributed configurations of which nothing is known."""
-        return self._explorer(self._reserve).open_among(self._right(self._every_distributed))
+        return [*self._explorer(self._reserve).open_among(self._right(self._every_distributed))]
 
     def _out_of_reach(self) -> list[Configuration]:
         """Return distributed configurations that lack a host, and are not known to be no better."""
