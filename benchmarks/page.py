@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autotune.machine import Machine
+from autotune.run.local import LocalEngine
 
 NOW = "## Figures at commit "
 EARLIER = "## Earlier figures"
@@ -79,6 +80,12 @@ def this_commit() -> str:
     """Return the last commit that changed the code that runs, and whether it was changed since."""
     commit = _git("log", "-1", "--format=%H", "--", *CODE)[:7]
     return f"{commit}, with changes" if _git("status", "--porcelain", "--", *CODE) else commit
+
+
+def this_machine() -> str:
+    """Return in words what figures in seconds depend on here."""
+    with LocalEngine() as engine:
+        return in_words(engine.machine())
 
 
 def in_words(machine: Machine) -> str:

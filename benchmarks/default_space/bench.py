@@ -13,8 +13,6 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,21 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from autotune import Result, SearchOptions, autotune
+from autotune import Result, SearchOptions
 from autotune.config import Configuration
-from autotune.events import nobody
 from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
-from autotune.objective import MAX_THROUGHPUT
-from autotune.run.engine import Engine
-from autotune.run.local import LocalEngine
-from autotune.search.request import Subject
-from autotune.search.stopping import Budget
 from autotune.space import candidates, space_for
 from autotune.strategies import in_short
 from autotune.trial import Trial
-from autotune.verification.contest import Turns, turns
-from benchmarks.default_space.rows import Row, Searched, add_row, figures, read_rows
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.again import in_turns
+from benchmarks.default_space.rows import Row, Searched, figures
+from benchmarks.default_space.search import search_default_space
+from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.parts import run_missing
 
 WORKLOADS = {path.stem: path for path in sorted(Path(__file__).with_name("workloads").glob("*.py"))}
 ROWS = Path("autotune-out/default-space/rows.jsonl")
@@ -44,7 +38,7 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 BUSY = (0, 1)
 """Cores that another program keeps busy while a search goes on."""
 FASTEST = 2
-"""Trials of each search that are measured again, beside the fastest on one device."""
+"""Configurations of each search that are measured again, beside the fastest of each kind."""
 
 
 def main() -> None:
@@ -53,16 +47,15 @@ def main() -> None:
     os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
-    with LocalEngine() as engine:
-        machine = in_words(engine.machine())
-    ends = time.monotonic() + 60 * asked.minutes
-    known = {row.workload for row in read_rows(ROWS, commit)}
-    for name in asked.workloads or WORKLOADS:
-        if name not in known and time.monotonic() < ends:
-            row = _row(name, asked, commit)
-            add_row(ROWS, row)
-            print(row, flush=True)
-    rows = read_rows(ROWS, commit)
+    machine = this_machine()
+    rows = run_missing(
+        ROWS,
+        Row,
+        commit,
+        asked.workloads or WORKLOADS,
+        lambda name: _row(name, asked, commit),
+        minutes=asked.minutes,
+    )
     found = [f"{machine}.", "", _searches(asked), "", *(figures(rows) if rows else ())]
     print("\n".join(found))
     if page:
@@ -81,14 +74,14 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
     results = []
     for busy in BUSY:
         with _keeping_busy(busy):
-            results.append(_search(name, asked.seed))
-    longer = _search(name, asked.seed + 1, budget=asked.longer)
+            results.append(search_default_space(WORKLOADS[name], seed=asked.seed))
+    longer = search_default_space(WORKLOADS[name], seed=asked.seed + 1, budget=asked.longer)
     arms = list(dict.fromkeys(each for one in (*results, longer) for each in _held(one)))
-    with LocalEngine() as engine, _measured(engine, longer, arms, asked) as running:
-        again = Again(
-            rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
-            noise=running.noise,
-        )
+    running = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
+    again = Again(
+        rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
+        noise=running.noise,
+    )
     return Row(
         commit=commit,
         workload=name,
@@ -134,17 +127,6 @@ class Again:
         return self.ratio(*map(self.best, kinds)) if all(kinds) else None
 
 
-def _search(name: str, seed: int, **options: float) -> Result:
-    file = WORKLOADS[name]
-    with tempfile.TemporaryDirectory() as folder:
-        return autotune(
-            f"{file}:model_fn",
-            f"{file}:dataset_fn",
-            options=SearchOptions(objective=MAX_THROUGHPUT.name, seed=seed, **options),
-            out=folder,
-        )
-
-
 @contextmanager
 def _keeping_busy(cores: int) -> Iterator[None]:
     """Have another program compute on so many cores."""
@@ -168,19 +150,6 @@ def _held(result: Result) -> Iterator[Configuration]:
     yield from fastest[:FASTEST]
     yield from [each for each in fastest if not each.distributed][:1]
     yield from [each for each in fastest if each.distributed][:1]
-
-
-@contextmanager
-def _measured(
-    engine: Engine, result: Result, arms: Sequence[Configuration], asked: Namespace
-) -> Iterator[Turns]:
-    """Give all rounds of fresh runs of some configurations."""
-    subject = Subject(workload=result.workload, facts=result.facts, machine=result.machine)
-    budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
-    with turns(engine, subject, arms, budget=budget, seed=asked.seed, observer=nobody) as running:
-        for _ in range(asked.rounds):
-            running.take()
-        yield running
 
 
 def _by_round(trials: Sequence[Trial]) -> dict[int, float]:

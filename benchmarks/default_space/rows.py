@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import median
 
 from autotune.measure import Interval
 from autotune.value import Value
 from autotune.wording import times
+from benchmarks.parts import Part
 
 MEDIAN_GOAL, LOWEST_GOAL = 0.95, 0.80
 """Shares of the best that are wanted, in the median and at least."""
@@ -27,11 +27,9 @@ class Searched(Value):
     """Throughput of what is recommended, as a multiple of the best known; None: it does not run."""
 
 
-class Row(Value):
+class Row(Part):
     """A workload of which everything is done."""
 
-    commit: str
-    workload: str
     configurations: int
     """In the space, those that can run."""
     best: str
@@ -42,19 +40,6 @@ class Row(Value):
     """Configurations that were measured again."""
     rounds: int
     searches: tuple[Searched, ...]
-
-
-def read_rows(path: Path, commit: str) -> list[Row]:
-    """Return the rows of a commit."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [row for row in map(Row.model_validate_json, lines) if row.commit == commit]
-
-
-def add_row(path: Path, row: Row) -> None:
-    """Keep a row beside the others."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(row.model_dump_json() + "\n")
 
 
 def figures(rows: Sequence[Row]) -> Iterator[str]:

@@ -13,25 +13,20 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from statistics import fmean
 
 from autotune import Result, SearchOptions, autotune
 from autotune.errors import NothingMeasured
-from autotune.events import nobody
 from autotune.objective import MAX_THROUGHPUT
-from autotune.run.local import LocalEngine
-from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
-from autotune.search.stopping import Budget
 from autotune.strategies import in_short
-from autotune.trial import Stage
+from benchmarks.again import in_turns
 from benchmarks.delivered.program import LongRun
-from benchmarks.delivered.rows import Row, add_row, figures, read_rows
+from benchmarks.delivered.rows import Row, figures
 from benchmarks.delivered.workloads import WORKLOADS
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.parts import run_missing
 
 ROWS = Path("autotune-out/delivered/rows.jsonl")
 BESIDE = 3
@@ -46,16 +41,16 @@ def main() -> None:
     os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
-    with LocalEngine() as engine:
-        machine = in_words(engine.machine())
-    ends = time.monotonic() + 60 * asked.minutes
-    known = {row.workload for row in read_rows(ROWS, commit)}
-    for name in asked.workloads or WORKLOADS:
-        if name not in known and time.monotonic() < ends:
-            row = _row(name, asked, commit)
-            add_row(ROWS, row)
-            print(row, flush=True)
-    found = [*figures(read_rows(ROWS, commit), machine)]
+    machine = this_machine()
+    rows = run_missing(
+        ROWS,
+        Row,
+        commit,
+        asked.workloads or WORKLOADS,
+        lambda name: _row(name, asked, commit),
+        minutes=asked.minutes,
+    )
+    found = [*figures(rows, machine)]
     print("\n".join(found))
     if page:
         page.write(found, commit)
@@ -88,13 +83,7 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
 
 def _trials(result: Result) -> list[float]:
     """Return the examples per second of some trials of what is recommended, as in the finals."""
-    subject = Subject(workload=result.workload, facts=result.facts, machine=result.machine)
-    with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
-        budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
-        runner = Runner(
-            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
-        )
-        trials = [runner.run(result.config, Stage.FINAL) for _ in range(BESIDE)]
+    trials = in_turns(result, [result.config], rounds=BESIDE).of(0)
     return [rate for trial in trials if (rate := trial.examples_per_second)]
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from autotune.measure import Interval
-from autotune.value import Value
 from benchmarks.delivered.workloads import WORKLOADS
+from benchmarks.parts import Part
 from benchmarks.share import Share
 
 MEDIAN_GOAL, LAST_GOAL = 0.03, 0.05
 """How far delivered may be from promised: in the median, and at the 95th percentile."""
 
 
-class Row(Value):
+class Row(Part):
     """A workload of which the search and the runs are done."""
 
-    commit: str
-    workload: str
     seed: int
     budget: float
     """Seconds of the search."""
@@ -44,19 +41,6 @@ class Row(Value):
     def ratios_beside(self) -> list[float]:
         """Delivered over what trials at that time showed, of each run that had some."""
         return [rate / other for rate, other in zip(self.delivered, self.beside, strict=False)]
-
-
-def read_rows(path: Path, commit: str) -> list[Row]:
-    """Return the rows of a commit."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [row for row in map(Row.model_validate_json, lines) if row.commit == commit]
-
-
-def add_row(path: Path, row: Row) -> None:
-    """Keep a row beside the others."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(row.model_dump_json() + "\n")
 
 
 def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:

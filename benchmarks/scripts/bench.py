@@ -20,9 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from autotune.run.local import LocalEngine
 from autotune.strategies import in_short
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.page import add_options, page_of, this_commit, this_machine
 from benchmarks.scripts.command import Command, finish, rate, tune
 from benchmarks.scripts.rows import Row, figures
 
@@ -37,8 +36,7 @@ def main() -> int:
     asked = _asked()
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
-    with LocalEngine() as engine:
-        machine = in_words(engine.machine())
+    machine = this_machine()
     rows = []
     for script in _scripts(asked.scripts):
         rows.append(_row(script, asked))

@@ -8,19 +8,17 @@ Run it where nothing else runs.
 from __future__ import annotations
 
 import os
-import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from autotune import Result, SearchOptions, autotune
-from autotune.objective import MAX_THROUGHPUT
+from autotune import Result
 from autotune.result import Verdict
-from autotune.run.local import LocalEngine
 from autotune.strategies import in_short
 from autotune.wording import times
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.default_space.search import search_default_space
+from benchmarks.page import add_options, page_of, this_commit, this_machine
 
 FILE = Path(__file__).with_name("mobile.py")
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -36,9 +34,10 @@ def main() -> None:
     os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
-    with LocalEngine() as engine:
-        machine = in_words(engine.machine())
-    results = [_search(asked.budget, seed) for seed in range(asked.seeds)]
+    machine = this_machine()
+    results = [
+        search_default_space(FILE, seed=seed, budget=asked.budget) for seed in range(asked.seeds)
+    ]
     found = [f"{machine}.", "", *_table(results)]
     print("\n".join(found))
     if page:
@@ -46,16 +45,6 @@ def main() -> None:
     open_ = [result for result in results if result.verdict is Verdict.UNDECIDED]
     if open_:
         raise SystemExit(f"{len(open_)} of {len(results)} searches came to no verdict.")
-
-
-def _search(budget: float, seed: int) -> Result:
-    with tempfile.TemporaryDirectory() as folder:
-        return autotune(
-            f"{FILE}:model_fn",
-            f"{FILE}:dataset_fn",
-            options=SearchOptions(objective=MAX_THROUGHPUT.name, budget=budget, seed=seed),
-            out=folder,
-        )
 
 
 def _table(results: Sequence[Result]) -> Iterator[str]:
@@ -66,13 +55,13 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
     yield "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for result in results:
         ran = [trial for trial in result.trials if trial.wall_seconds]
-        first = [t.first_step_seconds for t in ran if not t.configuration.distributed]
+        alone = (t.first_step_seconds for t in ran if not t.configuration.distributed)
         gain = result.grounds.decision.gain
         cells = (
             str(result.options.seed),
             f"{result.verdict}: {in_short(result.config)}",
             times(gain) if gain else "not compared",
-            f"{median(each for each in first if each):.0f}",
+            f"{median(filter(None, alone)):.0f}",
             str(len(ran)),
             str(result.screened),
             f"{result.tracing_seconds / result.seconds:.0%}",

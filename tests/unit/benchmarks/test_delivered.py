@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from autotune.measure import Interval
-from benchmarks.delivered.rows import Row, add_row, figures, read_rows
+from benchmarks.delivered.rows import Row, figures
 from benchmarks.delivered.workloads import WORKLOADS
+from benchmarks.parts import add_row, read_rows
 
 PROMISED = Interval(low=95.0, value=100.0, high=105.0)
 
@@ -30,8 +31,8 @@ def test_rows_are_those_of_their_commit(tmp_path: Path) -> None:
     file = tmp_path / "new" / "rows.jsonl"
     add_row(file, row("pausing", 98.0))
     add_row(file, row("lstm", 98.0, commit="bbb2222"))
-    assert [each.workload for each in read_rows(file, "aaa1111")] == ["pausing"]
-    assert read_rows(tmp_path / "none.jsonl", "aaa1111") == []
+    assert [each.workload for each in read_rows(file, Row, "aaa1111")] == ["pausing"]
+    assert read_rows(tmp_path / "none.jsonl", Row, "aaa1111") == []
 
 
 def test_figures_tell_how_far_off_the_runs_are() -> None:
