@@ -11,10 +11,11 @@ FEWEST = 8
 """Points of a curve; fewer do not show where it bends."""
 LEAST_SECONDS = 1.0
 """Of reading; less has no tail that tells a rate."""
-TAIL = 0.15
-"""Of the time, the part whose rate may be the one that goes on, ..."""
+TAILS = (0.45, 0.3, 0.15)
+"""Of the time, the parts whose rate may be the one that goes on, the longest first: it sees the
+least of what else a machine does meanwhile."""
 STEADY = 1.15
-"""... if its halves agree within this factor."""
+"""The halves of a part whose rate goes on agree within this factor."""
 NEARLY = 0.95
 """Of what was ready, the part that is used up at the bend."""
 FASTER = 1.4
@@ -44,8 +45,13 @@ def stock_of(curve: Sequence[Point]) -> Stock | None:
     """
     if len(curve) < FEWEST or curve[-1][1] < LEAST_SECONDS:
         return None
+    return next(filter(None, (_beyond(curve, share) for share in TAILS)), None)
+
+
+def _beyond(curve: Sequence[Point], share: float) -> Stock | None:
+    """Return what was ready if the rate of the last share of the time is the one that goes on."""
     end = curve[-1]
-    begin, middle = (_at(curve, end[1] * (1 - share)) for share in (TAIL, TAIL / 2))
+    begin, middle = (_at(curve, end[1] * (1 - part)) for part in (share, share / 2))
     early, late, goes_on = _rate(begin, middle), _rate(middle, end), _rate(begin, end)
     ahead = [examples - goes_on * seconds for examples, seconds in curve]
     most = max(ahead)

@@ -151,7 +151,7 @@ MADE = itertools.count()
 def examples():
     for _ in range(500):
         if next(MADE) > 2000:
-            time.sleep(0.002)
+            time.sleep(0.02)
         yield np.ones(8), np.ones(1)
 def dataset_fn():
     return {GENERATOR.format("examples")}
@@ -159,11 +159,11 @@ def dataset_fn():
 
 
 def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
-    """Several epochs of it come at once, and all others at less than 500 examples a second."""
+    """Several epochs of it come at once, and all others at less than 50 examples a second."""
     facts = inspect(QUEUE)
     assert facts.stock is not None
     assert 800 <= facts.stock.examples <= 2000
-    assert 100 <= facts.stock.examples_per_second <= 500
+    assert 10 <= facts.stock.examples_per_second <= 50
 
 
 LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"

@@ -36,6 +36,13 @@ def test_the_first_moment_may_be_all() -> None:
     assert found.examples == pytest.approx(1900, rel=0.1)
 
 
+def test_a_busy_moment_at_the_end_hides_no_stock() -> None:
+    """Three tenths of a second at two thirds of the rate weigh little in two seconds."""
+    found = stock_of(curve([5000.0] * 20 + [1500.0] * 27 + [1000.0] * 3))
+    assert found is not None
+    assert found.examples_per_second == pytest.approx(1500, rel=0.1)
+
+
 @pytest.mark.parametrize(
     "rates",
     [
