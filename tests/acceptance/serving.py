@@ -10,6 +10,9 @@ from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
 
+LASTING = ("filters", 64)
+"""What a model is given whose job is to go on."""
+
 
 def _speed(configuration: Configuration) -> float:
     return 1000.0 * configuration.per_replica_batch**0.5 / configuration.replicas
@@ -30,11 +33,12 @@ def engine() -> FakeEngine:
 
 
 class Leisurely(FakeEngine):
-    """Takes long enough for each trial to be watched."""
+    """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer after a while."""
-        time.sleep(0.25)
+        lasting = LASTING in request.workload.model.arguments and len(self.requests) >= 6
+        time.sleep(10.0 if lasting else 0.25)
         return super().run(request, watch)
 
 

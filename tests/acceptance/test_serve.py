@@ -149,13 +149,13 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
 
 
 def test_a_job_is_cancelled(serving: Serving) -> None:
-    """Within ten seconds it has ended."""
+    """It ends, although its search would go on."""
     client = serving.client
     asked = {**ASKED, "max_trials": None, "space": "cpu"}
     where = client.post("/v1/tunings", json=asked).headers["location"]
     until(lambda: client.get(where).json()["trials"] > 0)
     assert client.post(f"{where}/cancel").status_code == 202
-    until(lambda: client.get(where).json()["state"] == "cancelled", 10)
+    until(lambda: client.get(where).json()["state"] == "cancelled")
 
 
 def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:

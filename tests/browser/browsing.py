@@ -26,6 +26,8 @@ FAINT = Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
 """A script that finds text which can hardly be read."""
 PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of all pages, for people to look at."""
+LASTING = "64"
+"""Filters of a job that runs until it is cancelled."""
 Open = Callable[..., Page]
 
 
@@ -78,12 +80,12 @@ def sign_in(page: Page, key: str) -> None:
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
-def start(page: Page, trials: str = "14", space: str = "cpu") -> None:
+def start(page: Page, trials: str = "14", filters: str = "48") -> None:
     """Fill in the form and send it."""
     page.get_by_role("radio", name="digits").check()
-    page.get_by_label("filters").fill("48")
+    page.get_by_label("filters").fill(filters)
     page.get_by_label("Budget").fill("2min")
-    page.get_by_label("Search space").select_option(space)
+    page.get_by_label("Search space").select_option("cpu")
     page.get_by_text("Limits and constraints").click()
     page.get_by_label("Max trials").fill(trials)
     page.get_by_role("button", name="Start").click()

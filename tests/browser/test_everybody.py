@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from .browsing import FAINT, Open, Served, start
+from .browsing import FAINT, LASTING, Open, Served, start
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
@@ -37,7 +37,7 @@ def violations(page: Page) -> list[str]:
 def running_job(signed_in: Open) -> Iterator[Page]:
     """The page of a job that runs until the test ends."""
     page = signed_in()
-    start(page, trials="500")
+    start(page, trials="500", filters=LASTING)
     expect(page.locator("table.plot .strip .mark").first).to_be_attached()
     yield page
     if page.locator("#cancel").count():
@@ -143,7 +143,7 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     """No pointer is needed from the form to the end of the job."""
     page = signed_in()
     reach(page, page.get_by_role("radio", name="digits"))
-    write(page, "filters", "48")
+    write(page, "filters", LASTING)
     write(page, "Budget", "2min")
     reach(page, page.get_by_label("Search space"))
     page.keyboard.type("cpu")
@@ -153,7 +153,7 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     reach(page, page.get_by_role("button", name="Start"))
     page.keyboard.press("Enter")
     expect(page.locator(".badge.running")).to_be_visible()
-    expect(page.get_by_text("filters=48")).to_be_visible()
+    expect(page.get_by_text(f"filters={LASTING}")).to_be_visible()
     button = page.get_by_role("button", name="Cancel", exact=True)
     reach(page, button)
     page.keyboard.press("Enter")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from .browsing import Open, Served, looks_right, running, start
+from .browsing import LASTING, Open, Served, looks_right, running, start
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
@@ -35,8 +35,8 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
     start(page)
     page.evaluate("window.same = true")
     points = page.locator("table.plot .strip .mark")
-    expect(points.nth(2)).to_be_attached()
     expect(page.locator(".phase")).to_contain_text("one device")
+    expect(points.nth(2)).to_be_attached()
     looks_right(page, "running")
     expect(page.locator(".badge.done")).to_be_visible()
     expect(page.locator(".summary-line")).not_to_be_empty()
@@ -90,7 +90,7 @@ def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, do
 def test_a_job_is_cancelled(signed_in: Open) -> None:
     """After a question; it ends within seconds, and the page shows it."""
     page = signed_in()
-    start(page, trials="500", space="cpu")
+    start(page, trials="500", filters=LASTING)
     expect(page.locator("table.plot .strip .mark").first).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Keep it running").click()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import multiprocessing
 from pathlib import Path
 
+import pytest
+
+from autotune import past_measurements
 from autotune.config import Configuration
 from autotune.past_measurements import Measured, PastMeasurements, Session
 from autotune.trial import Stage
@@ -28,8 +31,9 @@ def _write(file: Path, name: str, count: int, failed: object) -> None:
         PastMeasurements(file, lambda _: failed.set()).add(session(f"{name}{number}"))  # type: ignore[attr-defined]
 
 
-def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
+def test_two_processes_may_write_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even the first time, when both make the tables; nothing is lost."""
+    monkeypatch.setattr(past_measurements, "LOCK_SECONDS", 60.0)
     file = tmp_path / "measurements.db"
     fork = multiprocessing.get_context("fork")
     failed = fork.Event()
@@ -37,7 +41,7 @@ def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
     for each in writers:
         each.start()
     for each in writers:
-        each.join(30)
+        each.join(300)
     assert not failed.is_set()
     found = {each.session for each in PastMeasurements(file).measurements(MACHINE, WORKLOAD)}
     assert len(found) == 10

@@ -273,7 +273,7 @@ def test_an_answer_without_an_end_is_left(
     with serving(other):
         second = hooks.add(other.url, ENDINGS, "me")
         end_job()
-        limits = LIMITS.model_copy(update={"seconds": 0.5, "delays": ()})
+        limits = LIMITS.model_copy(update={"delays": ()})
         with sending(database, limits):
             until(lambda: hooks.counts()[Standing.PENDING] == 0)
     assert hooks.deliveries(hook.id, None)[0].error is Trouble.TIMEOUT

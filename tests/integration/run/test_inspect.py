@@ -146,12 +146,15 @@ def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
 
 
 QUEUE = f"""
-import itertools, time, numpy as np, tensorflow as tf
-MADE = itertools.count()
+from types import SimpleNamespace
+import numpy as np, tensorflow as tf
+from autotune.run.child import passes
+NOW = SimpleNamespace(made=0, seconds=0.0)
+passes.time = SimpleNamespace(perf_counter=lambda: NOW.seconds)
 def examples():
     for _ in range(500):
-        if next(MADE) > 2000:
-            time.sleep(0.02)
+        NOW.made += 1
+        NOW.seconds += 0.0002 if NOW.made <= 2000 else 0.02
         yield np.ones(8), np.ones(1)
 def dataset_fn():
     return {GENERATOR.format("examples")}
@@ -159,11 +162,11 @@ def dataset_fn():
 
 
 def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
-    """Several epochs of it come at once, and all others at less than 50 examples a second."""
+    """Several epochs of it come at once, and all others at 50 a second, by a clock of their own."""
     facts = inspect(QUEUE)
     assert facts.stock is not None
     assert 800 <= facts.stock.examples <= 2000
-    assert 10 <= facts.stock.examples_per_second <= 50
+    assert 40 <= facts.stock.examples_per_second <= 60
 
 
 LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"
@@ -247,10 +250,10 @@ FAILED = [
         {"dataset": dataset(f"{ONES}.map({RAGGED})")},
         "cannot be batched",
     ),
-    ({"dataset": dataset("time.sleep(1000)"), "seconds": 2}, "did not return within 2 s"),
+    ({"dataset": dataset("time.sleep(1000)"), "seconds": 10}, "did not return within 10 s"),
     (
-        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 2},
-        "dataset_fn's dataset yielded no example within 2 s",
+        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 10},
+        "dataset_fn's dataset yielded no example within 10 s",
     ),
     ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
     ({"model": f"import os\ndef model_fn(): {KILL}\n"}, "killed by SIGKILL while calling model"),

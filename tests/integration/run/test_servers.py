@@ -12,7 +12,7 @@ import pytest
 from autotune.config import Configuration, ShardPolicy
 from autotune.machine import Host, Machine
 from autotune.reason import Killed
-from autotune.run.engine import Outcome, Stop, TrialRequest, Window
+from autotune.run.engine import Limits, Outcome, Stop, TrialRequest, Window
 from autotune.run.local import LocalEngine
 from autotune.script import render
 from autotune.strategies import strategy
@@ -61,14 +61,19 @@ def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeReques
             configuration=configuration,
             workload=workload,
             roles=strategy("parameter_server").roles(configuration, MACHINE),
+            limits=Limits(whole=300.0),
         )
 
     return make
 
 
-def after(count: int) -> Callable[[Sequence[Window]], Stop | None]:
-    """Return a watch that has seen enough after so many windows."""
-    return lambda windows: Stop(Outcome.MEASURED, "Enough.") if len(windows) >= count else None
+def told_in(notes: Path) -> dict[str, set[int]]:
+    """Return the examples that each worker has trained on."""
+    told: dict[str, set[int]] = {}
+    for line in notes.read_text(encoding="ascii").splitlines() if notes.exists() else ():
+        worker, example = line.split()
+        told.setdefault(worker, set()).add(int(example))
+    return told
 
 
 @pytest.mark.parametrize("policy", ["data", "source"])
@@ -76,14 +81,16 @@ def test_each_worker_trains_on_its_share(
     engine: LocalEngine, served: MakeRequest, notes: Path, policy: ShardPolicy
 ) -> None:
     """Two workers read disjoint examples, are timed, and tell what they have lost."""
-    result = engine.run(served(policy), after(5))
+
+    def watch(windows: Sequence[Window]) -> Stop | None:
+        enough = len(windows) >= 5 and len(told_in(notes)) == 2
+        return Stop(Outcome.MEASURED, "Enough.") if enough else None
+
+    result = engine.run(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
     assert result.lost_updates is not None
     assert 0 <= result.lost_updates < 1
-    seen: dict[str, set[int]] = {}
-    for line in notes.read_text(encoding="ascii").splitlines():
-        worker, example = line.split()
-        seen.setdefault(worker, set()).add(int(example))
+    seen = told_in(notes)
     assert seen.keys() == {"0", "1"}
     assert not seen["0"] & seen["1"]
     assert {each % 2 for each in seen["0"]} == {0}

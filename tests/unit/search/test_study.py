@@ -242,16 +242,17 @@ def some_trial(number: int) -> Trial:
     )
 
 
-def test_ctrl_c_while_saving_loses_nothing(storage: Storage) -> None:
+def test_ctrl_c_while_saving_loses_nothing(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What had ended is kept, and saved when there is time."""
     study = Study(storage, [], print)  # type: ignore[arg-type]
     study.append(some_trial(0))
     study.append(some_trial(1))
-    main = threading.main_thread().ident
-    assert main
-    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        study.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(study._saving, "exception", lambda: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            study.flush()
     storage.free.set()
     study.flush()
     assert [trial.number for trial in study.trials] == storage.numbers == [0, 1]
