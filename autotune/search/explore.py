@@ -11,7 +11,13 @@ from autotune.reason import BudgetEnded, Reason
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds, Dominance
-from autotune.search.design import groups, one_factor_at_a_time, placement, uncrowded
+from autotune.search.design import (
+    groups,
+    one_factor_at_a_time,
+    openers,
+    placement,
+    uncrowded,
+)
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.sampler import Sampler
@@ -246,6 +252,29 @@ def open_strategies(
             explorer.try_best([each for each in pool if placement(each) == placement(opener)])
         else:
             explorer.try_all([opener])
+
+
+def find_challenger(explorer: Explorer, pool: Sequence[Configuration], *, divided: bool) -> bool:
+    """Try more distributed configurations, where those that ran have shown nothing.
+
+    Little is expected of what is like them then, but without a challenger nothing is decided.
+
+    Args:
+        explorer: Makes the trials.
+        pool: All distributed.
+        divided: As for `openers`.
+
+    Returns:
+        Whether one was measured, and none before.
+    """
+    history = explorer.history
+    for attempt in range(HOPELESS):
+        baseline = history.baseline
+        if baseline is None or history.ranked(distributed=True):
+            return attempt > 0
+        left = [*explorer.open_among(pool)]
+        explorer.try_all(openers(baseline, left, divided=divided))
+    return bool(history.ranked(distributed=True))
 
 
 def _quick(

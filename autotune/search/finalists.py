@@ -84,10 +84,14 @@ def fitting(finalists: Finalists, history: History, left: float) -> Finalists:
 
 
 def finals_seconds(history: History, finalists: Finalists) -> float:
-    """Return the wall time that a decision is expected to take."""
-    needed = [_rounds(history, finalists, c) for c in finalists.challengers]
-    rounds = max(needed, default=DEFAULT_ROUNDS)
-    return _seconds(history, replace(finalists, one_device=finalists.one_device[:1]), rounds)
+    """Return the wall time that a decision between the first two is expected to take.
+
+    Others take part if there is time for them.
+    """
+    first = finalists.challengers[:1]
+    rounds = _rounds(history, finalists, first[0]) if first else DEFAULT_ROUNDS
+    two = replace(finalists, one_device=finalists.one_device[:1], challengers=first)
+    return _seconds(history, two, rounds)
 
 
 def _rounds(history: History, finalists: Finalists, challenger: Configuration) -> int:

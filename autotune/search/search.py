@@ -22,7 +22,7 @@ from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
 from autotune.search.design import default_in, larger, openers, own_default
-from autotune.search.explore import Explorer, find_baseline, open_strategies
+from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
@@ -200,7 +200,10 @@ class Search:
                 self._measure_without_input(baseline)
             first = openers(baseline, self._distributed, divided=self._divided)
             open_strategies(explorer, first, self._distributed)
-            explorer.propose_from([*self._one_device, *self._distributed])
+            everything = [*self._one_device, *self._distributed]
+            explorer.propose_from(everything)
+            if find_challenger(explorer, self._distributed, divided=self._divided):
+                explorer.propose_from(everything)
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
 
     def _one_device_share(self) -> float:

@@ -32,6 +32,19 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner, outcome:
     assert any("it is broken" in reason for reason in result.reasons)
 
 
+def test_where_the_first_of_each_strategy_fails_others_are_tried(tuner: Tuner) -> None:
+    """The rest of the time is not left unused, and who gains is found."""
+
+    def truth(c: Configuration) -> float | Ending:
+        fails = c.distributed and c.per_replica_batch * c.steps_per_execution == 128 * 8
+        ending = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
+        return ending if fails else speed(distributed=1.5)(c)
+
+    result = tuner(truth, options={"budget": 180.0})
+    assert any(t.outcome is Outcome.FAILED for t in result.trials)
+    assert result.verdict is Verdict.DISTRIBUTE
+
+
 def test_when_nothing_runs_the_first_reason_is_told(tuner: Tuner) -> None:
     """Three failures and no success end the search, with the cause."""
     broken = Ending(outcome=Outcome.FAILED, reason=Message(text="ValueError: shapes do not match"))
