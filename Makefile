@@ -108,7 +108,7 @@ bench-delivered: $(READY)
 	$(BIN)/python -m benchmarks.delivered.bench --minutes $(MINUTES) $(PAGE)
 
 # The default search on new workloads, on a quiet machine and a busy one, against the best that is
-# known; some fifteen minutes for each of four, where nothing else runs. MINUTES as above.
+# known; some eighteen minutes for each of six, where nothing else runs. MINUTES as above.
 bench-default-space: $(READY)
 	$(BIN)/python -m benchmarks.default_space.bench --minutes $(MINUTES) $(PAGE)
 

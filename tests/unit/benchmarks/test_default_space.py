@@ -19,10 +19,11 @@ def searched(share: float | None, *, busy: int = 0) -> Searched:
     return Searched(busy=busy, said="one device: batch 256", trials=9, share=interval)
 
 
-def row(*searches: Searched) -> Row:
+def row(*searches: Searched, looked_at: bool = False) -> Row:
     return Row(
         commit="aaa1111",
         workload="pairs",
+        looked_at=looked_at,
         configurations=1296,
         best="one device, batch 256",
         gain=None,
@@ -40,6 +41,14 @@ def test_quiet_and_busy_machines_have_goals_of_their_own() -> None:
     assert "| 1 core busy: median | >= 95% | 45.0% | 2 | short |" in text
     assert "| 1 core busy: lowest | >= 80% | 0.0% | 2 | short |" in text
     assert "does not run" in text
+
+
+def test_what_a_change_was_made_for_counts_towards_no_goal() -> None:
+    """Its figures are on the page all the same, and say so."""
+    text = "\n".join(figures([row(searched(0.96)), row(searched(0.5), looked_at=True)]))
+    assert "| quiet: lowest | >= 80% | 96.0% | 1 | reached |" in text
+    assert "| pairs (looked at) | quiet | 0.5 (0.5 to 0.5) |" in text
+    assert "goal" not in "\n".join(figures([row(searched(0.5), looked_at=True)]))
 
 
 def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
