@@ -30,7 +30,7 @@ class Searched(Value):
 class Row(Part):
     """A workload of which everything is done."""
 
-    looked_at: bool
+    looked_at: bool = False
     """A change of the search was made for it, so that it counts towards no goal."""
     configurations: int
     """In the space, those that can run."""
