@@ -23,7 +23,16 @@ Draw = Callable[..., str]
 
 
 def terminal(width: int = 80) -> Console:
-    return Console(file=StringIO(), width=width, height=24, force_terminal=True, highlight=False)
+    """Return a terminal that can redraw, whatever the tests run in."""
+    return Console(
+        file=StringIO(),
+        width=width,
+        height=24,
+        force_terminal=True,
+        force_interactive=True,
+        highlight=False,
+        _environ={"TERM": "xterm"},
+    )
 
 
 def output(console: Console) -> str:
