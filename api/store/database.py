@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy import (
@@ -39,6 +39,8 @@ from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
 
 BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""
+RETRY_SECONDS = 0.02
+"""Between two attempts at what SQLite does not wait for itself."""
 LONG_SECONDS = 24 * 3600
 """Longest wait of a migration, which a large database may need."""
 MOST_WRITERS = 30
@@ -193,16 +195,34 @@ def _unusable() -> SettingsError:
 
 def _sqlite(url: str, seconds: int, **pool: int) -> Engine:
     engine = create_engine(url, connect_args={"timeout": seconds}, hide_parameters=True, **pool)
-    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", lambda made, _: _prepare_sqlite(made, seconds))
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
-def _prepare_sqlite(connection: Any, _: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, seconds: int) -> None:
     # Python's module would begin transactions by rules of its own.
     connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    _keep_log(connection, seconds)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _keep_log(connection: sqlite3.Connection, seconds: int) -> None:
+    """Have a database write ahead into a log, where it does not yet.
+
+    While another connection writes to a new one, SQLite refuses that at once, whatever the timeout.
+    """
+    ends = monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() >= ends:
+                raise
+            sleep(RETRY_SECONDS)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:

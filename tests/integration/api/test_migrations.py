@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,28 @@ def test_a_process_waits_for_the_migration_of_another(database: Database) -> Non
         order.append("first")
     second.join()
     assert order == ["first", "second"]
+
+
+def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: Path) -> None:
+    """SQLite would refuse at once to keep a log in it."""
+    file = tmp_path / "fresh.db"
+    ended: list[bool] = []
+    database = Database(f"sqlite:///{file}")
+
+    def start() -> None:
+        migrate(database)
+        ended.append(True)
+
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        second = threading.Thread(target=start)
+        second.start()
+        second.join(0.3)
+        assert second.is_alive()
+        other.execute("COMMIT")
+    second.join()
+    database.close()
+    assert ended
 
 
 def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:
