@@ -75,6 +75,7 @@ class Bridge:
     def __init__(self, tuner: Connection) -> None:
         self._tuner = tuner
         self._sending = threading.Lock()
+        self._closing = False
         self._agents: dict[str, Any] = {}
         self._own: dict[str, Callable[..., object]] = {
             "nodes": nodes,
@@ -101,6 +102,7 @@ class Bridge:
 
     def close(self) -> None:
         """Let the agents remove their files; Ray ends those that do not answer."""
+        self._closing = True
         calls = [each.close.remote() for each in self._agents.values()]
         ray.wait(calls, num_returns=len(calls), timeout=_CLOSING_SECONDS) if calls else None
 
@@ -119,13 +121,21 @@ class Bridge:
                 partial(self._answer, call.number)
             )
         except Exception as exc:  # noqa: BLE001 - Ray's, and the tuner has to know
-            self.send(Answer(call.number, error=_translated(exc)))
+            self._fail(call.number, exc)
 
     def _answer(self, number: int, done: Future[Any]) -> None:
         error = done.exception()
         if error is None:
             self.send(Answer(number, done.result()))
         else:
+            self._fail(number, error)
+
+    def _fail(self, number: int, error: BaseException) -> None:
+        """Tell the tuner what an agent has raised, unless that is because it has been closed.
+
+        The end of the connection tells the tuner why.
+        """
+        if not self._closing:
             self.send(Answer(number, error=_translated(error)))
 
     def _place(self, node: Node) -> None:
