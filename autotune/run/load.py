@@ -127,7 +127,11 @@ def remark(load: Load | None) -> str | None:
     if load is None or not load.noticeable:
         return None
     taken = _taken(load, "used", "withheld")
-    return f"During the search, on average, {taken}; this made timings noisier."
+    return (
+        f"During the search, on average, {taken}; this made timings noisier, and what is best on a "
+        "machine this busy may not be best on a quiet one: if that is where you will train, search "
+        "again there."
+    )
 
 
 def _taken(load: Load, use: str, withhold: str) -> str:

@@ -3,7 +3,7 @@
     python -m benchmarks.default_space.bench [WORKLOAD ...] [--longer 300] [--rounds 4]
         [--minutes M] [--out PAGE --since TEXT]
 
-A row is kept when a workload is done, some fifteen minutes; what has its row at this commit is not
+A row is kept when a workload is done, some twenty minutes; what has its row at this commit is not
 run again. Run it where nothing else runs.
 """
 
@@ -17,6 +17,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 
@@ -38,7 +39,7 @@ LOOKED_AT = frozenset({"readings"})
 ROWS = Path("autotune-out/default-space/rows.jsonl")
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 BUSY = (0, 1)
-"""Cores that another program keeps busy while a search goes on."""
+"""Cores that another program keeps busy: of each search, and of what is measured again."""
 FASTEST = 2
 """Configurations of each search that are measured again, beside the fastest of each kind."""
 
@@ -73,35 +74,45 @@ def _searches(asked: Namespace) -> str:
 
 
 def _row(name: str, asked: Namespace, commit: str) -> Row:
-    results = []
+    results = {}
     for busy in BUSY:
         with _keeping_busy(busy):
-            results.append(search_default_space(WORKLOADS[name], seed=asked.seed))
+            results[busy] = search_default_space(WORKLOADS[name], seed=asked.seed)
     longer = search_default_space(WORKLOADS[name], seed=asked.seed + 1, budget=asked.longer)
-    arms = list(dict.fromkeys(each for one in (*results, longer) for each in _held(one)))
-    running = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
-    again = Again(
-        rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
-        noise=running.noise,
-    )
+    arms = list(dict.fromkeys(each for one in (*results.values(), longer) for each in _held(one)))
+    again = {busy: _again(longer, arms, busy, asked) for busy in BUSY}
+    quiet, loaded = (again[busy] for busy in BUSY)
     return Row(
         commit=commit,
         workload=name,
         looked_at=name in LOOKED_AT,
         configurations=_size(longer),
-        best=in_short(again.best(arms)),
-        gain=again.gain(),
+        best=in_short(quiet.best(arms)),
+        gain=quiet.gain(),
+        best_busy=in_short(loaded.best(arms)),
+        gain_busy=loaded.gain(),
         compared=len(arms),
         rounds=asked.rounds,
         searches=tuple(
             Searched(
                 busy=busy,
-                said=f"{result.verdict}: {in_short(result.config)}",
-                trials=sum(trial.wall_seconds > 0 for trial in result.trials),
-                share=again.ratio(result.config, again.best(arms)),
+                trained_busy=trained,
+                said=f"{results[busy].verdict}: {in_short(results[busy].config)}",
+                trials=sum(trial.wall_seconds > 0 for trial in results[busy].trials),
+                share=again[trained].ratio(results[busy].config, again[trained].best(arms)),
             )
-            for busy, result in zip(BUSY, results, strict=True)
+            for busy, trained in product(BUSY, BUSY)
         ),
+    )
+
+
+def _again(longer: Result, arms: Sequence[Configuration], busy: int, asked: Namespace) -> Again:
+    """Return what is measured in turns while so many cores are kept busy."""
+    with _keeping_busy(busy):
+        running = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
+    return Again(
+        rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
+        noise=running.noise,
     )
 
 
