@@ -230,7 +230,10 @@ def find_baseline(
         explorer.try_best(seen)
         explorer.propose_from(pool, share=lambda: AFTER_SCREENING * share())
     else:
-        explorer.try_all(groups(default, _quick(explorer, default, pool)), share=share)
+        # Where time is short, the largest step tells most, and comes before any other strategy.
+        largest, *others = groups(default, _quick(explorer, default, pool))
+        explorer.try_all([largest])
+        explorer.try_all(others, share=share)
         explorer.propose_from(pool, share=share)
     if explorer.history.baseline is None:
         raise _nothing(explorer, earlier)

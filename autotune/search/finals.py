@@ -34,7 +34,7 @@ from autotune.search.finalists import CHALLENGERS, DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
 from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
 from autotune.search.runner import Runner
-from autotune.search.stopping import PATIENCE, Budget
+from autotune.search.stopping import AHEAD, Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import (
     FEWEST,
@@ -116,10 +116,10 @@ class Finals:
             if not self._affords(running) and not self._affords_with_held(running):
                 break
             # A level shows at once, and nothing else is in question where only one runs.
-            patience = PATIENCE if running == [self._passed] else None
+            ahead = AHEAD if running == [self._passed] else None
             for configuration in self._random.sample(running, len(running)):
                 self._note(
-                    self._runner.run(configuration, Stage.FINAL, turn=number, patience=patience),
+                    self._runner.run(configuration, Stage.FINAL, turn=number, ahead=ahead),
                     number,
                 )
             self._settle_baseline(number + 1)

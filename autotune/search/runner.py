@@ -46,8 +46,8 @@ from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.screening import Screened, Screening, UntilLate
 from autotune.search.stopping import (
-    FINAL_PATIENCE,
-    PATIENCE,
+    AHEAD,
+    AHEAD_IN_FINALS,
     Budget,
     MeasureWatch,
     read_out_watch,
@@ -138,7 +138,7 @@ class Runner:
         *,
         reference: Sequence[float] = (),
         turn: int | None = None,
-        patience: float | None = None,
+        ahead: float | None = None,
     ) -> Trial:
         """Run a configuration once and save the trial.
 
@@ -147,7 +147,8 @@ class Runner:
             stage: Why.
             reference: Score of one device, to stop early below it; empty: never.
             turn: The round of the finals.
-            patience: Steady seconds after which the run is taken as it is; None: by the stage.
+            ahead: Steady seconds within which the end of an epoch is waited for; None: by the
+                stage.
         """
         number = len(self._study.trials)
         self._observer(
@@ -166,7 +167,7 @@ class Runner:
             noise=self._noise(reference),
             left=lambda: self._budget.left,
             epoch=epoch,
-            patience=patience or (FINAL_PATIENCE if stage is Stage.FINAL else PATIENCE),
+            ahead=ahead or (AHEAD_IN_FINALS if stage is Stage.FINAL else AHEAD),
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.

@@ -34,9 +34,11 @@ CALLS_SECONDS = 6.0
 PRECISE = 0.03
 """Standard error within a run that is good enough: fresh runs differ by more."""
 PATIENCE = 3.0
-"""Steady seconds after which a run is taken as it is, though it may still be less precise, or has
-not come to the end of an epoch; ..."""
-FINAL_PATIENCE = 8.0
+"""Steady seconds after which a run is taken as it is, though it may still be less precise: runs of
+twelve seconds differ from each other as much as runs of three."""
+AHEAD = 3.0
+"""Steady seconds within which the end of an epoch is waited for; ..."""
+AHEAD_IN_FINALS = 8.0
 """... the same for a run that decides."""
 CALM_SECONDS = 2.4
 """Steady time of a run whose rate has moved before: what becomes ever slower hides in less."""
@@ -69,7 +71,7 @@ class MeasureWatch:
         noise: Between-run noise.
         left: Tells how many seconds of the budget are left.
         epoch: What is known of the run's epochs.
-        patience: Steady seconds after which it is taken as it is.
+        ahead: Steady seconds within which the end of an epoch is waited for.
     """
 
     def __init__(
@@ -80,14 +82,14 @@ class MeasureWatch:
         noise: Noise | None = None,
         left: Callable[[], float] = lambda: math.inf,
         epoch: Epoch = UNKNOWN,
-        patience: float = PATIENCE,
+        ahead: float = AHEAD,
     ) -> None:
         self._score = score
         self._reference = tuple(reference)
         self._noise = noise
         self._left = left
         self._epoch = epoch
-        self._patience = patience
+        self._ahead = ahead
         self._looks = list(LOOKS)
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
@@ -106,17 +108,19 @@ class MeasureWatch:
             return False
         reading = read(steady, self._epoch)
         took = sum(window.seconds for window in windows)
-        if max(reading.seconds - self._patience, took - SETTLE_SECONDS, -self._left()) >= 0:
+        if max(took - SETTLE_SECONDS, -self._left()) >= 0:
             return True
         has_moved = start != settled_from(windows, self._epoch)
         calm = reading.seconds >= CALM_SECONDS or not has_moved
-        return calm and reading.error <= PRECISE and not self._awaits_end(steady)
+        precise = reading.error <= PRECISE or reading.seconds >= PATIENCE
+        return calm and precise and not self._awaits_end(steady)
 
     def _awaits_end(self, steady: Sequence[Window]) -> bool:
         """Whether the end of an epoch is near that costs something and was not seen."""
         whole = read(steady)
-        near = self._epoch.steps / whole.steps_per_second <= self._patience
-        return self._epoch.eventful and near and not any(each.ends for each in steady)
+        near = self._epoch.steps / whole.steps_per_second <= self._ahead
+        ended = whole.seconds >= self._ahead or any(each.ends for each in steady)
+        return self._epoch.eventful and near and not ended
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
         warm = windows[past_floor(windows, self._epoch) :]

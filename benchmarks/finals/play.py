@@ -98,10 +98,10 @@ class Drawn:
         *,
         reference: Sequence[float] = (),
         turn: int | None = None,
-        patience: float | None = None,
+        ahead: float | None = None,
     ) -> Trial:
         """Draw a run."""
-        del reference, patience
+        del reference, ahead
         self.left -= stage is Stage.FINAL
         level = self._truth[configuration] + self._machine(configuration.distributed)
         trial = Trial(

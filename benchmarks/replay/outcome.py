@@ -39,6 +39,8 @@ class Scenario:
     """That share for a space of `LARGE` configurations and more."""
     small: float = 0.30
     """That share for a smaller one."""
+    known: bool = False
+    """Whether only the best of one device and the best of several are searched."""
 
     def budget(self, world: World) -> float:
         """Return the seconds of a search, everything included."""
@@ -84,7 +86,9 @@ class Scored:
 def scored(job: Job) -> Scored:
     """Make one search and score it."""
     world = world_in(job.table, job.scenario)
-    result = replay(world, job.scenario.budget(world), job.seed)
+    both = {world.fastest(distributed=each) for each in (False, True)}
+    among = both if job.scenario.known else None
+    result = replay(world, job.scenario.budget(world), job.seed, among)
     findings = result.findings
     near = [
         trial

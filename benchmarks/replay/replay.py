@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from autotune.config import Configuration
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.search.profiling import reserved_seconds
@@ -42,12 +44,23 @@ class Replayed:
         return self.seconds / self.world.exhaustive_seconds
 
 
-def replay(world: World, seconds: float, seed: int) -> Replayed:
+def replay(
+    world: World, seconds: float, seed: int, among: Collection[Configuration] | None = None
+) -> Replayed:
     """Search a world within a budget, of which the profile keeps what it would get.
 
     The time that is told includes the whole of that, and what the tuner itself computes.
+
+    Args:
+        world: The truth.
+        seconds: The budget, everything included.
+        seed: Of the search and of the noise.
+        among: What the search may try; None: all that can run.
     """
     subject, found = situation(world.table.name)
+    if among is not None:
+        kept = tuple(each for each in found.configurations if each in among)
+        found = found.model_copy(update={"configurations": kept})
     started = time.process_time()
     options = SearchOptions(budget=seconds, seed=seed)
     engine = ReplayEngine(world, seed)

@@ -56,8 +56,8 @@ def test_a_remark_speaks_of_the_past() -> None:
     """It stands among the reasons of the verdict; stolen time is told apart."""
     assert remark(load(1.3, stolen=0.4)) == (
         "During the search, on average, other programs used 1.3 of 2 cores, and the hypervisor "
-        "withheld 0.4 of 2 cores; this made timings noisier, and what is best on a machine this busy "
-        "may not be best on a quiet one: if that is where you will train, search again there."
+        "withheld 0.4 of 2 cores; this made timings noisier, and what is best on a machine this "
+        "busy may not be best on a quiet one: if that is where you will train, search again there."
     )
     assert warning(load(stolen=0.4)) == (
         "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and results less certain."

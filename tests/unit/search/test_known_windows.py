@@ -14,7 +14,7 @@ from autotune.measure import UNKNOWN, Epoch, Noise
 from autotune.reason import Message, Outcome
 from autotune.run.engine import RunResult
 from autotune.search.runner import trial_of
-from autotune.search.stopping import FINAL_PATIENCE, PATIENCE, MeasureWatch
+from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch
 from autotune.trial import Stage, Trial
 from autotune.window import Window
 
@@ -46,13 +46,13 @@ def timed(
     *,
     epoch: Epoch = UNKNOWN,
     call: int = 1,
-    patience: float = PATIENCE,
+    ahead: float = AHEAD,
     reference: tuple[float, ...] = (),
     seed: int = 0,
     noise: float = 0.03,
 ) -> Trial:
     """Return the record of a run that takes this course until its watch stops it."""
-    watch = MeasureWatch(reference=reference, noise=NOISE, epoch=epoch, patience=patience)
+    watch = MeasureWatch(reference=reference, noise=NOISE, epoch=epoch, ahead=ahead)
     seen: list[Window] = []
     for window in windows(course, epoch=epoch, call=call, seed=seed, noise=noise):
         seen.append(window)
@@ -92,7 +92,7 @@ SEEN = {
     "steady": (steady, 1.0, UNKNOWN, 0.02),
     "0.3 s of every second": (paused(0.3, every=1), 0.7, UNKNOWN, 0.05),
     "a short epoch's end": (ending(0.3, steps=200), 2 / 2.3, Epoch(steps=200, eventful=True), 0.03),
-    "a refill within patience": (
+    "a refill that is near": (
         ending(0.5, steps=350), 3.5 / 4.0, Epoch(steps=350, eventful=True), 0.03,
     ),
     "an epoch of a second": (ending(0.5, steps=100), 1 / 1.5, Epoch(steps=100), 0.03),
@@ -107,7 +107,7 @@ SEEN = {
 def test_a_rate_is_that_of_a_long_training(name: str) -> None:
     """Whatever repeats, ends or drains within a run does not mislead it."""
     course, share, epoch, within = SEEN[name]
-    trials = [timed(course, epoch=epoch, patience=FINAL_PATIENCE, seed=s) for s in range(RUNS)]
+    trials = [timed(course, epoch=epoch, ahead=AHEAD_IN_FINALS, seed=s) for s in range(RUNS)]
     errors = [(trial.examples_per_second or 0) / (RATE * share) - 1 for trial in trials]
     assert abs(median(errors)) <= within
 
