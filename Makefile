@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-delivered bench-peers \
+.PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
         bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
@@ -100,6 +100,10 @@ replay-tables: $(READY)
 # Search against search on the same sweeps, without TensorFlow; some five minutes on two cores.
 bench-rivals: $(READY)
 	$(BIN)/python -m benchmarks.replay.contest --searches $(SEARCHES) $(PAGE)
+
+# How much runs of one to twelve seconds scatter, some four minutes for each of three workloads.
+bench-run-length: $(READY)
+	$(BIN)/python -m benchmarks.run_length.bench $(PAGE)
 
 # What is promised, against what the program delivers in a minute; some 30 minutes for all ten on a
 # quiet machine. What was run at this commit is not run again: MINUTES=10 begins none after ten.

@@ -25,17 +25,15 @@ from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.measure import read, steady_from
-from autotune.options import SCRIPT_SEED
-from autotune.run.engine import Engine, Outcome, TrialRequest
+from autotune.run.engine import Engine, Outcome
 from autotune.run.resolve import reserved_engine
-from autotune.script import render
 from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
-from autotune.search.epochs import epoch_of, fill_of
+from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
-from autotune.strategies import strategy
+from benchmarks.alone import request_alone
 from benchmarks.replay.characters import CHARACTERS, Character, character
 from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write
 
@@ -123,18 +121,8 @@ class Recording:
                     draft.write(json.dumps(packed(run)) + "\n")
 
     def _run(self, configuration: Configuration, turn: int, folder: Path) -> Run:
-        subject = self._subject
-        program = render(configuration, subject.workload, subject.facts, subject.machine)
-        request = TrialRequest(
-            configuration=configuration,
-            script=program.train,
-            workload=subject.workload,
-            roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-            folder=folder,
-            seed=SCRIPT_SEED,
-            fill=fill_of(configuration, subject),
-        )
-        watch = MeasureWatch(epoch=epoch_of(configuration, subject))
+        request = request_alone(configuration, self._subject, folder)
+        watch = MeasureWatch(epoch=epoch_of(configuration, self._subject))
         return run_of(configuration, turn, self._engine.run(request, watch))
 
     def _times(self, configuration: Configuration) -> int:

@@ -1,0 +1,33 @@
+"""A run of one configuration, apart from any search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.options import SCRIPT_SEED
+from autotune.run.engine import TrialRequest
+from autotune.script import render
+from autotune.search.epochs import fill_of
+from autotune.search.request import Subject
+from autotune.strategies import strategy
+
+
+def request_alone(configuration: Configuration, subject: Subject, folder: Path) -> TrialRequest:
+    """Return what an engine needs to run a configuration once.
+
+    Args:
+        configuration: What to run.
+        subject: What is trained, and on which machine.
+        folder: Of the run.
+    """
+    program = render(configuration, subject.workload, subject.facts, subject.machine)
+    return TrialRequest(
+        configuration=configuration,
+        script=program.train,
+        workload=subject.workload,
+        roles=strategy(configuration.strategy).roles(configuration, subject.machine),
+        folder=folder,
+        seed=SCRIPT_SEED,
+        fill=fill_of(configuration, subject),
+    )

@@ -1,0 +1,206 @@
+"""How runs of some seconds scatter, and what that costs (`make bench-run-length`).
+
+    python -m benchmarks.run_length.bench [WORKLOAD ...] [--rounds 6] [--out PAGE --since TEXT]
+
+Run it where nothing else runs; some four minutes for each workload.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from autotune.config import Configuration
+from autotune.measure import Epoch, steady_from
+from autotune.reason import Completed
+from autotune.run.engine import Engine, Outcome, RunResult, Stop, Watch
+from autotune.run.resolve import reserved_engine
+from autotune.search.design import default_in, openers
+from autotune.search.epochs import epoch_of
+from autotune.search.request import Subject
+from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
+from autotune.space import candidates
+from autotune.strategies import in_short
+from autotune.window import Window
+from benchmarks.alone import request_alone
+from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.replay.characters import character
+
+WORKLOADS = ("python_input", "wide_dense", "gru")
+SECONDS = (0.8, 1.5, PATIENCE, 5.0, 8.0, 12.0)
+"""Lengths that are compared, past the warm-up."""
+LATEST = max(SECONDS) + SETTLE_SECONDS
+"""After so long a run is ended that does not settle."""
+BOOTSTRAPS = 2000
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one run shows."""
+
+    around: float
+    """Seconds that it took beside its steady steps."""
+    logs: tuple[float, ...]
+    """log(steps per second) of its first seconds, for each length."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """The runs of one configuration."""
+
+    workload: str
+    configuration: Configuration
+    runs: Sequence[Reading]
+    """Those that settled."""
+
+    def scatter(self, length: int) -> float:
+        """Return the standard deviation between runs of one of the lengths."""
+        return float(np.std([run.logs[length] for run in self.runs], ddof=1))
+
+    def seconds(self, length: int) -> float:
+        """Return what a run of one of the lengths takes."""
+        return fmean(run.around for run in self.runs) + SECONDS[length]
+
+
+def main() -> None:
+    """Run all in turns and write the page that was asked for."""
+    asked = _asked()
+    commit = this_commit()
+    page = page_of(asked, HEAD, commit)
+    arms: list[Arm] = []
+    with reserved_engine(None, "a benchmark of the length of runs", print) as engine:
+        for name in asked.workloads or WORKLOADS:
+            arms += _measured(name, engine, asked.rounds)
+    found = [f"{this_machine()}.", "", *_figures(arms, asked.rounds)]
+    print("\n".join(found))
+    if page:
+        page.write(found, commit)
+
+
+def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
+    """Run one device and several replicas of a workload in turns."""
+    swept = character(name)
+    machine, facts = engine.machine(), engine.inspect(swept.workload)
+    subject = Subject(workload=swept.workload, machine=machine, facts=facts)
+    found = candidates(swept.space, machine, facts, swept.constraints)
+    default = default_in(found.one_device)
+    arms = [default, *openers(default, found.distributed)[-1:]]
+    shuffle = random.Random(0)  # noqa: S311 - an order of runs
+    readings: dict[Configuration, list[Reading]] = {arm: [] for arm in arms}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rounds):
+            for arm in shuffle.sample(arms, len(arms)):
+                request = request_alone(arm, subject, Path(folder) / f"{number}-{arms.index(arm)}")
+                epoch = epoch_of(arm, subject)
+                result = engine.run(request, _long_watch(epoch))
+                readings[arm] += _read(result, epoch)
+    return [Arm(workload=name, configuration=arm, runs=readings[arm]) for arm in arms]
+
+
+def _long_watch(epoch: Epoch) -> Watch:
+    """Return what ends a run after the longest of all lengths."""
+
+    def watch(windows: Sequence[Window]) -> Stop | None:
+        start = steady_from(windows, epoch)
+        if start is not None and _seconds(windows[start:]) >= max(SECONDS):
+            return Stop(Outcome.MEASURED, Completed())
+        late = _seconds(windows) >= LATEST
+        return Stop(Outcome.UNSTABLE, Completed()) if late else None
+
+    return watch
+
+
+def _read(result: RunResult, epoch: Epoch) -> Iterator[Reading]:
+    """Yield what a run shows, if it settled."""
+    start = steady_from(result.windows, epoch)
+    if result.outcome is Outcome.MEASURED and start is not None:
+        steady = result.windows[start:]
+        logs = tuple(first_seconds(steady, seconds) for seconds in SECONDS)
+        yield Reading(result.wall_seconds - _seconds(steady), logs)
+
+
+def first_seconds(steady: Sequence[Window], seconds: float) -> float:
+    """Return log(steps per second) of the first windows that last so long."""
+    steps, took = 0, 0.0
+    for window in steady:
+        steps, took = steps + window.steps, took + window.seconds
+        if took >= seconds:
+            break
+    return math.log(steps / took)
+
+
+def _seconds(windows: Sequence[Window]) -> float:
+    return sum(window.seconds for window in windows)
+
+
+def _figures(arms: Sequence[Arm], rounds: int) -> Iterator[str]:
+    titles = [f"{seconds:g} s" for seconds in SECONDS]
+    yield f"{rounds} rounds. Scatter of runs of so many seconds:"
+    yield ""
+    yield f"| workload | configuration | runs | beside the steps | {' | '.join(titles)} |"
+    yield "| --- | --- | ---: | ---: |" + " ---: |" * len(SECONDS)
+    for arm in arms:
+        shown = [f"{arm.scatter(length):.1%}" for length in range(len(SECONDS))]
+        around = f"{arm.seconds(0) - SECONDS[0]:.1f} s"
+        cells = (arm.workload, in_short(arm.configuration), str(len(arm.runs)), around, *shown)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield f"| | {' | '.join(titles)} |"
+    yield "| --- |" + " --- |" * len(SECONDS)
+    compared = [f"{value:.2f} ({low:.2f} to {high:.2f})" for value, low, high in _compared(arms)]
+    what = f"variance times time, as a multiple of that of {PATIENCE:g} s"
+    yield f"| {what} | {' | '.join(compared)} |"
+
+
+def _compared(arms: Sequence[Arm]) -> Iterator[tuple[float, float, float]]:
+    """Yield for each length what it is worth beside `PATIENCE`, with its interval."""
+    draw = np.random.default_rng(0)
+    drawn = [worth(_again(arms, draw)) for _ in range(BOOTSTRAPS)]
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    yield from zip(worth(arms), low, high, strict=True)
+
+
+def _again(arms: Sequence[Arm], draw: np.random.Generator) -> list[Arm]:
+    """Return the same arms with their runs drawn again, of which two differ at least."""
+    found = []
+    for arm in arms:
+        chosen: list[int] = []
+        while len({*chosen}) < 2:
+            chosen = [*draw.integers(len(arm.runs), size=len(arm.runs))]
+        runs = [arm.runs[number] for number in chosen]
+        found.append(Arm(workload=arm.workload, configuration=arm.configuration, runs=runs))
+    return found
+
+
+def worth(arms: Sequence[Arm]) -> list[float]:
+    """Return for each length its variance times its time, as a multiple of that of `PATIENCE`."""
+    usual = SECONDS.index(PATIENCE)
+    logs = [
+        [math.log(arm.scatter(length) ** 2 * arm.seconds(length)) for length in range(len(SECONDS))]
+        for arm in arms
+    ]
+    return [
+        math.exp(fmean(each[length] - each[usual] for each in logs))
+        for length in range(len(SECONDS))
+    ]
+
+
+def _asked() -> Namespace:
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="default: all")
+    parser.add_argument("--rounds", type=int, default=6)
+    add_options(parser)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
