@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from autotune.config import Configuration
 from autotune.errors import NothingMeasured, UsageError
 from autotune.options import PROFILE_SHARE, SearchOptions
 from autotune.result import Verdict
-from autotune.search.stopping import Budget
+from autotune.search.stopping import PATIENCE, Budget
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS
 from autotune.trial import Outcome, Stage
@@ -46,6 +47,28 @@ def test_a_budget_too_small_for_finals_goes_to_exploring(tuner: Tuner) -> None:
     trials = tuner(speed(), options={"budget": 30.0}).trials
     explored = {t.configuration for t in trials if t.stage is not Stage.FINAL}
     assert len(explored) >= 6
+
+
+@pytest.mark.parametrize("budget", [12.0, 14.0, 16.0, 18.0])
+def test_the_largest_step_comes_before_any_other_strategy(tuner: Tuner, budget: float) -> None:
+    """However short the time is: it tells most of one device, and of nothing else after it."""
+    trials = tuner(
+        speed(), engine=FakeEngine(speed(), start=4.0), options={"budget": budget}
+    ).trials
+    assert len(trials) > 1
+    assert trials[1].configuration == Configuration(per_replica_batch=128, steps_per_execution=8)
+
+
+def test_finals_run_no_longer_than_other_trials_for_precision(tuner: Tuner) -> None:
+    """More runs tell more than longer ones, however much the steps of a run scatter."""
+    engine = FakeEngine(speed(), within=0.4)
+    finals = [
+        trial
+        for trial in tuner(speed(), engine=engine, options={"budget": 180.0}).trials
+        if trial.stage is Stage.FINAL and trial.measured
+    ]
+    assert finals
+    assert max(sum(w.seconds for w in trial.windows) for trial in finals) < PATIENCE + 2
 
 
 @pytest.mark.parametrize("start", [4.0, 6.0, 8.0])
