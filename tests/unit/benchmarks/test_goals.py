@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autotune.result import Verdict
-from benchmarks.replay.goals import EQUAL, FASTER, SOON, Goal, goals
+from benchmarks.replay.goals import EQUAL, FASTER, KNOWING, KNOWN, SOON, Goal, goals
 from benchmarks.replay.outcome import Job, Scenario, Scored
 
 
@@ -75,3 +75,12 @@ def test_the_table_behind_a_miss_is_named() -> None:
     assert found.worst == "poor 50.0%"
     pruned = [search("fine", EQUAL), search("poor", EQUAL, pruned_near=3, kept_near=5)]
     assert of("stopped early", pruned).worst == "poor 3 of 8"
+
+
+def test_a_search_that_is_told_the_best_shows_what_can_be_found_and_nothing_else() -> None:
+    """Users have no such search, so that its intervals are not theirs."""
+    told = search("a", KNOWN, verdict=Verdict.DISTRIBUTE, gain_covered=False)
+    results = [search("a", FASTER), told]
+    assert of(KNOWING, results).reached.startswith("100.0%")
+    assert of("a true gain of 10 % is found at 3 % noise", results).reached.startswith("0.0%")
+    assert of("the gain's interval holds the truth", results).n == 1
