@@ -24,7 +24,7 @@ class Character:
         strategies: Those that are swept.
         axes: The values that are swept.
         constraints: What the user holds fixed.
-        unseen: Whether its table was recorded when the search was finished, and may never be used
+        unseen: Whether its table was recorded when the search was finished, and may not be used
             to choose anything.
     """
 

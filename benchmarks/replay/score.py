@@ -28,7 +28,7 @@ from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
 
 SEEN = "Tables that the search was tuned on"
-UNSEEN = "Tables that were never used to choose anything"
+UNSEEN = "Tables that were recorded when the search was finished"
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 """What stands before the figures."""
 
