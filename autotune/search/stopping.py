@@ -108,7 +108,7 @@ class MeasureWatch:
             return False
         reading = read(steady, self._epoch)
         took = sum(window.seconds for window in windows)
-        if max(took - SETTLE_SECONDS, -self._left()) >= 0:
+        if took >= SETTLE_SECONDS or self._left() <= 0:
             return True
         has_moved = start != settled_from(windows, self._epoch)
         calm = reading.seconds >= CALM_SECONDS or not has_moved

@@ -86,8 +86,9 @@ class Scored:
 def scored(job: Job) -> Scored:
     """Make one search and score it."""
     world = world_in(job.table, job.scenario)
-    both = {world.fastest(distributed=each) for each in (False, True)}
-    among = both if job.scenario.known else None
+    among = None
+    if job.scenario.known:
+        among = {world.fastest(distributed=each) for each in (False, True)}
     result = replay(world, job.scenario.budget(world), job.seed, among)
     findings = result.findings
     near = [

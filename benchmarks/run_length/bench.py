@@ -11,15 +11,17 @@ import math
 import random
 import tempfile
 from argparse import ArgumentParser, Namespace
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.measure import Epoch, steady_from
+from autotune.measure import Epoch, read, steady_from
 from autotune.reason import Completed
 from autotune.run.engine import Engine, Outcome, RunResult, Stop, Watch
 from autotune.run.resolve import reserved_engine
@@ -64,11 +66,16 @@ class Arm:
 
     def scatter(self, length: int) -> float:
         """Return the standard deviation between runs of one of the lengths."""
-        return float(np.std([run.logs[length] for run in self.runs], ddof=1))
+        return stdev(run.logs[length] for run in self.runs)
+
+    @property
+    def around(self) -> float:
+        """Seconds that a run takes beside its steady steps."""
+        return fmean(run.around for run in self.runs)
 
     def seconds(self, length: int) -> float:
         """Return what a run of one of the lengths takes."""
-        return fmean(run.around for run in self.runs) + SECONDS[length]
+        return self.around + SECONDS[length]
 
 
 def main() -> None:
@@ -130,12 +137,8 @@ def _read(result: RunResult, epoch: Epoch) -> Iterator[Reading]:
 
 def first_seconds(steady: Sequence[Window], seconds: float) -> float:
     """Return log(steps per second) of the first windows that last so long."""
-    steps, took = 0, 0.0
-    for window in steady:
-        steps, took = steps + window.steps, took + window.seconds
-        if took >= seconds:
-            break
-    return math.log(steps / took)
+    ends = [*accumulate(window.seconds for window in steady)]
+    return math.log(read(steady[: bisect_left(ends, seconds) + 1]).steps_per_second)
 
 
 def _seconds(windows: Sequence[Window]) -> float:
@@ -150,7 +153,7 @@ def _figures(arms: Sequence[Arm], rounds: int) -> Iterator[str]:
     yield "| --- | --- | ---: | ---: |" + " ---: |" * len(SECONDS)
     for arm in arms:
         shown = [f"{arm.scatter(length):.1%}" for length in range(len(SECONDS))]
-        around = f"{arm.seconds(0) - SECONDS[0]:.1f} s"
+        around = f"{arm.around:.1f} s"
         cells = (arm.workload, in_short(arm.configuration), str(len(arm.runs)), around, *shown)
         yield f"| {' | '.join(cells)} |"
     yield ""
@@ -176,8 +179,7 @@ def _again(arms: Sequence[Arm], draw: np.random.Generator) -> list[Arm]:
         chosen: list[int] = []
         while len({*chosen}) < 2:
             chosen = [*draw.integers(len(arm.runs), size=len(arm.runs))]
-        runs = [arm.runs[number] for number in chosen]
-        found.append(Arm(workload=arm.workload, configuration=arm.configuration, runs=runs))
+        found.append(replace(arm, runs=[arm.runs[number] for number in chosen]))
     return found
 
 
