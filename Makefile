@@ -92,8 +92,8 @@ RARE ?= 2000
 bench-finals: $(READY)
 	$(BIN)/python -m benchmarks.finals.score --rare $(RARE) $(PAGE)
 
-# Records these sweeps on this machine, which should have nothing else to do; ten minutes for each
-# workload, goes on where it was stopped. TABLES=--unseen records those that the search may not know.
+# Records these sweeps on this machine, which should have nothing else to do; five to twenty minutes
+# for each workload, goes on where it was stopped. TABLES=--unseen: those that took part in no choice.
 replay-tables: $(READY)
 	$(BIN)/python -m benchmarks.replay.record $(TABLES)
 

@@ -24,8 +24,8 @@ class Character:
         strategies: Those that are swept.
         axes: The values that are swept.
         constraints: What the user holds fixed.
-        unseen: Whether its table was recorded when the search was finished, and may not be used
-            to choose anything.
+        unseen: Whether its table took part in no choice: neither a value nor a rule of the search
+            was compared on it.
     """
 
     name: str
@@ -222,7 +222,6 @@ CHARACTERS = (
             "reduction": ["one_device"],
         },
         strategies=("one_device", "mirrored"),
-        unseen=True,
     ),
     Character(
         name="columns",
@@ -234,7 +233,6 @@ CHARACTERS = (
             "reduction": ["one_device"],
             "shard_policy": ["data"],
         },
-        unseen=True,
     ),
     Character(
         name="denoise",
@@ -246,6 +244,55 @@ CHARACTERS = (
             "reduction": ["one_device"],
             "shard_policy": ["data"],
         },
+    ),
+    Character(
+        name="forecast",
+        what="dilated convolutions on windows that are cut from a series",
+        axes={
+            "per_replica_batch": [32, 128, 512],
+            "steps_per_execution": [1, 8],
+            "num_parallel_calls": ["auto", 1],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="tagging",
+        what="a bidirectional recurrence over padded sentences",
+        axes={
+            "per_replica_batch": [16, 64, 256],
+            "steps_per_execution": [1, 4],
+            "private_threads": [0, 2],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="pictures",
+        what="a small classifier whose images are decoded, unless they are cached",
+        axes={
+            "per_replica_batch": [16, 64, 128],
+            "steps_per_execution": [1, 4],
+            "num_parallel_calls": ["auto", 1],
+            "cache": ["off", "memory"],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="towers",
+        what="two embeddings, whose gradients are sparse, on shuffled pairs",
+        axes={
+            "per_replica_batch": [32, 128, 512, 2048, 4096, 8192],
+            "steps_per_execution": [1, 4, 16],
+            "private_threads": [0, 16],
+            "prefetch": ["auto", 0],
+            "reduction": ["one_device", "default"],
+        },
+        strategies=("one_device", "mirrored"),
         unseen=True,
     ),
 )

@@ -30,7 +30,7 @@ from benchmarks.replay.engine import ReplayEngine
 from benchmarks.replay.goals import EQUAL, SOON, bootstrap
 from benchmarks.replay.outcome import Job, Scenario, world_in
 from benchmarks.replay.replay import replay, situation
-from benchmarks.replay.score import SEEN, UNSEEN, options_of, recorded
+from benchmarks.replay.score import SEEN, UNSEEN, options_of, tables_of
 from benchmarks.replay.world import World
 from benchmarks.share import Share
 from benchmarks.tuners.chance import at_random, with_best_again
@@ -178,7 +178,7 @@ def main() -> None:
     options = options_of(__doc__)
     commit = this_commit()
     page = page_of(options, HEAD, commit)
-    names = options.tables.split(",") if options.tables else recorded()
+    names = tables_of(options)
     contestants = [
         Entered(name=name, job=Job(table=table, scenario=scenario, seed=seed))
         for scenario, table, seed, name in product(

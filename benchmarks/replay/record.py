@@ -2,14 +2,15 @@
 
     python -m benchmarks.replay.record [--unseen] [WORKLOAD ...]        (make replay-tables)
 
-With `--unseen` only of those that were never used to choose anything in the search.
+With `--unseen` only of those that took part in no choice that was made about the search.
 
 Every configuration of a workload's space is run once, in random order; then the best tenth, the
 best three of one device and of several, and the default are run again, in turns, each round in
 another order. Who is among the best is asked before every round, by the mean of all runs so far,
 until each of them has `RUNS` runs: the best of single runs is the luckiest, and those that it beat
 by luck get their turn. What was recorded before is kept, so a recording that was stopped goes on.
-It takes about ten minutes for each workload of two cores, which should have nothing else to do.
+It takes five to ten minutes for each workload, and twenty for one of two hundred configurations, on
+two cores that should have nothing else to do.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
     """Record the tables of some workloads, or of all of a kind."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="WORKLOAD")
-    parser.add_argument("--unseen", action="store_true", help="those never used to choose anything")
+    parser.add_argument("--unseen", action="store_true", help="those that took part in no choice")
     asked = parser.parse_args()
     kind = [each for each in CHARACTERS if each.unseen is asked.unseen]
     for each in [character(name) for name in asked.names] or kind:

@@ -1,10 +1,14 @@
 """Scores the search on the replay tables: every goal, and what is reached (`make bench-replay`).
 
-    python -m benchmarks.replay.score [--searches N] [--tables a,b] [--out PAGE --since TEXT]
+    python -m benchmarks.replay.score [--searches N] [--tables a,b | --seen]
+                                      [--out PAGE --since TEXT]
 
 Each figure comes from many searches on replayed machines, no two with the same noise, without
 TensorFlow. The import of TensorFlow and the look at the factories, as they were measured, count as
 a part of a search's budget, and so does what the program reserves for its profile.
+
+Where two searches are compared to choose one of them, `--seen` leaves out the tables that nothing
+was chosen by, so that they stay that.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
 
 SEEN = "Tables that the search was tuned on"
-UNSEEN = "Tables that were recorded when the search was finished"
+UNSEEN = "Tables that took part in no choice"
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 """What stands before the figures."""
 
@@ -38,7 +42,7 @@ def main() -> None:
     options = options_of(__doc__)
     commit = this_commit()
     page = page_of(options, HEAD, commit)
-    names = options.tables.split(",") if options.tables else recorded()
+    names = tables_of(options)
     jobs = [
         Job(table=name, scenario=scenario, seed=seed)
         for scenario, name, seed in product(SCENARIOS, names, range(options.searches))
@@ -60,15 +64,24 @@ def options_of(benchmark: str) -> argparse.Namespace:
     """
     parser = argparse.ArgumentParser(description=benchmark.partition("\n")[0])
     parser.add_argument("--searches", type=int, default=10, help="per table and scenario")
-    parser.add_argument("--tables", help="names, separated by commas")
+    tables = parser.add_mutually_exclusive_group()
+    tables.add_argument("--tables", help="names, separated by commas")
+    tables.add_argument("--seen", action="store_true", help="those that may be used to choose")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: all cores")
     add_options(parser)
     return parser.parse_args()
 
 
-def recorded() -> list[str]:
-    """Return the names of all tables."""
-    return [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]
+def tables_of(options: argparse.Namespace) -> list[str]:
+    """Return the names of the tables that options of a benchmark ask for.
+
+    Args:
+        options: As `options_of` returned them.
+    """
+    if options.tables:
+        return list(options.tables.split(","))
+    every = [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]
+    return [name for name in every if not (options.seen and character(name).unseen)]
 
 
 def _figures(results: Sequence[Scored], searches: int) -> Iterator[str]:
