@@ -182,5 +182,22 @@ def _block_end(windows: Sequence[Window], start: int) -> int | None:
 
 
 def _agree(first: Sequence[Window], second: Sequence[Window]) -> bool:
+    """Return whether two blocks run alike.
+
+    Epochs of two windows make blocks of three unlike: every other block has two windows with an
+    end. Blocks that both have one agree as well if their windows without one do.
+    """
+    if _alike(first, second):
+        return True
+    both = all(any(each.ends for each in block) for block in (first, second))
+    return both and _alike(_between_ends(first), _between_ends(second))
+
+
+def _alike(first: Sequence[Window], second: Sequence[Window]) -> bool:
     ratio = median(map(rate, first)) / median(map(rate, second))
     return abs(math.log(ratio)) < AGREEMENT
+
+
+def _between_ends(block: Sequence[Window]) -> Sequence[Window]:
+    """Return the windows of a block in which no epoch ends; all where one does in each."""
+    return [each for each in block if not each.ends] or block

@@ -92,5 +92,14 @@ def situation(name: str) -> tuple[Subject, Candidates]:
     subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)
     recorded = set(table.configurations)
-    matched = {c: match for c, match in found.matched.items() if match in recorded}
+    # A sweep holds what is in the space. One device at the global batch of several may lie outside;
+    # the nearest to it has the batch of a replica.
+    counterparts = {
+        each: (found.matched.get(each), each.on_one_device()) for each in found.distributed
+    }
+    matched = {
+        each: match
+        for each, those in counterparts.items()
+        if (match := next((one for one in those if one in recorded), None))
+    }
     return subject, found.model_copy(update={"matched": matched})

@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 
 from autotune.result import Verdict
-from autotune.run.engine import Outcome
 from benchmarks.page import add_options, page_of, this_commit
 from benchmarks.replay.characters import character
 from benchmarks.replay.goals import NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
@@ -130,7 +129,7 @@ def _shares(results: Sequence[Scored]) -> str:
 
 def _runs_of_the_best(world: World) -> int:
     best = max(world.rates, key=lambda c: world.rates[c])
-    measured = [run for run in world.table.trainings if run.outcome is Outcome.MEASURED]
+    measured = filter(world.table.measured, world.table.trainings)
     return sum(run.configuration == best for run in measured)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.measure import Epoch
+from autotune.measure import Epoch, steady_from
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Outcome, RunResult
 from autotune.search.epochs import epoch_of
@@ -75,6 +75,12 @@ class Table(Value):
         return epoch_of(
             configuration, Subject(workload=workload, machine=self.machine, facts=self.facts)
         )
+
+    def measured(self, run: Run) -> bool:
+        """Whether a run was measured, or would be: what is steady may have changed since then."""
+        if run.outcome is not Outcome.UNSTABLE:
+            return run.outcome is Outcome.MEASURED
+        return steady_from(run.windows, self.epoch(run.configuration)) is not None
 
     @property
     def exchanges(self) -> tuple[Run, ...]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from autotune.config import Configuration
 from autotune.measure import read, settled_from, steady_from
-from autotune.run.engine import Outcome
 from autotune.window import Window
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
@@ -78,7 +77,7 @@ def world_of(table: Table, *, alike: bool = True) -> World:
     """
     logs: dict[Configuration, list[float]] = defaultdict(list)
     for run in table.trainings:
-        if run.outcome is Outcome.MEASURED:
+        if table.measured(run):
             logs[run.configuration].append(log_rate(run, table))
     world = World(
         table=table,

@@ -68,6 +68,19 @@ def test_the_truth_is_the_mean_of_all_runs() -> None:
     assert world.noise == pytest.approx(0.693, abs=0.01)
 
 
+def test_a_run_that_would_settle_by_now_was_measured() -> None:
+    """What was recorded as unsteady counts where its windows are steady by the rules of today."""
+    changing = tuple(Window(10, 0.1 * 1.08**i) for i in range(28))
+    again = [
+        run_at(100, 0).model_copy(update={"outcome": Outcome.UNSTABLE}),
+        run_at(100, 1).model_copy(update={"outcome": Outcome.UNSTABLE, "windows": changing}),
+        run_at(100, 2).model_copy(update={"outcome": Outcome.FAILED}),
+    ]
+    table = table_of(*again)
+    assert [table.measured(run) for run in again] == [True, False, False]
+    assert world_of(table).rates[Configuration()] == pytest.approx(100 * 32)
+
+
 def test_a_world_can_be_given_any_gain() -> None:
     """The best distributed configuration is moved to a gain, the rest along with it."""
     two = Configuration(strategy="mirrored", replicas_per_worker=2)

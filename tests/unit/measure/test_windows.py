@@ -50,6 +50,16 @@ def test_a_run_that_keeps_changing_never_settles() -> None:
     assert settled_from(falling) is None
 
 
+@pytest.mark.parametrize("seconds", [0.15, 0.2, 0.3, 0.4, 0.6])
+def test_short_epochs_settle(seconds: float) -> None:
+    """Epochs of two windows, of which the second ends it slowly, are steady from the start."""
+    epochs = [Window(2, seconds), Window(2, 1.8 * seconds, ends=1)] * 8
+    start = settled_from(epochs)
+    assert start is not None
+    assert start <= 4
+    assert read(epochs[start : start + 8]).steps_per_second == pytest.approx(4 / 2.8 / seconds)
+
+
 def test_slow_steps_need_few_windows() -> None:
     """A window of more than a second is a block by itself: one to warm up, two that agree."""
     assert settled_from(steady(2, seconds=2.0, steps=1)) is None
