@@ -293,6 +293,19 @@ CHARACTERS = (
             "reduction": ["one_device", "default"],
         },
         strategies=("one_device", "mirrored"),
+    ),
+    Character(
+        name="sensors",
+        what="dense layers on short recordings that are scaled as they are read",
+        axes={
+            "per_replica_batch": [32, 128, 512, 1024, 2048],
+            "steps_per_execution": [1, 4, 16],
+            "cache": ["off", "memory"],
+            "prefetch": ["auto", 0],
+            "threads_per_process": [0, 1],
+            "reduction": ["one_device"],
+        },
+        strategies=("one_device", "mirrored"),
         unseen=True,
     ),
 )
