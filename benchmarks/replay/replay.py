@@ -93,13 +93,8 @@ def situation(name: str) -> tuple[Subject, Candidates]:
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)
     recorded = set(table.configurations)
     # A sweep holds what is in the space. One device at the global batch of several may lie outside;
-    # the nearest to it has the batch of a replica.
-    counterparts = {
-        each: (found.matched.get(each), each.on_one_device()) for each in found.distributed
-    }
-    matched = {
-        each: match
-        for each, those in counterparts.items()
-        if (match := next((one for one in those if one in recorded), None))
-    }
+    # the nearest to it has the batch of a replica, and gives way where the former was swept.
+    nearest = {each: each.on_one_device() for each in found.distributed}
+    pairs = [*nearest.items(), *found.matched.items()]
+    matched = {each: match for each, match in pairs if match in recorded}
     return subject, found.model_copy(update={"matched": matched})

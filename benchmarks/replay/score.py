@@ -78,7 +78,7 @@ def tables_of(options: argparse.Namespace) -> list[str]:
         options: As `options_of` returned them.
     """
     if options.tables:
-        return list(options.tables.split(","))
+        return str(options.tables).split(",")
     every = [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]
     return [name for name in every if not (options.seen and character(name).unseen)]
 
