@@ -7,10 +7,9 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.options import SCRIPT_SEED
 from autotune.run.engine import TrialRequest
-from autotune.script import render
+from autotune.run.requests import trial_request
 from autotune.search.epochs import fill_of
 from autotune.search.request import Subject
-from autotune.strategies import strategy
 
 
 def request_alone(configuration: Configuration, subject: Subject, folder: Path) -> TrialRequest:
@@ -21,13 +20,12 @@ def request_alone(configuration: Configuration, subject: Subject, folder: Path) 
         subject: What is trained, and on which machine.
         folder: Of the run.
     """
-    program = render(configuration, subject.workload, subject.facts, subject.machine)
-    return TrialRequest(
-        configuration=configuration,
-        script=program.train,
-        workload=subject.workload,
-        roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-        folder=folder,
+    return trial_request(
+        configuration,
+        subject.workload,
+        subject.facts,
+        subject.machine,
+        folder,
         seed=SCRIPT_SEED,
         fill=fill_of(configuration, subject),
     )

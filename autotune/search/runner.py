@@ -15,16 +15,7 @@ from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.measure import (
-    UNKNOWN,
-    UNMEASURED,
-    Epoch,
-    Expected,
-    Noise,
-    Reading,
-    read,
-    steady_from,
-)
+from autotune.measure import UNMEASURED, Expected, Noise
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
@@ -41,8 +32,9 @@ from autotune.script import render
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
 from autotune.search.costs import expected_start
-from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, lasting, stock_in
+from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
 from autotune.search.history import History
+from autotune.search.record import trial_of
 from autotune.search.request import Subject
 from autotune.search.screening import Screened, Screening, UntilLate
 from autotune.search.stopping import (
@@ -54,7 +46,6 @@ from autotune.search.stopping import (
 )
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial, lacks_host
-from autotune.window import Window
 from autotune.wording import plural
 
 GRACE_SECONDS = 15.0
@@ -391,61 +382,6 @@ class Runner:
                 configuration, subject.workload, subject.facts, subject.machine, held=held
             ).train
         return self._scripts[known]
-
-
-def trial_of(
-    number: int,
-    stage: Stage,
-    configuration: Configuration,
-    result: RunResult,
-    turn: int | None,
-    epoch: Epoch = UNKNOWN,
-) -> Trial:
-    """Return the record of a run."""
-    start = steady_from(result.windows, epoch)
-    shown = result.windows[start:] if start is not None else ()
-    if result.outcome is Outcome.PRUNED and not shown:
-        shown = result.windows[len(result.windows) // 2 :]
-    reading = read(shown, epoch) if shown else None
-    return Trial(
-        number=number,
-        stage=stage,
-        configuration=configuration,
-        outcome=result.outcome,
-        reason=result.reason,
-        round=turn,
-        examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
-        error=reading and reading.error,
-        least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
-        lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
-        filled=result.filled,
-        windows=result.windows,
-        steady_from=start,
-        start_seconds=result.start_seconds,
-        first_step_seconds=result.first_step_seconds,
-        lost_updates=result.lost_updates,
-        wall_seconds=result.wall_seconds,
-        peak_memory=result.peak_memory,
-        work_seconds=result.work_seconds,
-        detail=result.detail,
-    )
-
-
-def _least(
-    windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
-) -> float:
-    """Return the share of a rate that is left if what was not seen is as the input showed."""
-    before = windows[: len(windows) - len(shown)]
-    lasts = lasting(before, reading.steps_per_second, epoch)
-    return min(_with_pause(shown, reading, epoch), lasts)
-
-
-def _with_pause(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
-    """Return the share of a rate that is left if an unseen end costs what the input showed."""
-    if any(each.ends for each in shown) or math.isinf(epoch.steps):
-        return 1.0
-    seconds = epoch.steps / reading.steps_per_second
-    return seconds / (seconds + epoch.pause)
 
 
 def _within(left: float) -> Limits:

@@ -10,8 +10,8 @@ from autotune.config import Configuration
 from autotune.run.engine import Engine, Limits, TrialRequest
 from autotune.run.resolve import reserved_engine
 from autotune.search.epochs import epoch_of, fill_of
+from autotune.search.record import trial_of
 from autotune.search.request import Subject
-from autotune.search.runner import trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial

@@ -19,7 +19,7 @@ from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.run.engine import TrialRequest
 from autotune.search.epochs import epoch_of
-from autotune.search.runner import trial_of
+from autotune.search.record import trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage
 from benchmarks.page import page_of, this_commit

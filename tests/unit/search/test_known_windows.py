@@ -13,7 +13,7 @@ from autotune.config import Configuration
 from autotune.measure import UNKNOWN, Epoch, Noise
 from autotune.reason import Message, Outcome
 from autotune.run.engine import RunResult
-from autotune.search.runner import trial_of
+from autotune.search.record import trial_of
 from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch
 from autotune.trial import Stage, Trial
 from autotune.window import Window

@@ -1,0 +1,68 @@
+"""The record of a run: what its windows say of a longer training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from autotune.config import Configuration
+from autotune.measure import UNKNOWN, Epoch, Reading, read, steady_from
+from autotune.run.engine import Outcome, RunResult
+from autotune.search.epochs import lasting
+from autotune.trial import Stage, Trial
+from autotune.window import Window
+
+
+def trial_of(
+    number: int,
+    stage: Stage,
+    configuration: Configuration,
+    result: RunResult,
+    turn: int | None,
+    epoch: Epoch = UNKNOWN,
+) -> Trial:
+    """Return the record of a run."""
+    start = steady_from(result.windows, epoch)
+    shown = result.windows[start:] if start is not None else ()
+    if result.outcome is Outcome.PRUNED and not shown:
+        shown = result.windows[len(result.windows) // 2 :]
+    reading = read(shown, epoch) if shown else None
+    return Trial(
+        number=number,
+        stage=stage,
+        configuration=configuration,
+        outcome=result.outcome,
+        reason=result.reason,
+        round=turn,
+        examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
+        error=reading and reading.error,
+        least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
+        lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
+        filled=result.filled,
+        windows=result.windows,
+        steady_from=start,
+        start_seconds=result.start_seconds,
+        first_step_seconds=result.first_step_seconds,
+        lost_updates=result.lost_updates,
+        wall_seconds=result.wall_seconds,
+        peak_memory=result.peak_memory,
+        work_seconds=result.work_seconds,
+        detail=result.detail,
+    )
+
+
+def _least(
+    windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
+) -> float:
+    """Return the share of a rate that is left if what was not seen is as the input showed."""
+    before = windows[: len(windows) - len(shown)]
+    lasts = lasting(before, reading.steps_per_second, epoch)
+    return min(_with_pause(shown, reading, epoch), lasts)
+
+
+def _with_pause(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
+    """Return the share of a rate that is left if an unseen end costs what the input showed."""
+    if any(each.ends for each in shown) or math.isinf(epoch.steps):
+        return 1.0
+    seconds = epoch.steps / reading.steps_per_second
+    return seconds / (seconds + epoch.pause)
