@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.run.engine import Engine, Limits, TrialRequest
+from autotune.run.engine import Engine
 from autotune.run.resolve import reserved_engine
-from autotune.search.epochs import epoch_of, fill_of
+from autotune.search.epochs import epoch_of
 from autotune.search.record import trial_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
-from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
+from benchmarks.alone import request_alone
 from benchmarks.peers.job import Job
 
 
@@ -51,18 +51,8 @@ class OnEngine:
         job = self._job
         subject = Subject(workload=job.workload, facts=job.facts, machine=job.machine)
         epoch = epoch_of(configuration, subject)
-        result = self._engine.run(
-            TrialRequest(
-                configuration=configuration,
-                script=job.program(configuration),
-                workload=job.workload,
-                roles=strategy(configuration.strategy).roles(configuration, job.machine),
-                folder=folder,
-                fill=fill_of(configuration, subject),
-                limits=Limits(),
-            ),
-            MeasureWatch(epoch=epoch),
-        )
+        request = request_alone(configuration, subject, folder)
+        result = self._engine.run(request, MeasureWatch(epoch=epoch))
         return trial_of(0, Stage.FINAL, configuration, result, None, epoch)
 
 
