@@ -155,8 +155,10 @@ bench-scripts: $(READY)
 
 # autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.
+# SEEDS=1 and CONTESTANTS='autotune ray ...' ask for less.
 bench-peers: $(PEERS)/.installed
-	$(PEERS)/bin/python -m benchmarks.peers.compare --minutes $(MINUTES) $(PAGE)
+	$(PEERS)/bin/python -m benchmarks.peers.compare --minutes $(MINUTES) $(PAGE) \
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CONTESTANTS),--contestants $(CONTESTANTS))
 
 # The service's speed, delays and recovery with their goals, a quarter of an hour, on SQLite or an empty
 # DATABASE=postgresql://...; writes a page only if it is told where: OUT=docs/benchmarks/service.md.

@@ -35,8 +35,8 @@ WORKLOADS = {
     "digits": "examples/digits.py",
     "lstm": "examples/lstm.py",
     "python_input": "examples/python_input.py",
-    "attention": "benchmarks/replay/workloads/attention.py",
-    "columns": "benchmarks/replay/workloads/columns.py",
+    "forecast": "benchmarks/replay/workloads/forecast.py",
+    "pictures": "benchmarks/replay/workloads/pictures.py",
 }
 SPACE = Path(__file__).with_name("space.yaml")
 ROWS = "rows.jsonl"
@@ -50,7 +50,7 @@ def main() -> None:
     # Factories are looked up relative to the project.
     os.chdir(ROOT)
     commit = this_commit()
-    page = page_of(options, head(options.seconds, options.turns), commit)
+    page = page_of(options, head(options.seconds, options.turns, options.contestants), commit)
     folder = options.results / commit.partition(",")[0]
     ends = time.monotonic() + 60 * options.minutes
     with LocalEngine() as engine:

@@ -16,9 +16,10 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 """What stands before the figures."""
 
 
-def head(seconds: float, turns: int) -> str:
-    """Return title and explanations."""
-    lines = [f"- **{each.title}**: {each.how}" for each in CONTESTANTS.values()]
+def head(seconds: float, turns: int, names: Sequence[str]) -> str:
+    """Return title and explanations, of those contestants that take part."""
+    asked = [CONTESTANTS[name] for name in names]
+    lines = [f"- **{each.title}**: {each.how}" for each in asked]
     return HEAD.format(seconds=seconds, turns=turns, close=CLOSE, contestants="\n".join(lines))
 
 
