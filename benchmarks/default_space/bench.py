@@ -24,6 +24,7 @@ from statistics import fmean
 from autotune import Result, SearchOptions
 from autotune.config import Configuration
 from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
+from autotune.result import Verdict
 from autotune.space import candidates, space_for
 from autotune.strategies import in_short
 from autotune.trial import Trial
@@ -98,8 +99,10 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
                 busy=busy,
                 trained_busy=trained,
                 said=f"{results[busy].verdict}: {in_short(results[busy].config)}",
+                distributes=results[busy].verdict is Verdict.DISTRIBUTE,
                 trials=sum(trial.wall_seconds > 0 for trial in results[busy].trials),
                 share=again[trained].ratio(results[busy].config, again[trained].best(arms)),
+                over_one_device=again[trained].over_one_device(results[busy].config),
             )
             for busy, trained in product(BUSY, BUSY)
         ),
@@ -135,10 +138,18 @@ class Again:
         mine, theirs = shared_rounds(one, other, self.rates)
         return paired_ratio(mine, theirs, self.noise) if len(mine) > 1 else None
 
+    def over_one_device(self, one: Configuration) -> Interval | None:
+        """Return one's throughput as a multiple of that of the best of one device."""
+        alone = self._kind(distributed=False)
+        return self.ratio(one, self.best(alone)) if alone else None
+
     def gain(self) -> Interval | None:
         """Return the best of several replicas as a multiple of the best of one device."""
-        kinds = [[c for c in self.rates if c.distributed is many] for many in (True, False)]
-        return self.ratio(*map(self.best, kinds)) if all(kinds) else None
+        several = self._kind(distributed=True)
+        return self.over_one_device(self.best(several)) if several else None
+
+    def _kind(self, *, distributed: bool) -> list[Configuration]:
+        return [each for each in self.rates if each.distributed is distributed]
 
 
 @contextmanager

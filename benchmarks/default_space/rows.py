@@ -23,10 +23,26 @@ class Searched(Value):
     """Cores that another program kept busy when it was measured again."""
     said: str
     """The verdict and what is recommended."""
+    distributes: bool = False
+    """Whether the verdict is to distribute."""
     trials: int
     """Runs that it made, repeats included."""
     share: Interval | None
     """Throughput of what is recommended, as a multiple of the best known; None: it does not run."""
+    over_one_device: Interval | None = None
+    """The same, as a multiple of the best known of one device; None: one of them does not run."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it distributes what is significantly slower than the best known of one device."""
+        over = self.over_one_device
+        return self.distributes and (over is None or over.high < 1)
+
+    @property
+    def granted(self) -> bool:
+        """Whether it distributes what is significantly faster than the best known of one device."""
+        over = self.over_one_device
+        return self.distributes and over is not None and over.low > 1
 
 
 class Row(Part):
@@ -74,13 +90,17 @@ def figures(rows: Sequence[Row]) -> Iterator[str]:
             )
             yield f"| {' | '.join(cells)} |"
     yield ""
-    yield "| workload | searched | measured again | share of the best | trials | said |"
-    yield "| --- | --- | --- | --- | ---: | --- |"
+    yield (
+        "| workload | searched | measured again | share of the best | over the best of one device "
+        "| trials | said |"
+    )
+    yield "| --- | --- | --- | --- | --- | ---: | --- |"
     for row in rows:
         for each in row.searches:
             when = f"{_busy(each.busy)} | {_busy(each.trained_busy)}"
             share = str(each.share) if each.share else "does not run"
-            yield f"| {row.name} | {when} | {share} | {each.trials} | {each.said} |"
+            over = str(each.over_one_device) if each.over_one_device else "not compared"
+            yield f"| {row.name} | {when} | {share} | {over} | {each.trials} | {each.said} |"
     yield ""
     if counted := [each for row in rows for each in row.searches if not row.looked_at]:
         yield from _goals(counted)
@@ -91,18 +111,26 @@ def _busy(cores: int) -> str:
 
 
 def _goals(searches: Sequence[Searched]) -> Iterator[str]:
-    yield "| searched | measured again | share of the best | goal | reached | n | |"
+    yield "| searched | measured again | what | goal | reached | n | |"
     yield "| --- | --- | --- | --- | --- | ---: | --- |"
     for when in sorted({(each.busy, each.trained_busy) for each in searches}):
-        shares = [
-            each.share.value if each.share else 0.0
-            for each in searches
-            if (each.busy, each.trained_busy) == when
-        ]
+        these = [each for each in searches if (each.busy, each.trained_busy) == when]
+        shares = [each.share.value if each.share else 0.0 for each in these]
         for what, goal, reached in (
             ("median", MEDIAN_GOAL, median(shares)),
             ("lowest", LOWEST_GOAL, min(shares)),
         ):
             mark = "reached" if reached >= goal else "short"
-            figure = f"{what} | >= {goal:.0%} | {reached:.1%} | {len(shares)}"
+            figure = f"{what} share | >= {goal:.0%} | {reached:.1%} | {len(shares)}"
             yield f"| {_busy(when[0])} | {_busy(when[1])} | {figure} | {mark} |"
+        yield from _distributing(these, f"| {_busy(when[0])} | {_busy(when[1])} |")
+
+
+def _distributing(searches: Sequence[Searched], when: str) -> Iterator[str]:
+    """Yield how the verdicts to distribute were judged that some searches came to."""
+    if said := [each for each in searches if each.distributes]:
+        wrong = sum(each.wrong for each in said)
+        mark = "short" if wrong else "reached"
+        yield f"{when} *distribute*, significantly slower | 0 | {wrong} | {len(said)} | {mark} |"
+        granted = sum(each.granted for each in said)
+        yield f"{when} *distribute*, significantly faster | | {granted} | {len(said)} | |"

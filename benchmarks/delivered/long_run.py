@@ -2,10 +2,11 @@
 
     python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP FIRST_EPOCH SECONDS [ARGUMENT ...]
 
-The line begins with MARK; the program gets the arguments. Nothing of autotune is in this process,
-and nothing but one callback is in the training. The clock starts in the second epoch and past the
-warm-up, or when the first epoch has lasted so long; the mean is over all of the time from then on,
-ends of epochs included. In a gang worker 0 reports.
+The line begins with MARK; the program gets the arguments, and prints what it prints by default,
+which takes its time where epochs are short. Nothing of autotune is in this process, and nothing but
+one callback is in the training. The clock starts in the second epoch and past the warm-up, or when
+the first epoch has lasted so long; the mean is over all of the time from then on, ends of epochs
+included. In a gang worker 0 reports.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
 
     def _report(self, logs: Mapping[str, Any] | None) -> None:
         seconds = _settled(logs) - (self._since or 0.0)
-        print(f"{self._mark}{self._steps * self._batch / seconds}", flush=True)
+        # At once and on a line of its own, because Keras prints too, from another thread.
+        sys.stdout.write(f"\n{self._mark}{self._steps * self._batch / seconds}\n")
+        sys.stdout.flush()
         # Whoever started this ends it; a worker of a gang cannot leave before the others.
         self._seconds = float("inf")
 
@@ -100,7 +103,7 @@ def main(mark: str, program: str, global_batch: str, *more: str) -> None:
     clock = MeanRate(mark, int(global_batch), *map(float, more[:3]))
     callbacks = [clock] if _reports() else []
     train = runpy.run_path(program, run_name="train")["main"]
-    train([*more[3:], "--verbose", "0"], callbacks=callbacks)
+    train(more[3:], callbacks=callbacks)
 
 
 if __name__ == "__main__":

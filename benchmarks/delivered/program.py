@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +74,7 @@ class LongRun:
             # launch.py ends its workers at this; a training of one process just goes.
             watchdog = Timer(PATIENCE + self.first_epoch + self.seconds, process.terminate)
             watchdog.start()
-            printed = []
+            printed = deque[str](maxlen=20)
             try:
                 for line in process.stdout or ():
                     printed.append(line)
@@ -82,7 +83,7 @@ class LongRun:
             finally:
                 watchdog.cancel()
                 process.terminate()
-        raise NoRate("".join(printed[-20:]))
+        raise NoRate("".join(printed))
 
 
 def _first_process(result: Result, out: Path) -> Path:

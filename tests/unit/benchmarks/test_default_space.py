@@ -14,7 +14,13 @@ SMALL = Configuration(per_replica_batch=32)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=128)
 
 
-def searched(share: float | None, *, busy: int = 0, trained_busy: int = 0) -> Searched:
+def searched(
+    share: float | None,
+    *,
+    busy: int = 0,
+    trained_busy: int = 0,
+    distributes: Interval | None = None,
+) -> Searched:
     interval = None if share is None else Interval(low=share, value=share, high=share)
     return Searched(
         busy=busy,
@@ -22,6 +28,8 @@ def searched(share: float | None, *, busy: int = 0, trained_busy: int = 0) -> Se
         said="one device: batch 256",
         trials=9,
         share=interval,
+        distributes=distributes is not None,
+        over_one_device=distributes,
     )
 
 
@@ -43,9 +51,9 @@ def test_quiet_and_busy_machines_have_goals_of_their_own() -> None:
     """What does not run is worth nothing."""
     rows = [row(searched(0.96), searched(0.9, busy=1)), row(searched(0.97), searched(None, busy=1))]
     text = "\n".join(figures(rows))
-    assert "| quiet | quiet | median | >= 95% | 96.5% | 2 | reached |" in text
-    assert "| 1 core busy | quiet | median | >= 95% | 45.0% | 2 | short |" in text
-    assert "| 1 core busy | quiet | lowest | >= 80% | 0.0% | 2 | short |" in text
+    assert "| quiet | quiet | median share | >= 95% | 96.5% | 2 | reached |" in text
+    assert "| 1 core busy | quiet | median share | >= 95% | 45.0% | 2 | short |" in text
+    assert "| 1 core busy | quiet | lowest share | >= 80% | 0.0% | 2 | short |" in text
     assert "does not run" in text
 
 
@@ -53,14 +61,28 @@ def test_a_training_beside_another_program_and_one_after_it_have_goals_of_their_
     """What is best of a busy machine is not what is best of a quiet one."""
     searches = searched(0.6, busy=1), searched(0.98, busy=1, trained_busy=1)
     text = "\n".join(figures([row(*searches)]))
-    assert "| 1 core busy | quiet | lowest | >= 80% | 60.0% | 1 | short |" in text
-    assert "| 1 core busy | 1 core busy | lowest | >= 80% | 98.0% | 1 | reached |" in text
+    assert "| 1 core busy | quiet | lowest share | >= 80% | 60.0% | 1 | short |" in text
+    assert "| 1 core busy | 1 core busy | lowest share | >= 80% | 98.0% | 1 | reached |" in text
+
+
+def test_a_verdict_to_distribute_is_held_against_the_best_known_of_one_device() -> None:
+    """It is wrong if significantly slower; a tie is neither wrong nor granted."""
+    slower, tie, faster = (
+        Interval(low=low, value=low + 0.05, high=low + 0.1) for low in (0.8, 0.95, 1.2)
+    )
+    rows = [row(searched(0.9, distributes=each)) for each in (slower, tie, faster)]
+    text = "\n".join(figures([*rows, row(searched(0.5))]))
+    assert "| quiet | quiet | *distribute*, significantly slower | 0 | 1 | 3 | short |" in text
+    assert "| quiet | quiet | *distribute*, significantly faster | | 1 | 3 | |" in text
+    text = "\n".join(figures([row(searched(0.9, distributes=tie))]))
+    assert "| quiet | quiet | *distribute*, significantly slower | 0 | 0 | 1 | reached |" in text
+    assert "*distribute*" not in "\n".join(figures([row(searched(0.5))]))
 
 
 def test_what_a_change_was_made_for_counts_towards_no_goal() -> None:
     """Its figures are on the page all the same, and say so."""
     text = "\n".join(figures([row(searched(0.96)), row(searched(0.5), looked_at=True)]))
-    assert "| quiet | quiet | lowest | >= 80% | 96.0% | 1 | reached |" in text
+    assert "| quiet | quiet | lowest share | >= 80% | 96.0% | 1 | reached |" in text
     assert "| pairs (looked at) | quiet | quiet | 0.5 (0.5 to 0.5) |" in text
     assert "goal" not in "\n".join(figures([row(searched(0.5), looked_at=True)]))
 
@@ -74,5 +96,7 @@ def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
     assert gain is not None
     # Slower in the mean of its own rounds, but not in the shared ones.
     assert gain.value == pytest.approx(1.5)
+    assert again.over_one_device(TWO) == gain
+    assert again.over_one_device(ONE) == Interval(low=1.0, value=1.0, high=1.0)
     assert again.ratio(SMALL, ONE) is None
     assert again.ratio(ONE, ONE) == Interval(low=1.0, value=1.0, high=1.0)
