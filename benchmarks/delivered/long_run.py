@@ -2,11 +2,11 @@
 
     python long_run.py MARK PROGRAM GLOBAL_BATCH WARM_UP FIRST_EPOCH SECONDS [ARGUMENT ...]
 
-The line begins with MARK; the program gets the arguments, and prints what it prints by default,
-which takes its time where epochs are short. Nothing of autotune is in this process, and nothing but
-one callback is in the training. The clock starts in the second epoch and past the warm-up, or when
-the first epoch has lasted so long; the mean is over all of the time from then on, ends of epochs
-included. In a gang worker 0 reports.
+The line begins with MARK; the program gets the arguments, and prints what it prints by default, as
+in a trial. Nothing of autotune is in this process, and nothing but one callback is in the training.
+The clock starts in the second epoch and past the warm-up, or when the first epoch has lasted so
+long; the mean is over all of the time from then on, ends of epochs included. In a gang worker 0
+reports.
 """
 
 from __future__ import annotations
