@@ -34,7 +34,10 @@ class Searched(Value):
 
     @property
     def wrong(self) -> bool:
-        """Whether it distributes what is significantly slower than the best known of one device."""
+        """Whether it distributes what is significantly slower than the best known of one device.
+
+        What does not run, or cannot be compared, counts as slower.
+        """
         over = self.over_one_device
         return self.distributes and (over is None or over.high < 1)
 
@@ -115,22 +118,25 @@ def _goals(searches: Sequence[Searched]) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | ---: | --- |"
     for when in sorted({(each.busy, each.trained_busy) for each in searches}):
         these = [each for each in searches if (each.busy, each.trained_busy) == when]
-        shares = [each.share.value if each.share else 0.0 for each in these]
-        for what, goal, reached in (
-            ("median", MEDIAN_GOAL, median(shares)),
-            ("lowest", LOWEST_GOAL, min(shares)),
-        ):
-            mark = "reached" if reached >= goal else "short"
-            figure = f"{what} share | >= {goal:.0%} | {reached:.1%} | {len(shares)}"
-            yield f"| {_busy(when[0])} | {_busy(when[1])} | {figure} | {mark} |"
-        yield from _distributing(these, f"| {_busy(when[0])} | {_busy(when[1])} |")
+        for cells in (*_shares(these), *_distributing(these)):
+            yield f"| {' | '.join(map(_busy, when))} | {cells} |"
 
 
-def _distributing(searches: Sequence[Searched], when: str) -> Iterator[str]:
+def _shares(searches: Sequence[Searched]) -> Iterator[str]:
+    shares = [each.share.value if each.share else 0.0 for each in searches]
+    for what, goal, reached in (
+        ("median", MEDIAN_GOAL, median(shares)),
+        ("lowest", LOWEST_GOAL, min(shares)),
+    ):
+        mark = "reached" if reached >= goal else "short"
+        yield f"{what} share | >= {goal:.0%} | {reached:.1%} | {len(shares)} | {mark}"
+
+
+def _distributing(searches: Sequence[Searched]) -> Iterator[str]:
     """Yield how the verdicts to distribute were judged that some searches came to."""
     if said := [each for each in searches if each.distributes]:
         wrong = sum(each.wrong for each in said)
         mark = "short" if wrong else "reached"
-        yield f"{when} *distribute*, significantly slower | 0 | {wrong} | {len(said)} | {mark} |"
+        yield f"*distribute*, significantly slower | 0 | {wrong} | {len(said)} | {mark}"
         granted = sum(each.granted for each in said)
-        yield f"{when} *distribute*, significantly faster | | {granted} | {len(said)} | |"
+        yield f"*distribute*, significantly faster | | {granted} | {len(said)} |"
