@@ -14,6 +14,7 @@ import psutil
 
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.reason.sentences import reason_text
 from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest
 from autotune.run.local import LocalEngine
 from autotune.script import render
@@ -94,7 +95,9 @@ def memory(which: str) -> list[int]:
 
 def measured(result: RunResult) -> str:
     """Return how fast a trial was, which must have been measured."""
-    assert result.outcome is Outcome.MEASURED, f"{result.outcome}: {result.reason} {result.detail}"
+    assert result.outcome is Outcome.MEASURED, (
+        f"{result.outcome}: {reason_text(result.reason)} {result.detail}"
+    )
     steps = sum(window.steps for window in result.windows)
     seconds = sum(window.seconds for window in result.windows)
     first = result.first_step_seconds or 0.0
@@ -147,7 +150,7 @@ def memory_grows_where_it_is_asked_for(_: Bench) -> str:
 def want_of_memory_is_seen_and_survived(bench: Bench) -> str:
     """Train what no GPU can hold, then what it can."""
     result = bench.train(Configuration(), "huge_model_fn")
-    told = f"{result.outcome}: {result.reason}"
+    told = f"{result.outcome}: {reason_text(result.reason)}"
     assert result.outcome is Outcome.OUT_OF_MEMORY, f"{told} {result.detail}"
     return f"{told}; then {measured(bench.train(Configuration()))}"
 
