@@ -1,4 +1,4 @@
-"""A residual network on images of 32 x 32: enough work for one GPU, in two searches of docs/gpu.md."""
+"""A residual network on images of 32 x 32, for the two searches of docs/gpu.md."""
 
 import keras
 import numpy as np
