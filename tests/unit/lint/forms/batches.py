@@ -92,6 +92,10 @@ strategy.run(make_step(numbers))
 def step():
     return tf.reduce_sum(next(numbers))  # <- here
 strategy.run(step)
+#: in a step that divides its loss by the replicas
+def step():
+    return tf.reduce_sum(next(numbers)) / strategy.num_replicas_in_sync  # <- here
+strategy.run(step)
 #: of a distributed dataset
 batches = iter(strategy.experimental_distribute_dataset(dataset))
 strategy.run(lambda: next(batches))  # <- here
@@ -172,6 +176,8 @@ def train():
             return tf.reduce_sum(batch)  # <- here
         strategy.run(step)
 #: partial holds the batch
+def step(batch):
+    return tf.reduce_sum(batch)
 for batch in dataset:
     strategy.run(partial(step, batch))  # <- here
 """
