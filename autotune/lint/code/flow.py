@@ -19,6 +19,8 @@ _MOST = 400
 """Parts after which a value is followed no further."""
 _DEEPEST = 5
 _SAME_ELEMENTS = {*ITERATED, "list", "tuple", "reversed", "sorted", "itertools.cycle"}
+_REPEATED = {"itertools.repeat": 0, "repeat": 0, "dict.fromkeys": 1}
+"""Which argument they take for all elements."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ class Flow:
         """Return all that an expression may stand for, itself first."""
         return _reached(Part(node), self._back)
 
+    def is_end(self, part: Part) -> bool:
+        """Return whether it cannot be told what a part comes from."""
+        return next(self._back(part), None) is None
+
     def ingredients(self, node: ast.expr, without: Collection[str] = ()) -> set[ast.expr]:
         """Return all that a value may be computed from, but for members of some names."""
 
@@ -89,7 +95,7 @@ class Flow:
             case ast.Name() | ast.Attribute():
                 yield from self._bound(part, part.node)
                 if part.path:
-                    yield from map(part.element, self._stored(part.node))
+                    yield from map(part.element, self.stored(part.node))
             case ast.IfExp(body=first, orelse=second):
                 yield from (*part.at(first), *part.at(second))
             case ast.BoolOp(values=values):
@@ -104,7 +110,7 @@ class Flow:
                 yield from self._called(part, part.node)
             case _ if part.path:
                 yield from map(part.element, _elements(part.node, part.path[0]))
-                if isinstance(part.node, ast.BinOp):
+                if isinstance(part.node, ast.BinOp) and isinstance(part.node.op, ast.Add):
                     yield from (*part.at(part.node.left), *part.at(part.node.right))
 
     def _bound(self, part: Part, node: ast.Name | ast.Attribute) -> Iterator[Part]:
@@ -125,7 +131,7 @@ class Flow:
             else:
                 yield from part.inside(each.value, *each.path)
 
-    def _stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
+    def stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
         """Yield what is put into a container of a name: appended, or by a key."""
         for each in self._same(node):
             parent = self._tree.parent(each)
@@ -164,15 +170,15 @@ class Flow:
         elif name == "dict" and first and part.path:
             yield Part(first, (None, 1, *part.path[1:]))
         elif part.path:
-            yield from map(part.element, repeated(call, name))
+            yield from map(part.element, repeated(call))
 
 
-def repeated(call: ast.Call, name: str) -> list[ast.expr]:
-    """Return what a call of that name puts into every element of what it makes."""
-    if name == "itertools.repeat":
-        return call.args[:1]
-    is_keys = isinstance(call.func, ast.Attribute) and call.func.attr == "fromkeys"
-    return call.args[1:2] if is_keys else []
+def repeated(node: ast.expr) -> list[ast.expr]:
+    """Return what `itertools.repeat` and `dict.fromkeys` put into every element."""
+    if not isinstance(node, ast.Call):
+        return []
+    index = _REPEATED.get(ast.unparse(node.func))
+    return [] if index is None else node.args[index : index + 1]
 
 
 def _of_dictionary(part: Part, func: ast.Attribute) -> Iterator[Part]:
@@ -190,6 +196,8 @@ def _elements(node: ast.expr, key: Key) -> list[ast.expr]:
     if isinstance(node, ast.Dict):
         keys = [getattr(each, "value", None) for each in node.keys]
         return [node.values[keys.index(key)]] if key is not None and key in keys else node.values
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _elements(node.left, None)
     if isinstance(node, COMPREHENSIONS):
         return [node.value if isinstance(node, ast.DictComp) else node.elt]
     return []

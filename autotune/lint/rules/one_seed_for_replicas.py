@@ -38,7 +38,10 @@ def _check(module: Module) -> Iterator[Hit]:
             if own is not None and _is_constant(module, own):
                 yield call, f"{what} draws the same numbers on every replica, by its own seed."
         elif seeds:
-            yield call, f"{what} draws on each replica, from the seed set in line {seeds[0].lineno}."
+            yield (
+                call,
+                f"{what} draws on each replica, from the seed set in line {seeds[0].lineno}.",
+            )
 
 
 def _on_replicas(module: Module) -> Iterator[Function]:

@@ -36,7 +36,7 @@ def _check(module: Module) -> Iterator[Hit]:
     for loop in loops:
         if not any(_leads_to(module, loop, each) for each in loops):
             place = loop.test if isinstance(loop, ast.While) else loop.iter
-            yield place, "The loop trains on one device: the strategy runs nothing in this file."
+            yield place, "The strategy runs nothing in this file: this loop trains on one device."
 
 
 def _runs_something(module: Module) -> bool:
@@ -234,8 +234,10 @@ RULE = Rule(
     title="training loop that the strategy does not run",
     severity=Severity.ERROR,
     why=(
-        "strategy.scope() mirrors variables, and distributes no work. A loop beside it computes "
-        "every step on one device; the others only receive copies of the weights."
+        "strategy.scope() mirrors variables, and distributes no work. With TensorFlow 2.21 and "
+        "plain SGD a loop beside it computes every step on one device, and the others receive "
+        "copies of the weights. Optimizers with slot variables such as Adam, and a tape in the "
+        "scope but outside strategy.run, raise an error."
     ),
     instead=(
         "Loop over strategy.experimental_distribute_dataset(dataset), and call "
