@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from autotune.lint.code.arguments import Arguments
 from autotune.lint.code.functions import Functions
@@ -99,19 +100,17 @@ class Flow:
             case ast.IfExp(body=first, orelse=second):
                 yield from (*part.at(first), *part.at(second))
             case ast.BoolOp(values=values):
-                yield from (each for value in values for each in part.at(value))
-            case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
-                yield from part.at(value)
-            case ast.Subscript(value=value, slice=ast.Slice()):
-                yield from part.at(value)
-            case ast.Subscript(value=value, slice=key):
+                yield from chain.from_iterable(map(part.at, values))
+            case ast.Subscript(value=value, slice=key) if not isinstance(key, ast.Slice):
                 yield from part.inside(value, _constant(key))
+            case ast.NamedExpr() | ast.Await() | ast.Starred() | ast.Subscript():
+                yield from part.at(part.node.value)
             case ast.Call():
                 yield from self._called(part, part.node)
+            case ast.BinOp(left=first, op=ast.Add(), right=second) if part.path:
+                yield from (*part.at(first), *part.at(second))
             case _ if part.path:
                 yield from map(part.element, _elements(part.node, part.path[0]))
-                if isinstance(part.node, ast.BinOp) and isinstance(part.node.op, ast.Add):
-                    yield from (*part.at(part.node.left), *part.at(part.node.right))
 
     def _bound(self, part: Part, node: ast.Name | ast.Attribute) -> Iterator[Part]:
         """Yield what is assigned to a name or a member."""

@@ -43,10 +43,11 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
 
 def _held(module: Module, run: Run) -> Iterator[ast.expr]:
     """Yield the names by which the function uses what surrounds it, but for shapes and types."""
-    for each in module.tree.walk(run.function) if run.function else ():
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+    function = run.function
+    for each in module.tree.walk(function) if function else ():
+        if function and isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
             bindings = module.scopes.bindings(each.id, each)
-            inside = any(module.tree.inside(bound.node, run.function) for bound in bindings)
+            inside = any(module.tree.inside(bound.node, function) for bound in bindings)
             above = module.tree.parent(each)
             if not inside and getattr(above, "attr", "") not in _SIZES:
                 yield each

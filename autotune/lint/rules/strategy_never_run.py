@@ -70,6 +70,12 @@ def _only_scopes(module: Module, node: ast.expr) -> bool:
             return True
         case ast.IfExp(test=test):
             return test is node or _only_scopes(module, parent)
+    return _is_kept(module, node, parent)
+
+
+def _is_kept(module: Module, node: ast.expr, parent: ast.AST | None) -> bool:
+    """Return whether a statement keeps a strategy where all its uses are known."""
+    match parent:
         case ast.Assign(targets=targets):
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
