@@ -21,7 +21,7 @@ _USES = {
 """Whoever names one of these may distribute the work in another way."""
 _SHOWS = {"print", "str", "repr", "type", "isinstance", "len", "id"}
 _LOGS = ("logging.", "absl.logging.")
-_UPDATES = {"apply_gradients", "minimize", "apply"}
+_UPDATES = {"apply_gradients", "minimize"}
 
 
 def _check(module: Module) -> Iterator[Hit]:
@@ -201,8 +201,9 @@ def _trains(module: Module, loop: PythonLoop, made: set[ast.expr]) -> bool:
         if getattr(each.func, "attr", "") in {"gradient", "minimize"}
         for value in (*each.args[1:2], *(option.value for option in each.keywords))
     ]
-    updates = names & _UPDATES or {"gradient", "assign_sub"} <= names
-    return bool(updates) and any(made & module.flow.ingredients(each) for each in trained)
+    updates = bool(names & _UPDATES) or {"gradient", "assign_sub"} <= names
+    updates |= any(True for _ in module.methods(Kind.OPTIMIZER, "apply"))
+    return updates and any(made & module.flow.ingredients(each) for each in trained)
 
 
 _BAD = """

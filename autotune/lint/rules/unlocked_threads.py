@@ -59,9 +59,12 @@ def _check(module: Module) -> Iterator[Hit]:
 
 
 def _at_once(module: Module, first: _Start, second: _Start) -> bool:
-    """Return whether the threads of two places run at the same time."""
+    """Return whether the threads of two places certainly run at the same time."""
     if first is second:
         return first.several
+    functions = {module.tree.function_of(each.call) for each in (first, second)}
+    if len(functions) > 1:
+        return False
     places = sorted((each.call.lineno, each.call.col_offset) for each in (first, second))
     waits = (
         (each.lineno, each.col_offset)
@@ -138,8 +141,9 @@ def _is_repeated(module: Module, call: ast.Call) -> bool:
     function = module.tree.function_of(call)
     sites = module.functions.sites(function) if function else []
     makes = function and any(map(partial(_makes, module), module.tree.calls_in(function)))
-    repeated = (_loop_around(module, site.call) for site in sites)
-    return not makes and any(each is not None for each in repeated)
+    if not function or makes or module.tree.asks_for(function, _WAITS):
+        return False
+    return any(_loop_around(module, site.call) is not None for site in sites)
 
 
 def _makes(module: Module, call: ast.Call) -> bool:

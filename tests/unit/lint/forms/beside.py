@@ -256,6 +256,20 @@ with strategy.scope():
 STEP
 for x, y in data:
     train_step(x, y)
+#: gradients that are only looked at
+MADE
+for x, y in data:
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    gradients = tape.gradient(loss, model.weights)
+    frame.apply(tf.linalg.global_norm(gradients))
+#: an image is trained, not the model
+MADE
+image = tf.Variable(tf.zeros((1, 4)))
+for _ in range(100):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(image))
+    image.assign_sub(tape.gradient(loss, image))
 #: a coordinator
 MADE
 STEP

@@ -301,6 +301,46 @@ for _ in range(4):
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+#: one thread after the other, started by a function
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+def launch():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+for _ in range(4):
+    launch()
+#: a timer that starts the next one
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+    threading.Timer(1.0, work).start()
+threading.Timer(1.0, work).start()
+#: a thread that is started again after it was stopped
+class Trainer:
+    def __init__(self):
+        self.seen = tf.Variable(0)
+    def count(self):
+        now = self.seen.read_value()
+        now += 1
+        self.seen.assign(now)
+    def start(self):
+        threading.Thread(target=self.count).start()
+    def resume(self):
+        threading.Thread(target=self.count).start()
+#: one after the other, each joined before the next
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+first = threading.Thread(target=work)
+first.start()
+first.join()
+second = threading.Thread(target=work)
+second.start()
 #: a pool of one thread
 def work():
     now = seen.read_value()
