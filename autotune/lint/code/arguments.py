@@ -100,7 +100,8 @@ class Arguments:
                 values = [*reference.args[1:], *values]
                 keywords = _named(reference) | keywords
             reference = inner
-        is_method = isinstance(reference, ast.Attribute)
+        owner = reference.value if isinstance(reference, ast.Attribute) else None
+        is_method = owner is not None and self._classes.named(owner) is None
         return _Call(values, keywords, is_method=is_method, is_each=is_each)
 
 

@@ -78,8 +78,9 @@ class Flow:
 
         def back(part: Part) -> Iterator[Part]:
             if not isinstance(part.node, ast.Attribute) or part.node.attr not in without:
-                yield from self._back(part)
-                yield from map(Part, self._held(part.node))
+                found = [*self._back(part)]
+                yield from found
+                yield from [] if part.path and found else map(Part, self._held(part.node))
 
         return {part.node for part in _reached(Part(node), back)}
 

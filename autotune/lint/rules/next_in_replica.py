@@ -14,26 +14,28 @@ _NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 
 def _check(module: Module) -> Iterator[Hit]:
-    seen: set[ast.Call] = set()
+    seen: set[ast.AST] = set()
     for run in module.runs:
         functions = module.graphs.all_called([run.function] if run.function else [])
         shared = module.may_be_one_device or ask_which_it_is(module, functions)
-        for call in (each for function in functions for each in module.tree.calls_in(function)):
-            given = _asked(module, call)
-            kind = module.kind(given) if given is not None and call not in seen else None
+        for node in (each for function in functions for each in module.tree.walk(function)):
+            given, read = _asked(module, node)
+            kind = module.kind(given) if given is not None and read not in seen else None
             if kind is Kind.DISTRIBUTED or (kind is Kind.DATASET and not shared):
-                seen.add(call)
-                what = f"`{ast.unparse(call)}` is called on each replica"
+                seen.add(read)
+                what = f"`{ast.unparse(read)}` is {'read' if read is given else 'called'}"
                 whole = ", of a dataset that is not distributed" if kind is Kind.DATASET else ""
-                yield call, f"{what}{whole}."
+                yield read, f"{what} on each replica{whole}."
 
 
-def _asked(module: Module, call: ast.Call) -> ast.expr | None:
-    """Return the iterator of which a call wants the next element."""
-    if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
-        return None if module.scopes.bindings("next", call) else call.args[0]
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in _NEXT
-    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
+def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
+    """Return the iterator of which a node wants the next element, and the place that says so."""
+    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        return node.iter, node.iter
+    if isinstance(node, ast.Call) and node.args and getattr(node.func, "id", "") == "next":
+        return None if module.scopes.bindings("next", node) else node.args[0], node
+    is_method = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _NEXT
+    return getattr(node.func, "value", None) if is_method else None, node
 
 
 _BAD = """
@@ -107,7 +109,7 @@ RULE = Rule(
         "Distribute the dataset by strategy.experimental_distribute_dataset, and pass the batch: "
         "strategy.run(replica_step, args=(next(iterator),))."
     ),
-    words=((".run(", "experimental_run_v2"), ("next(", "get_next", "__next__"), ("distribute",)),
+    words=((".run(", "experimental_run_v2"), ("next", "for "), ("distribute",)),
     check=_check,
     bad=(_BAD, _BAD_NOT_DISTRIBUTED),
     good=(_GOOD,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from autotune.lint.code import Kind, Module
 from autotune.lint.code.tree import Function
@@ -15,7 +16,7 @@ from autotune.lint.rules._replicas import ask_which_it_is
 _SETS = {"tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed"}
 _DRAWS = re.compile(
     r"(tf|keras)\.random\.(uniform|normal|truncated_normal|gamma|poisson|categorical|shuffle"
-    r"|beta|binomial|randint|dropout)|tf\.nn\.dropout|tf\.image\.random_\w+"
+    r"|beta|binomial|randint|dropout)|tf\.nn\.dropout|keras\.backend\.random_\w+|tf\.image\.random_\w+"
 )
 _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd|shard")
 
@@ -47,10 +48,19 @@ def _check(module: Module) -> Iterator[Hit]:
 def _on_replicas(module: Module) -> Iterator[Function]:
     """Yield what replicas run, without what may ask which replica it is."""
     starts = [*(run.function for run in module.runs if run.function), *module.keras_steps]
+    starts += filter(partial(_is_layer_call, module), module.tree.functions if starts else ())
     for start in starts:
         everything = module.graphs.all_called([start])
         if not ask_which_it_is(module, everything):
             yield from everything
+
+
+def _is_layer_call(module: Module, function: Function) -> bool:
+    """Return whether models call a function, and so the replicas that they are on."""
+    owner = module.tree.parent(function)
+    bases = owner.bases if isinstance(owner, ast.ClassDef) else []
+    is_layer = any(module.dotted(each).startswith("keras.") for each in bases)
+    return is_layer and getattr(function, "name", "") == "call"
 
 
 def _is_seed(node: ast.expr | None) -> bool:

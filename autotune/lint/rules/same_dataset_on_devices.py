@@ -14,6 +14,8 @@ from autotune.lint.rule import Hit, Rule
 
 _KEEP_ALL = {"prefetch", "cache", "repeat", "with_options", "batch", "map"}
 """Methods after which a dataset has the same examples in the same order."""
+_ORDERED = {f"tf.data.Dataset.{name}" for name in ("range", "from_tensor_slices", "from_tensors")}
+"""What makes the same dataset again each time."""
 _CONTAINERS = (ast.BinOp, ast.List, ast.Tuple, ast.Dict, *COMPREHENSIONS)
 _HOLDERS = (*FUNCTIONS, ast.For, ast.AsyncFor)
 _SHOWS = {"print", "str", "format"}
@@ -84,11 +86,22 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.expr]:
         if isinstance(node, _CONTAINERS) or repeated(node) or module.flow.is_end(part):
             element = _element(module, node)
             once = not isinstance(node, COMPREHENSIONS)
-            if element is not None and _is_whole(module, element, once=once):
+            iterated = _iterators_of(module, node)
+            if iterated is not None:
+                found += _sources(module, module.flow.origins(iterated))
+            elif element is not None and _is_whole(module, element, once=once):
                 found.append(node)
             elif not _is_empty(node):
                 return []
     return found
+
+
+def _iterators_of(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return what a comprehension makes an iterator of each element of, as the name of that."""
+    match node:
+        case ast.ListComp(elt=ast.Call(func=ast.Name(id="iter"), args=[ast.Name() as each])):
+            return each if _depends(module, each, node) else None
+    return None
 
 
 def _element(module: Module, node: ast.expr) -> ast.expr | None:
@@ -136,7 +149,8 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
         node = getattr(node.func, "value", node)
     made = [part.node for part in module.flow.origins(node)]
     turns = any(isinstance(each, ast.Call) and _name(each) == "iter" for each in made)
-    return isinstance(node, ast.Name | ast.Attribute) and not turns
+    named = isinstance(node, ast.Name | ast.Attribute) and not turns
+    return named or (isinstance(node, ast.Call) and module.dotted(node.func) in _ORDERED)
 
 
 def _is_empty(node: ast.expr) -> bool:

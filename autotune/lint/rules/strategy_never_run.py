@@ -70,22 +70,36 @@ def _only_scopes(module: Module, node: ast.expr) -> bool:
             return True
         case ast.IfExp(test=test):
             return test is node or _only_scopes(module, parent)
+        case ast.BoolOp():
+            return _only_scopes(module, parent)
     return _is_kept(module, node, parent)
 
 
 def _is_kept(module: Module, node: ast.expr, parent: ast.AST | None) -> bool:
     """Return whether a statement keeps a strategy where all its uses are known."""
     match parent:
+        case ast.Tuple():
+            above = module.tree.parent(parent)
+            return isinstance(above, ast.Assign | ast.Return) and _is_kept(module, node, above)
         case ast.Assign(targets=targets):
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
             return _is_followed(module, target)
         case ast.Return():
             function = module.tree.function_of(parent)
-            return function is not None and bool(module.functions.sites(function))
+            sites = module.functions.sites(function) if function else []
+            whole = node is parent.value
+            return bool(sites) and (whole or all(_is_taken_apart(module, it.call) for it in sites))
         case ast.keyword():
             return _is_followed_into(module, node, module.tree.parent(parent))
     return _is_followed_into(module, node, parent)
+
+
+def _is_taken_apart(module: Module, call: ast.Call) -> bool:
+    """Return whether each value that a call returns gets a name of its own."""
+    parent = module.tree.parent(call)
+    targets = parent.targets if isinstance(parent, ast.Assign) else []
+    return bool(targets) and all(isinstance(each, ast.Tuple) for each in targets)
 
 
 def _is_entered(module: Module, call: ast.AST | None) -> bool:
@@ -99,6 +113,8 @@ def _is_entered(module: Module, call: ast.AST | None) -> bool:
 
 def _is_followed(module: Module, target: ast.expr) -> bool:
     """Return whether all uses of what is assigned to a target are known to be a strategy's."""
+    if isinstance(target, ast.Tuple):
+        return all(_is_followed(module, each) for each in target.elts)
     if not isinstance(target, ast.Attribute):
         return isinstance(target, ast.Name)
     owner = module.classes.of(target.value)

@@ -12,7 +12,10 @@ from autotune.lint.code.tree import FUNCTIONS, LOOPS, Function
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
 
-_CHANGES = {"assign", "assign_add", "assign_sub"}
+_CHANGES = {
+    **dict.fromkeys(("assign", "assign_add", "assign_sub"), Kind.VARIABLE),
+    "set_weights": Kind.MODEL,
+}
 _APPLIES = {"apply_gradients", "apply"}
 _STARTS = {"submit", "map", "starmap", "apply_async", "map_async", "imap", "imap_unordered"}
 _THREADS = {"threading.Thread", "threading.Timer"}
@@ -169,7 +172,7 @@ def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.ex
     owner, name = call.func.value, call.func.attr
     if name in _APPLIES:
         return _shared(module, owner, Kind.OPTIMIZER, found)
-    variables = _shared(module, owner, Kind.VARIABLE, found) if name in _CHANGES else set()
+    variables = _shared(module, owner, _CHANGES[name], found) if name in _CHANGES else set()
     given = [*call.args, *(each.value for each in call.keywords)]
     reads = (variables & module.flow.ingredients(each, _NO_READS) for each in given)
     return set().union(*reads)
@@ -309,7 +312,7 @@ RULE = Rule(
         "Hold a threading.Lock around the read and the write, or use a tf.distribute strategy, "
         "which reduces the gradients before applying them."
     ),
-    words=(("thread",), ("assign", "apply")),
+    words=(("thread",), ("assign", "apply", "set_weights")),
     check=_check,
     bad=(_BAD, _BAD_POOL),
     good=(_GOOD, _GOOD_AT_ONCE, _GOOD_OWN),

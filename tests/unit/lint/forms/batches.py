@@ -92,6 +92,13 @@ strategy.run(make_step(numbers))
 def step():
     return tf.reduce_sum(next(numbers))  # <- here
 strategy.run(step)
+#: in a loop
+def step():
+    for batch in numbers:  # <- here
+        train(batch)
+strategy.run(step)
+#: in a comprehension over the dataset
+strategy.run(lambda: [tf.reduce_sum(batch) for batch in dataset.take(2)])  # <- here
 #: in a step that divides its loss by the replicas
 def step():
     return tf.reduce_sum(next(numbers)) / strategy.num_replicas_in_sync  # <- here
@@ -127,6 +134,11 @@ class Stream:
         return 1
 stream = Stream()
 strategy.run(lambda: next(stream))
+#: a loop over the batch
+def step(batch):
+    for each in tf.unstack(batch):
+        train(each)
+strategy.run(step, args=(batch,))
 #: a queue with such a method
 strategy.run(lambda: queue.get_next())
 #: one device

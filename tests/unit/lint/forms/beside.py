@@ -140,6 +140,26 @@ STEP
 batch = 16 * strategy.num_replicas_in_sync
 for x, y in data.unbatch().batch(batch):  # <- here
     train_step(x, y)
+#: a strategy and a model from one function
+def prepare():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        return strategy, keras.Sequential([keras.layers.Dense(1)]), keras.optimizers.SGD(0.1)
+strategy, model, optimizer = prepare()
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: a strategy that may be given
+def main(strategy=None):
+    strategy = strategy or tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        optimizer = keras.optimizers.SGD(0.1)
+    for x, y in data:  # <- here
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+main()
 #: one of two strategies
 strategy = tf.distribute.MirroredStrategy() if gpus else tf.distribute.OneDeviceStrategy("/cpu:0")
 with strategy.scope():
@@ -276,6 +296,16 @@ STEP
 coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
 for x, y in data:
     coordinator.schedule(train_step, args=(x, y))
+#: one of several that a function returns, and that are kept together
+def prepare():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        return strategy, keras.Sequential([keras.layers.Dense(1)])
+prepared = prepare()
+model, optimizer = prepared[1], keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
 #: in a dictionary
 MADE
 STEP

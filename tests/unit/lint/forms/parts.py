@@ -112,6 +112,19 @@ for number in range(len(devices)):
     with tf.device(devices[number]):
         for batch in share:
             tf.reduce_sum(batch)
+#: an iterator of each
+parts = [dataset] * 2  # <- here
+iterators = [iter(part) for part in parts]
+for step in range(10):
+    for number in range(2):
+        with tf.device(f"/gpu:{number}"):
+            tf.reduce_sum(next(iterators[number]))
+#: made again for each
+parts = [tf.data.Dataset.range(100).batch(10) for _ in devices]  # <- here
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
 #: put into a dictionary
 parts = {}
 for device in devices:
@@ -198,6 +211,18 @@ for device, part in zip(devices, parts):
             tf.reduce_sum(batch)
 #: made for each
 parts = [make_dataset() for _ in devices]
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: an iterator of each shard
+parts = [dataset.shard(2, number) for number in range(2)]
+iterators = [iter(part) for part in parts]
+for number in range(2):
+    with tf.device(f"/gpu:{number}"):
+        tf.reduce_sum(next(iterators[number]))
+#: random numbers for each
+parts = [tf.data.Dataset.random().batch(10) for _ in devices]
 for device, part in zip(devices, parts):
     with tf.device(device):
         for batch in part:

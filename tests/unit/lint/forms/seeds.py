@@ -79,6 +79,17 @@ tf.random.set_seed(7)
 def step(size):
     return tf.random.uniform((size,))  # <- here
 strategy.run(partial(step, 2))
+#: a layer of its own
+tf.random.set_seed(7)
+class Noise(keras.layers.Layer):
+    def call(self, inputs):
+        return inputs + tf.random.normal(tf.shape(inputs))  # <- here
+with strategy.scope():
+    model = keras.Sequential([Noise(), keras.layers.Dense(1)])
+strategy.run(lambda batch: model(batch), args=(batch,))
+#: the old functions of Keras
+tf.random.set_seed(7)
+strategy.run(lambda: tf.keras.backend.random_normal((2,)))  # <- here
 #: a seed of the operation
 strategy.run(lambda: tf.random.uniform((2,), seed=3))  # <- here
 #: a seed of the operation, by its name
@@ -157,6 +168,12 @@ strategy.run(lambda batch: model(batch), args=(batch,))
 #: a seed of NumPy
 np.random.seed(7)
 strategy.run(lambda: tf.random.uniform((2,)))
+#: a layer of its own, without a strategy that runs it
+tf.random.set_seed(7)
+class Noise(keras.layers.Layer):
+    def call(self, inputs):
+        return inputs + tf.random.normal(tf.shape(inputs))
+keras.Sequential([Noise(), keras.layers.Dense(1)]).predict(images)
 #: a function of the same name
 def set_seed(seed):
     return seed

@@ -156,6 +156,21 @@ def work():
     now += 1
     seen.assign(now)  # <- here
 START
+#: the variable of a class
+class State:
+    seen = tf.Variable(0)
+def work():
+    now = State.seen.read_value()
+    now += 1
+    State.seen.assign(now)  # <- here
+START
+#: the weights of a model
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+def work():
+    weights = model.get_weights()
+    weights = [each * 0.9 for each in weights]
+    model.set_weights(weights)  # <- here
+START
 #: subtracted under the name of the old value
 def work():
     now = 1 + seen.read_value()
@@ -220,6 +235,12 @@ START
 def work():
     empty = tf.zeros(seen.shape, seen.dtype)
     seen.assign(empty)
+START
+#: a model gets the weights of another one
+model, copied = tf.keras.Sequential(), tf.keras.Sequential()
+def work():
+    weights = model.get_weights()
+    copied.set_weights(weights)
 START
 #: one variable is read, another one written
 total = tf.Variable(0)
