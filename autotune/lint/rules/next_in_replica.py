@@ -32,10 +32,12 @@ def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
     """Return the iterator of which a node wants the next element, and the place that says so."""
     if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
         return node.iter, node.iter
-    if isinstance(node, ast.Call) and node.args and getattr(node.func, "id", "") == "next":
-        return None if module.scopes.bindings("next", node) else node.args[0], node
-    is_method = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _NEXT
-    return getattr(node.func, "value", None) if is_method else None, node
+    match node:
+        case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
+            return None if module.scopes.bindings("next", node) else given, node
+        case ast.Call(func=ast.Attribute(attr=name, value=given)) if name in _NEXT:
+            return given, node
+    return None, node
 
 
 _BAD = """

@@ -142,11 +142,11 @@ def _is_repeated(module: Module, call: ast.Call) -> bool:
     if loop is not None:
         return not module.tree.asks_for(loop, _WAITS)
     function = module.tree.function_of(call)
-    sites = module.functions.sites(function) if function else []
-    makes = function and any(map(partial(_makes, module), module.tree.calls_in(function)))
-    if not function or makes or module.tree.asks_for(function, _WAITS):
+    if function is None or module.tree.asks_for(function, _WAITS):
         return False
-    return any(_loop_around(module, site.call) is not None for site in sites)
+    makes = any(map(partial(_makes, module), module.tree.calls_in(function)))
+    sites = module.functions.sites(function)
+    return not makes and any(_loop_around(module, site.call) is not None for site in sites)
 
 
 def _makes(module: Module, call: ast.Call) -> bool:
@@ -181,15 +181,12 @@ def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.ex
 def _shared(module: Module, owner: ast.expr, kind: Kind, found: set[Function]) -> set[ast.expr]:
     """Return where that is made which all threads share, if it is certainly the same one."""
     parts = module.flow.origins(owner)
-    if any(None in part.path for part in parts):
+    calls = [part.node for part in parts if isinstance(part.node, ast.Call)]
+    if any(None in part.path for part in parts) or any(
+        _is_made_in_loop(module, it) for it in calls
+    ):
         return set()
-    return {
-        part.node
-        for part in parts
-        if isinstance(part.node, ast.Call)
-        and module.kind(part.node) is kind
-        and _is_shared(module, part.node, found)
-    }
+    return {each for each in calls if module.kind(each) is kind and _is_shared(module, each, found)}
 
 
 def _is_shared(module: Module, made: ast.Call, found: set[Function]) -> bool:

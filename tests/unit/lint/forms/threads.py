@@ -299,6 +299,16 @@ def count(variable):
     variable.assign(now)
 for each in [tf.Variable(0) for _ in range(4)]:
     threading.Thread(target=count, args=(each,)).start()
+#: a variable for each thread, that a function makes
+def make():
+    return tf.Variable(0)
+def count(variable):
+    now = variable.read_value()
+    now += 1
+    variable.assign(now)
+for _ in range(4):
+    own = make()
+    threading.Thread(target=count, args=(own,)).start()
 #: a variable for each thread, by its number
 counters = [tf.Variable(0) for _ in range(4)]
 def count(number):
