@@ -67,6 +67,13 @@ class Functions:
             return self._wrapped(node, depth)
         return None
 
+    def inner(self, node: ast.expr) -> ast.expr | None:
+        """Return what a name stands for, or what a wrapper is given, on the way to a function."""
+        if not isinstance(node, ast.Call):
+            return self._scopes.value(node)
+        wraps = self.compiles(node.func) or self._names.dotted(node.func) in _WRAPPERS
+        return node.args[0] if wraps and node.args else None
+
     def compiles(self, node: ast.expr) -> bool:
         """Return whether an expression is `tf.function`, or it with options."""
         if isinstance(node, ast.Call):

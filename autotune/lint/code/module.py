@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from autotune.lint.code.arguments import Arguments
+from autotune.lint.code.flow import Flow
 from autotune.lint.code.functions import Functions, Graphs
 from autotune.lint.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
 from autotune.lint.code.names import Classes, Names
@@ -69,6 +71,17 @@ class Module:
         return Functions(self.tree, self.scopes, self.names, self.classes)
 
     @cached_property
+    def arguments(self) -> Arguments:
+        """What is given for parameters."""
+        return Arguments(self.tree, self.names, self.classes, self.functions)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where values come from."""
+        parts = (self.tree, self.scopes, self.names, self.classes, self.functions)
+        return Flow(*parts, self.arguments)
+
+    @cached_property
     def graphs(self) -> Graphs:
         """Which functions run as Python, and which as graphs."""
         return Graphs(self.tree, self.names, self.functions)
@@ -76,11 +89,16 @@ class Module:
     @cached_property
     def values(self) -> Values:
         """What kinds of values expressions give."""
-        return Values(self.tree, self.scopes, self.names, self.classes, self.functions)
+        return Values(self.scopes, self.names, self.classes, self.functions, self.arguments)
 
     def kind(self, node: ast.expr) -> Kind | None:
         """Return the kind of an expression's value, or None."""
-        return self.values.kind(node)
+        found = self.values.kind(node)
+        if found is None and isinstance(node, ast.Subscript):
+            parts = self.flow.origins(node)[1:]
+            kinds = {self.values.kind(each.node) for each in parts if not each.path}
+            return kinds.pop() if len(kinds) == 1 else None
+        return found
 
     def dotted(self, node: ast.expr) -> str:
         """Return the dotted name of an expression, or nothing."""

@@ -73,14 +73,16 @@ class Classes:
         self._scopes = scopes
 
     def of(self, node: ast.expr) -> ast.ClassDef | None:
-        """Return the class of the module that an expression is an object of."""
+        """Return the class of the module that an expression is, or is an object of."""
         if isinstance(node, ast.Call):
-            return self._class_named(node.func)
+            return self.named(node.func)
         binding = self._scopes.only(node)
+        if binding is not None and isinstance(binding.node, ast.ClassDef):
+            return binding.node
         if binding is not None and binding.how is How.PARAMETER:
             return self._class_of_self(binding.node)
         value = binding.plain if binding else None
-        return self._class_named(value.func) if isinstance(value, ast.Call) else None
+        return self.named(value.func) if isinstance(value, ast.Call) else None
 
     def method(self, owner: ast.ClassDef, name: str) -> Method | None:
         """Return the method of that name, as far as the class itself defines it."""
@@ -101,7 +103,8 @@ class Classes:
         inside = self._scopes.of(owner).names.get(name, [])
         return found + [each.value if not each.path else None for each in inside]
 
-    def _class_named(self, node: ast.expr) -> ast.ClassDef | None:
+    def named(self, node: ast.expr) -> ast.ClassDef | None:
+        """Return the class that a name is that of."""
         binding = self._scopes.only(node)
         return binding.node if binding and isinstance(binding.node, ast.ClassDef) else None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterable
 
+from autotune.lint.code.arguments import Arguments
 from autotune.lint.code.functions import Functions
 from autotune.lint.code.kinds import ITERATED, Kind, is_named_strategy, made_by
 from autotune.lint.code.names import Classes, Names
 from autotune.lint.code.scopes import Binding, How, Scopes
-from autotune.lint.code.tree import FUNCTIONS, Function, Tree
+from autotune.lint.code.tree import Function
 
 _DEEPEST = 60
 """Values that come from values are followed so far; longer chains are made to be odd."""
@@ -45,17 +46,17 @@ class Values:
 
     def __init__(
         self,
-        tree: Tree,
         scopes: Scopes,
         names: Names,
         classes: Classes,
         functions: Functions,
+        arguments: Arguments,
     ) -> None:
-        self._tree = tree
         self._scopes = scopes
         self._names = names
         self._classes = classes
         self._functions = functions
+        self._arguments = arguments
         self._settled: dict[Hashable, Guess] = {}
         self._latest: dict[Hashable, Guess] = {}
         """Of the question that is being asked."""
@@ -262,30 +263,14 @@ class Values:
 
     def _given(self, node: ast.arg) -> Guess:
         """Return what all calls in this module give for a parameter; None if there are none."""
-        signature = self._tree.parent(node)
-        function = self._tree.parent(signature) if signature else None
-        if not isinstance(function, FUNCTIONS) or not isinstance(signature, ast.arguments):
-            return UNKNOWN
-        sites = self._functions.sites(function)
-        guesses = [self._argument(site.call, function, node) for site in sites]
-        return _agreed(guesses) if guesses else None
-
-    def _argument(self, call: ast.Call, function: Function, node: ast.arg) -> Guess:
-        for each in call.keywords:
-            if each.arg == node.arg:
-                return self._guess(each.value)
-        if any(isinstance(each, ast.Starred) for each in call.args):
-            return UNKNOWN
-        positional = [*function.args.posonlyargs, *function.args.args]
-        if node not in positional:
-            return UNKNOWN
-        index = positional.index(node)
-        owner = self._tree.parent(function)
-        if isinstance(owner, ast.ClassDef) and isinstance(call.func, ast.Attribute):
-            index -= 1
-        if 0 <= index < len(call.args):
-            return self._guess(call.args[index])
-        return None if index >= len(call.args) else UNKNOWN
+        return _agreed(
+            UNKNOWN
+            if each.value is None
+            else self._element(each.value, ())
+            if each.is_each
+            else self._guess(each.value)
+            for each in self._arguments.of(node)
+        )
 
 
 def _agreed(guesses: Iterable[Guess]) -> Guess:

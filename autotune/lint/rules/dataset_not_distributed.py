@@ -12,11 +12,13 @@ from autotune.lint.rule import Hit, Rule
 
 _SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
 """Who asks for these may take its share of a batch by itself."""
+_SIZES = {"shape", "dtype"}
 
 
 def _check(module: Module) -> Iterator[Hit]:
     for run in module.runs:
-        given = next((each for each in _given(run.call) if module.kind(each) is Kind.BATCH), None)
+        values = (*_given(run.call), *_held(module, run))
+        given = next((each for each in values if module.kind(each) is Kind.BATCH), None)
         if given is None or not _is_step(module, run):
             continue
         if module.may_be_one_device or _takes_its_share(module, run):
@@ -28,6 +30,8 @@ def _check(module: Module) -> Iterator[Hit]:
 def _given(call: ast.Call) -> Iterator[ast.expr]:
     """Yield what a call of `strategy.run` hands to the function."""
     values = [*call.args[1:], *(each.value for each in call.keywords if each.arg != "options")]
+    if call.args and isinstance(call.args[0], ast.Call):
+        values += call.args[0].args[1:]
     for value in values:
         if isinstance(value, ast.Tuple | ast.List):
             yield from value.elts
@@ -35,6 +39,18 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
             yield from value.values
         else:
             yield value
+
+
+def _held(module: Module, run: Run) -> Iterator[ast.expr]:
+    """Yield the names by which the function uses what surrounds it, but for shapes and types."""
+    function = run.function
+    for each in module.tree.walk(function) if function else ():
+        if function and isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            bindings = module.scopes.bindings(each.id, each)
+            inside = any(module.tree.inside(bound.node, function) for bound in bindings)
+            above = module.tree.parent(each)
+            if not inside and getattr(above, "attr", "") not in _SIZES:
+                yield each
 
 
 def _is_step(module: Module, run: Run) -> bool:

@@ -6,45 +6,38 @@ import ast
 from collections.abc import Iterator
 
 from autotune.lint.code import Kind, Module
-from autotune.lint.code.module import Run
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
+from autotune.lint.rules._replicas import ask_which_it_is
+
+_NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 
 def _check(module: Module) -> Iterator[Hit]:
-    seen: set[ast.Call] = set()
+    seen: set[ast.AST] = set()
     for run in module.runs:
-        passed = _distributed_parameters(module, run)
-        for call in module.tree.calls_in(run.function) if run.function else ():
-            given = _asked(call)
-            if given is None or call in seen:
-                continue
-            by_name = isinstance(given, ast.Name) and given.id in passed
-            if by_name or module.kind(given) is Kind.DISTRIBUTED:
-                seen.add(call)
-                yield call, f"`{ast.unparse(call)}` is called on each replica."
+        functions = module.graphs.all_called([run.function] if run.function else [])
+        shared = module.may_be_one_device or ask_which_it_is(module, functions)
+        for node in (each for function in functions for each in module.tree.walk(function)):
+            given, read = _asked(module, node)
+            kind = module.kind(given) if given is not None and read not in seen else None
+            if kind is Kind.DISTRIBUTED or (kind is Kind.DATASET and not shared):
+                seen.add(read)
+                what = f"`{ast.unparse(read)}` is {'read' if read is given else 'called'}"
+                whole = ", of a dataset that is not distributed" if kind is Kind.DATASET else ""
+                yield read, f"{what} on each replica{whole}."
 
 
-def _asked(call: ast.Call) -> ast.expr | None:
-    """Return the iterator of which a call wants the next element."""
-    if isinstance(call.func, ast.Name) and call.func.id == "next" and call.args:
-        return call.args[0]
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "get_next"
-    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
-
-
-def _distributed_parameters(module: Module, run: Run) -> set[str]:
-    """Return the names under which the function that is run gets distributed iterators."""
-    given = [each.value for each in run.call.keywords if each.arg == "args"] or run.call.args[1:2]
-    values = given[0].elts if given and isinstance(given[0], ast.Tuple | ast.List) else []
-    parameters = [each.arg for each in run.function.args.args] if run.function else []
-    if parameters[:1] == ["self"]:
-        parameters = parameters[1:]
-    return {
-        name
-        for name, value in zip(parameters, values, strict=False)
-        if module.kind(value) is Kind.DISTRIBUTED
-    }
+def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
+    """Return the iterator of which a node wants the next element, and the place that says so."""
+    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        return node.iter, node.iter
+    match node:
+        case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
+            return None if module.scopes.bindings("next", node) else given, node
+        case ast.Call(func=ast.Attribute(attr=name, value=given)) if name in _NEXT:
+            return given, node
+    return None, node
 
 
 _BAD = """
@@ -65,6 +58,22 @@ def train_step(iterator):
 
 
 train_step(iterator)
+"""
+
+_BAD_NOT_DISTRIBUTED = """
+import tensorflow as tf
+
+strategy = tf.distribute.MirroredStrategy()
+batches = iter(tf.data.Dataset.from_tensor_slices(images).batch(64))
+
+
+def replica_step():
+    return loss_of(model(next(batches)))  # <- here
+
+
+@tf.function
+def train_step():
+    return strategy.run(replica_step)
 """
 
 _GOOD = """
@@ -93,11 +102,17 @@ RULE = Rule(
     severity=Severity.ERROR,
     why=(
         "An iterator of a distributed dataset gives the batches of all replicas at once, so "
-        "TensorFlow raises ValueError where one replica asks for the next."
+        "TensorFlow raises ValueError where one replica asks for the next. From an iterator of a "
+        "dataset that is not distributed, each replica takes a batch in turn: nothing is copied "
+        "ahead to its device, a last round that is not full fails, and every worker reads all "
+        "the data. A new iterator gives every replica the same first batch."
     ),
-    instead="Pass the batch: strategy.run(replica_step, args=(next(iterator),)).",
-    words=((".run(", "experimental_run_v2"), ("next(", "get_next"), ("distribute",)),
+    instead=(
+        "Distribute the dataset by strategy.experimental_distribute_dataset, and pass the batch: "
+        "strategy.run(replica_step, args=(next(iterator),))."
+    ),
+    words=((".run(", "experimental_run_v2"), ("next", "for "), ("distribute",)),
     check=_check,
-    bad=(_BAD,),
+    bad=(_BAD, _BAD_NOT_DISTRIBUTED),
     good=(_GOOD,),
 )

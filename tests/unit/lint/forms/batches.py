@@ -1,0 +1,212 @@
+"""Ways to ask for a batch on each replica, and ways that do not; each program follows its name."""
+
+IMPORTS = """
+import itertools
+from functools import partial
+import tensorflow as tf
+strategy = tf.distribute.MirroredStrategy()
+dataset = tf.data.Dataset.range(64).batch(4).repeat()
+numbers = iter(dataset)
+"""
+RULE = "next-in-replica"
+
+BAD = """
+#: in a lambda
+for _ in range(3):
+    strategy.run(lambda: next(numbers))  # <- here
+#: in an argument of the step
+def step(batch):
+    return tf.reduce_sum(batch)
+@tf.function
+def train():
+    return strategy.run(lambda: step(next(numbers)))  # <- here
+#: in a function
+def step():
+    batch = next(numbers)  # <- here
+    return tf.reduce_sum(batch)
+strategy.run(step)
+#: the iterator as an argument
+def step(batches):
+    return tf.reduce_sum(next(batches))  # <- here
+strategy.run(step, args=(numbers,))
+#: the iterator as a named argument
+def step(batches):
+    return tf.reduce_sum(next(batches))  # <- here
+strategy.run(step, kwargs={"batches": numbers})
+#: a member
+class Trainer:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+        self.batches = iter(tf.data.Dataset.range(64).batch(4))
+    def step(self):
+        return tf.reduce_sum(next(self.batches))  # <- here
+    @tf.function
+    def train(self):
+        return self.strategy.run(self.step)
+#: by partial
+def step(batches, scale):
+    return scale * tf.reduce_sum(next(batches))  # <- here
+strategy.run(partial(step, numbers), args=(2,))
+#: the default of a parameter
+strategy.run(lambda batches=numbers: next(batches))  # <- here
+#: in a function that the step calls
+def read():
+    return next(numbers)  # <- here
+def step():
+    return tf.reduce_sum(read())
+strategy.run(step)
+#: a new iterator on each replica
+def step():
+    return next(iter(dataset))  # <- here
+strategy.run(fn=step)
+#: by the iterator's method
+strategy.run(lambda: numbers.get_next())  # <- here
+#: in a function that gets strategy and iterator
+@tf.function
+def train(strategy, batches):
+    for _ in tf.range(3):
+        strategy.run(lambda: next(batches))  # <- here
+train(strategy, numbers)
+#: a dataset that is made in several steps, in a function
+def make():
+    made = tf.data.Dataset.range(64)
+    made = made.map(double)
+    made = made.batch(4)
+    return made
+batches = iter(make())
+strategy.run(lambda: next(batches))  # <- here
+#: one of a list
+streams = [iter(dataset) for _ in range(2)]
+strategy.run(lambda: next(streams[0]))  # <- here
+#: one of a dictionary
+streams = {"train": numbers}
+strategy.run(lambda: next(streams["train"]))  # <- here
+#: a step that a function makes
+def make_step(batches):
+    def step():
+        return tf.reduce_sum(next(batches))  # <- here
+    return step
+strategy.run(make_step(numbers))
+#: a compiled step
+@tf.function
+def step():
+    return tf.reduce_sum(next(numbers))  # <- here
+strategy.run(step)
+#: in a loop
+def step():
+    for batch in numbers:  # <- here
+        train(batch)
+strategy.run(step)
+#: in a comprehension over the dataset
+strategy.run(lambda: [tf.reduce_sum(batch) for batch in dataset.take(2)])  # <- here
+#: in a step that divides its loss by the replicas
+def step():
+    return tf.reduce_sum(next(numbers)) / strategy.num_replicas_in_sync  # <- here
+strategy.run(step)
+#: of a distributed dataset
+batches = iter(strategy.experimental_distribute_dataset(dataset))
+strategy.run(lambda: next(batches))  # <- here
+"""
+
+GOOD = """
+#: asked for outside
+batches = iter(strategy.experimental_distribute_dataset(dataset))
+@tf.function
+def train():
+    return strategy.run(step, args=(next(batches),))
+#: a loop over a distributed dataset
+@tf.function
+def train(batch):
+    strategy.run(lambda each: step(each), args=(batch,))
+for batch in strategy.experimental_distribute_dataset(dataset):
+    train(batch)
+#: in the function that makes the dataset
+def make(context):
+    first = next(iter(dataset))
+    return tf.data.Dataset.from_tensors(first).repeat()
+strategy.distribute_datasets_from_function(make)
+#: a Python iterator
+count = itertools.count()
+strategy.run(lambda: next(count))
+#: an iterator of a class of its own
+class Stream:
+    def __next__(self):
+        return 1
+stream = Stream()
+strategy.run(lambda: next(stream))
+#: a loop over the batch
+def step(batch):
+    for each in tf.unstack(batch):
+        train(each)
+strategy.run(step, args=(batch,))
+#: a queue with such a method
+strategy.run(lambda: queue.get_next())
+#: one device
+strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
+strategy.run(lambda: next(numbers))
+#: each replica takes its share
+def step():
+    context = tf.distribute.get_replica_context()
+    number = context.replica_id_in_sync_group
+    return next(iter(dataset.shard(context.num_replicas_in_sync, number)))
+strategy.run(step)
+#: no function of the strategy
+def step():
+    return next(numbers)
+for _ in range(3):
+    step()
+#: the run of something else
+runner.run(lambda: next(numbers))
+#: a value that was asked for before
+first = next(numbers)
+strategy.run(lambda: tf.zeros_like(first))
+#: an iterator of unknown origin
+from data import batches
+strategy.run(lambda: next(batches))
+#: a parameter that gets something else
+def step(batches):
+    return next(batches)
+strategy.run(step, args=(make_batches(),))
+#: another name of the same spelling
+def step(next):
+    return next(numbers)
+strategy.run(step, args=(tf.shape,))
+#: only named, not asked
+strategy.run(lambda: tf.print(numbers.element_spec))
+"""
+
+WHOLE_RULE = "dataset-not-distributed"
+WHOLE_BAD = """
+#: a lambda that holds the batch
+for batch in dataset:
+    strategy.run(lambda: step(batch))  # <- here
+#: a function that holds the batch
+@tf.function
+def train():
+    for batch in dataset:
+        def step():
+            return tf.reduce_sum(batch)  # <- here
+        strategy.run(step)
+#: partial holds the batch
+def step(batch):
+    return tf.reduce_sum(batch)
+for batch in dataset:
+    strategy.run(partial(step, batch))  # <- here
+"""
+WHOLE_GOOD = """
+#: a lambda that holds its share
+for batch in strategy.experimental_distribute_dataset(dataset):
+    strategy.run(step, args=(batch,))
+#: once, to create the variables
+first = next(numbers)
+strategy.run(lambda: model(first))
+#: the replica takes its share
+for batch in dataset:
+    def step():
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return tf.reduce_sum(batch[number])
+    strategy.run(step)
+#: only its shape
+for batch in dataset:
+    strategy.run(lambda: tf.zeros(batch.shape))
+"""

@@ -1,0 +1,366 @@
+"""Loops that train beside the strategy, and loops that do not; each program follows its name."""
+
+IMPORTS = """
+import contextlib
+from functools import partial
+import keras
+import tensorflow as tf
+data = tf.data.Dataset.from_tensor_slices((x_train, y_train)).batch(16)
+"""
+MADE = """
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+"""
+STEP = """
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+RULE = "strategy-never-run"
+
+BAD = """
+#: all in the loop
+MADE
+for x, y in data:  # <- here
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    weights = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+#: a step function
+MADE
+STEP
+for epoch in range(3):
+    for x, y in data:  # <- here
+        train_step(x, y)
+#: a compiled step function in functions
+MADE
+@tf.function
+STEP
+def train(batches):
+    for x, y in batches:  # <- here
+        train_step(x, y)
+def main():
+    train(data)
+if __name__ == "__main__":
+    main()
+#: a strategy that a function makes
+def make_strategy():
+    return tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+def main():
+    strategy = make_strategy()
+    print("replicas:", strategy.num_replicas_in_sync)
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        optimizer = keras.optimizers.Adam()
+    for x, y in data.repeat():  # <- here
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+main()
+#: members of a class
+class Trainer:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+        with self.strategy.scope():
+            self.model = keras.Sequential([keras.layers.Dense(1)])
+            self.optimizer = keras.optimizers.Adam()
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(self.model(x), y)
+        weights = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    def train(self):
+        for x, y in data:  # <- here
+            self.step(x, y)
+Trainer().train()
+#: a strategy that is handed to the function that makes the model
+def build(strategy):
+    with strategy.scope():
+        made = keras.Sequential([keras.layers.Dense(1)])
+        return made, keras.optimizers.Adam()
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+model, optimizer = build(strategy)
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: a strategy without a name
+with tf.distribute.MirroredStrategy().scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: a scope with a name
+strategy = tf.distribute.MirroredStrategy()
+scope = strategy.scope()
+with scope:
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: all in the scope
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+    for x, y in data:  # <- here
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+#: variables, and updates by hand
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    weights = tf.Variable(tf.zeros((4, 1)))
+for x, y in data:  # <- here
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((x @ weights - y) ** 2)
+    weights.assign_sub(0.1 * tape.gradient(loss, weights))
+#: a loop of the graph
+MADE
+STEP
+@tf.function
+def train(batches):
+    for _ in tf.range(100):  # <- here
+        x, y = next(batches)
+        train_step(x, y)
+train(iter(data.repeat()))
+#: minimize
+MADE
+while True:  # <- here
+    x, y = next(batches)
+    optimizer.minimize(lambda: loss_of(model(x), y), model.trainable_variables)
+#: the batch is scaled by the replicas
+MADE
+STEP
+batch = 16 * strategy.num_replicas_in_sync
+for x, y in data.unbatch().batch(batch):  # <- here
+    train_step(x, y)
+#: a strategy and a model from one function
+def prepare():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        return strategy, keras.Sequential([keras.layers.Dense(1)]), keras.optimizers.SGD(0.1)
+strategy, model, optimizer = prepare()
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: a strategy that may be given
+def main(strategy=None):
+    strategy = strategy or tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        optimizer = keras.optimizers.SGD(0.1)
+    for x, y in data:  # <- here
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+main()
+#: one of two strategies
+strategy = tf.distribute.MirroredStrategy() if gpus else tf.distribute.OneDeviceStrategy("/cpu:0")
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:  # <- here
+    train_step(x, y)
+#: a model that a function makes
+def make_model():
+    return keras.Sequential([keras.layers.Dense(1)])
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    model = make_model()
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for step, (x, y) in enumerate(data):  # <- here
+    train_step(x, y)
+#: a model that is handed to the step
+MADE
+def step(net, rule, x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(net(x), y)
+    rule.apply_gradients(zip(tape.gradient(loss, net.weights), net.weights))
+def train(net, rule, batches):
+    for x, y in batches:  # <- here
+        step(net, rule, x, y)
+train(model, optimizer, data)
+"""
+
+GOOD = """
+#: run by the strategy
+MADE
+STEP
+for x, y in strategy.experimental_distribute_dataset(data):
+    tf.function(strategy.run)(train_step, args=(x, y))
+#: run in a compiled function
+MADE
+STEP
+@tf.function
+def train(x, y):
+    strategy.run(train_step, args=(x, y))
+for x, y in strategy.experimental_distribute_dataset(data):
+    train(x, y)
+#: fitted by Keras
+MADE
+STEP
+model.compile(optimizer, "mse")
+model.fit(data)
+for x, y in data.take(1):
+    train_step(x, y)
+#: handed to a library
+MADE
+STEP
+trainer = library.Trainer(strategy)
+for x, y in data:
+    train_step(x, y)
+#: handed to a function that runs
+MADE
+def train(how, x, y):
+    how.run(train_step, args=(x, y))
+STEP
+for x, y in data:
+    train(strategy, x, y)
+#: another name of run
+MADE
+STEP
+run = strategy.run
+for x, y in data:
+    run(train_step, (x, y))
+#: a member that another file may run
+class Trainer:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+        with self.strategy.scope():
+            self.model = keras.Sequential([keras.layers.Dense(1)])
+            self.optimizer = keras.optimizers.Adam()
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(self.model(x), y)
+        weights = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    def train(self):
+        for x, y in data:
+            self.step(x, y)
+#: a function that another file may run
+MADE
+STEP
+def train(batches):
+    for x, y in batches:
+        train_step(x, y)
+#: another model is trained
+strategy = tf.distribute.MirroredStrategy()
+with strategy.scope():
+    teacher = keras.Sequential([keras.layers.Dense(1)])
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
+#: one device
+strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
+#: the strategy that is in use
+strategy = tf.distribute.get_strategy()
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
+#: gradients that are only looked at
+MADE
+for x, y in data:
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    gradients = tape.gradient(loss, model.weights)
+    frame.apply(tf.linalg.global_norm(gradients))
+#: an image is trained, not the model
+MADE
+image = tf.Variable(tf.zeros((1, 4)))
+for _ in range(100):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(image))
+    image.assign_sub(tape.gradient(loss, image))
+#: a coordinator
+MADE
+STEP
+coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+for x, y in data:
+    coordinator.schedule(train_step, args=(x, y))
+#: one of several that a function returns, and that are kept together
+def prepare():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        return strategy, keras.Sequential([keras.layers.Dense(1)])
+prepared = prepare()
+model, optimizer = prepared[1], keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
+#: in a dictionary
+MADE
+STEP
+context = {"strategy": strategy}
+for x, y in data:
+    train_step(x, y)
+#: set for all
+MADE
+STEP
+tf.distribute.experimental_set_strategy(strategy)
+for x, y in data:
+    train_step(x, y)
+#: for an estimator
+MADE
+STEP
+config = tf.estimator.RunConfig(train_distribute=strategy)
+for x, y in data:
+    train_step(x, y)
+#: only an evaluation
+MADE
+for x, y in data:
+    print(tf.reduce_mean((model(x) - y) ** 2))
+#: by the name of the method
+MADE
+STEP
+method = getattr(strategy, "run")
+for x, y in data:
+    method(train_step, args=(x, y))
+#: an unknown strategy
+from mine import strategy
+with strategy.scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+STEP
+for x, y in data:
+    train_step(x, y)
+#: the gradients are summed by hand
+MADE
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(model(x), y)
+    gradients = tape.gradient(loss, model.weights)
+    gradients = tf.distribute.get_replica_context().all_reduce("sum", gradients)
+    optimizer.apply_gradients(zip(gradients, model.weights))
+for x, y in data:
+    train_step(x, y)
+#: run through an object
+MADE
+STEP
+runner = Runner()
+runner.strategy = strategy
+for x, y in data:
+    runner.strategy.run(train_step, args=(x, y))
+#: a single update, to create the variables of the optimizer
+MADE
+STEP
+train_step(x, y)
+"""

@@ -1,0 +1,255 @@
+"""The whole dataset for each device, or a part of it; each program follows its name."""
+
+IMPORTS = """
+import itertools
+import threading
+import tensorflow as tf
+dataset = tf.data.Dataset.range(100).batch(10)
+devices = ["/gpu:0", "/gpu:1"]
+"""
+RULE = "same-dataset-on-devices"
+
+BAD = """
+#: a list that is multiplied
+parts = [dataset] * 2  # <- here
+for device, part in enumerate(parts):
+    with tf.device(f"/gpu:{device}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a comprehension
+parts = [dataset for _ in devices]  # <- here
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: appended in a loop
+parts = []
+for _ in devices:
+    parts.append(dataset)  # <- here
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for step, batch in enumerate(part):
+            tf.reduce_sum(batch)
+#: a dictionary
+parts = {device: dataset for device in devices}  # <- here
+for device, part in parts.items():
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: paired at once
+for device, part in zip(devices, [dataset] * len(devices)):  # <- here
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a list that names it twice
+parts = [dataset, dataset]  # <- here
+for number, part in enumerate(parts):
+    with tf.device("/gpu:%d" % number):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a dictionary by its keys
+parts = dict.fromkeys(devices, dataset)  # <- here
+for device in devices:
+    with tf.device(device):
+        for batch in parts[device]:
+            tf.reduce_sum(batch)
+#: an iterator of all for each
+parts = [iter(dataset) for _ in range(2)]  # <- here
+for step in range(10):
+    for number in range(2):
+        with tf.device(f"/gpu:{number}"):
+            tf.reduce_sum(next(parts[number]))
+#: made by a function
+def split(whole, count):
+    return [whole] * count  # <- here
+parts = split(dataset, 2)
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: members of a class
+class Trainer:
+    def __init__(self, dataset, devices):
+        self.devices = devices
+        self.parts = [dataset for _ in devices]  # <- here
+    def train(self):
+        for device, part in zip(self.devices, self.parts):
+            with tf.device(device):
+                for batch in part:
+                    tf.reduce_sum(batch)
+Trainer(dataset, devices).train()
+#: repeated by itertools
+for device, part in zip(devices, itertools.repeat(dataset)):  # <- here
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: prefetched for each
+parts = [dataset.prefetch(2) for _ in devices]  # <- here
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a function that trains on a device, in threads
+def train(device, part):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+parts = [dataset] * 2  # <- here
+for device, part in zip(devices, parts):
+    threading.Thread(target=train, args=(device, part)).start()
+#: a function that is mapped
+def train(device, part):
+    with tf.device(device):
+        return [tf.reduce_sum(batch) for batch in part]
+losses = list(map(train, devices, [dataset] * 2))  # <- here
+#: a tuple, through several names
+whole = dataset.shuffle(100).repeat()
+each = whole
+parts = tuple(each for _ in devices)  # <- here
+shares = parts
+for number in range(len(devices)):
+    share = shares[number]
+    with tf.device(devices[number]):
+        for batch in share:
+            tf.reduce_sum(batch)
+#: an iterator of each
+parts = [dataset] * 2  # <- here
+iterators = [iter(part) for part in parts]
+for step in range(10):
+    for number in range(2):
+        with tf.device(f"/gpu:{number}"):
+            tf.reduce_sum(next(iterators[number]))
+#: made again for each
+parts = [tf.data.Dataset.range(100).batch(10) for _ in devices]  # <- here
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: put into a dictionary
+parts = {}
+for device in devices:
+    parts[device] = dataset  # <- here
+for device in devices:
+    with tf.device(device):
+        for batch in parts[device]:
+            tf.reduce_sum(batch)
+"""
+
+GOOD = """
+#: shards
+parts = [dataset.shard(2, number) for number in range(2)]
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: one iterator for all
+batches = iter(dataset)
+parts = [batches] * 2
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        tf.reduce_sum(next(part))
+#: different datasets
+parts = [dataset.take(5), dataset.skip(5)]
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: devices are compared
+for device in ("/cpu:0", "/gpu:0"):
+    with tf.device(device):
+        for batch in dataset:
+            tf.reduce_sum(batch)
+#: one device, several epochs
+for part in [dataset] * 3:
+    with tf.device("/gpu:0"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: several epochs
+for epoch, part in enumerate([dataset] * 3):
+    for batch in part:
+        tf.reduce_sum(batch)
+#: mixed
+mixed = tf.data.Dataset.sample_from_datasets([dataset] * 2)
+for device in devices:
+    with tf.device(device):
+        tf.reduce_sum(1)
+#: sharded when it is read
+for number, part in enumerate([dataset] * 2):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part.shard(2, number):
+            tf.reduce_sum(batch)
+#: sharded later
+parts = [dataset] * 2
+for number in range(2):
+    parts[number] = parts[number].shard(2, number)
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: each device takes its own batches
+for number, part in enumerate([dataset] * 2):
+    with tf.device(f"/gpu:{number}"):
+        for step, batch in enumerate(part):
+            if step % 2 == number:
+                tf.reduce_sum(batch)
+#: a model of its own on each device
+for device, model, part in zip(devices, models, [dataset] * 2):
+    with tf.device(device):
+        for batch in part:
+            model(batch)
+#: a model of its own, by its number
+parts = [dataset] * 2
+for number in range(2):
+    with tf.device(f"/gpu:{number}"):
+        for batch in parts[number]:
+            models[number](batch)
+#: shuffled for each
+parts = [dataset.shuffle(100) for _ in devices]
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: made for each
+parts = [make_dataset() for _ in devices]
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: an iterator of each shard
+parts = [dataset.shard(2, number) for number in range(2)]
+iterators = [iter(part) for part in parts]
+for number in range(2):
+    with tf.device(f"/gpu:{number}"):
+        tf.reduce_sum(next(iterators[number]))
+#: random numbers for each
+parts = [tf.data.Dataset.random().batch(10) for _ in devices]
+for device, part in zip(devices, parts):
+    with tf.device(device):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: numbers
+for device, part in zip(devices, [3] * 2):
+    with tf.device(device):
+        for batch in range(part):
+            tf.reduce_sum(batch)
+#: the first batches, then the others
+parts = [dataset.skip(5 * number).take(5) for number in range(2)]
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a list that may be another one
+parts = [dataset] * 2
+if several:
+    parts = shards_of(dataset)
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+#: a list of one
+parts = [dataset] * 1
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        for batch in part:
+            tf.reduce_sum(batch)
+"""

@@ -1,0 +1,418 @@
+"""Ways to lose updates between threads, and ways that lose none; each program follows its name."""
+
+IMPORTS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+import tensorflow as tf
+seen = tf.Variable(0)
+lock = threading.Lock()
+"""
+START = """
+for _ in range(4):
+    threading.Thread(target=work).start()
+"""
+RULE = "unlocked-threads"
+
+BAD = """
+#: read, changed and assigned in three lines
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)  # <- here
+START
+#: through several names
+def work():
+    old = seen.value()
+    counted = old + 1
+    new = tf.identity(counted)
+    seen.assign(value=new)  # <- here
+START
+#: read by a function
+def current():
+    return seen.read_value()
+def work():
+    now = current()
+    seen.assign(now + 1)  # <- here
+START
+#: written by a function
+def write(value):
+    seen.assign(value)  # <- here
+def work():
+    now = seen.numpy()
+    write(now + 1)
+START
+#: handed to the thread
+def count(variable):
+    now = variable.read_value()
+    now += 1
+    variable.assign(now)  # <- here
+for _ in range(4):
+    threading.Thread(target=count, args=(seen,)).start()
+#: a member of a shared object
+class Counter:
+    def __init__(self):
+        self.seen = tf.Variable(0)
+    def count(self):
+        now = self.seen.read_value()
+        now = now + 1
+        self.seen.assign(now)  # <- here
+counter = Counter()
+threads = [threading.Thread(target=counter.count) for _ in range(4)]
+#: given to objects that are threads
+class Worker(threading.Thread):
+    def __init__(self, variable):
+        super().__init__()
+        self.variable = variable
+    def run(self):
+        now = self.variable.read_value()
+        now += 1
+        self.variable.assign(now)  # <- here
+for each in [Worker(seen) for _ in range(4)]:
+    each.start()
+#: by partial
+def count(variable, by):
+    now = variable.read_value()
+    variable.assign(now + by)  # <- here
+for by in range(4):
+    threading.Thread(target=partial(count, seen, by)).start()
+#: by a lambda
+def count(by):
+    now = int(seen)
+    now += by
+    seen.assign(now)  # <- here
+for _ in range(4):
+    threading.Thread(target=lambda: count(1)).start()
+#: in a dictionary
+state = {"seen": tf.Variable(0), "lost": tf.Variable(0)}
+def work():
+    now = state["seen"].read_value()
+    now += 1
+    state["seen"].assign(now)  # <- here
+START
+#: in a list that a comprehension makes
+counters = [tf.Variable(0) for _ in range(2)]
+def work():
+    now = counters[0].read_value()
+    counters[0].assign(now + 1)  # <- here
+START
+#: two functions, each in one thread
+def add():
+    now = seen.read_value()
+    seen.assign(now + 1)  # <- here
+def take():
+    now = seen.read_value()
+    seen.assign(now - 1)  # <- here
+threading.Thread(target=add).start()
+threading.Thread(target=take).start()
+#: threads that a function starts
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)  # <- here
+def launch():
+    threading.Thread(target=work).start()
+for _ in range(4):
+    launch()
+#: threads of a generator
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)  # <- here
+for each in (threading.Thread(target=work) for _ in range(4)):
+    each.start()
+#: a closure in a pool
+def train():
+    total = tf.Variable(0.0)
+    def work(part):
+        before = total.read_value()
+        after = before + tf.reduce_sum(part)
+        total.assign(after)  # <- here
+    with ThreadPoolExecutor(4) as pool:
+        for part in parts:
+            pool.submit(work, part)
+train()
+#: two values at once
+def work():
+    now, step = seen.numpy(), 1
+    now = now + step
+    seen.assign(now)  # <- here
+START
+#: in the middle of an expression
+def work():
+    seen.assign((now := seen.read_value()) + 1 if fast else now)  # <- here
+START
+#: a compiled function
+@tf.function
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)  # <- here
+START
+#: another name of the variable
+counter = seen
+def work():
+    now = counter.read_value()
+    now += 1
+    seen.assign(now)  # <- here
+START
+#: the variable of a class
+class State:
+    seen = tf.Variable(0)
+def work():
+    now = State.seen.read_value()
+    now += 1
+    State.seen.assign(now)  # <- here
+START
+#: the weights of a model
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+def work():
+    weights = model.get_weights()
+    weights = [each * 0.9 for each in weights]
+    model.set_weights(weights)  # <- here
+START
+#: subtracted under the name of the old value
+def work():
+    now = 1 + seen.read_value()
+    seen.assign_add(now)  # <- here
+START
+"""
+
+GOOD = """
+#: a lock around all of it
+def work():
+    with lock:
+        now = seen.read_value()
+        now += 1
+        seen.assign(now)
+START
+#: a lock in the caller
+def count():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+def work():
+    with lock:
+        count()
+START
+#: a lock that is acquired
+def work():
+    lock.acquire()
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+    lock.release()
+START
+#: a lock that a decorator holds
+@synchronized
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+START
+#: a critical section
+section = tf.CriticalSection()
+def count():
+    now = seen.read_value()
+    seen.assign(now + 1)
+    return now
+def work():
+    section.execute(count)
+START
+#: added at once
+def work():
+    step = 1
+    step += 1
+    seen.assign_add(step)
+START
+#: what is assigned depends on nothing shared
+def work():
+    now = 0
+    now += 1
+    seen.assign(now)
+START
+#: only the shape is read
+def work():
+    empty = tf.zeros(seen.shape, seen.dtype)
+    seen.assign(empty)
+START
+#: a model gets the weights of another one
+model, copied = tf.keras.Sequential(), tf.keras.Sequential()
+def work():
+    weights = model.get_weights()
+    copied.set_weights(weights)
+START
+#: one variable is read, another one written
+total = tf.Variable(0)
+def work():
+    now = seen.read_value()
+    now += 1
+    total.assign(now)
+START
+#: read after it was written
+def work():
+    seen.assign(1)
+    print(seen.read_value())
+START
+#: a variable of the thread
+def work():
+    mine = tf.Variable(0)
+    now = mine.read_value()
+    now += 1
+    mine.assign(now)
+START
+#: a variable of the object that is the thread
+class Worker(threading.Thread):
+    def __init__(self):
+        super().__init__()
+        self.seen = tf.Variable(0)
+    def run(self):
+        now = self.seen.read_value()
+        now += 1
+        self.seen.assign(now)
+for _ in range(4):
+    Worker().start()
+#: an object for each thread
+class Counter:
+    def __init__(self):
+        self.seen = tf.Variable(0)
+    def count(self):
+        now = self.seen.read_value()
+        now += 1
+        self.seen.assign(now)
+for _ in range(4):
+    counter = Counter()
+    threading.Thread(target=counter.count).start()
+#: an object for each thread, without a name
+class Counter:
+    def __init__(self):
+        self.seen = tf.Variable(0)
+    def count(self):
+        now = self.seen.read_value()
+        now += 1
+        self.seen.assign(now)
+threads = [threading.Thread(target=Counter().count) for _ in range(4)]
+#: a variable for each thread
+def count(variable):
+    now = variable.read_value()
+    now += 1
+    variable.assign(now)
+for each in [tf.Variable(0) for _ in range(4)]:
+    threading.Thread(target=count, args=(each,)).start()
+#: a variable for each thread, that a function makes
+def make():
+    return tf.Variable(0)
+def count(variable):
+    now = variable.read_value()
+    now += 1
+    variable.assign(now)
+for _ in range(4):
+    own = make()
+    threading.Thread(target=count, args=(own,)).start()
+#: a variable for each thread, by its number
+counters = [tf.Variable(0) for _ in range(4)]
+def count(number):
+    now = counters[number].read_value()
+    now += 1
+    counters[number].assign(now)
+for number in range(4):
+    threading.Thread(target=count, args=(number,)).start()
+#: one thread
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+threading.Thread(target=work).start()
+#: one thread after the other
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+for _ in range(4):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+#: one thread after the other, started by a function
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+def launch():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+for _ in range(4):
+    launch()
+#: a timer that starts the next one
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+    threading.Timer(1.0, work).start()
+threading.Timer(1.0, work).start()
+#: a thread that is started again after it was stopped
+class Trainer:
+    def __init__(self):
+        self.seen = tf.Variable(0)
+    def count(self):
+        now = self.seen.read_value()
+        now += 1
+        self.seen.assign(now)
+    def start(self):
+        threading.Thread(target=self.count).start()
+    def resume(self):
+        threading.Thread(target=self.count).start()
+#: one after the other, each joined before the next
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+first = threading.Thread(target=work)
+first.start()
+first.join()
+second = threading.Thread(target=work)
+second.start()
+#: a pool of one thread
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+pool = ThreadPoolExecutor(max_workers=1)
+for _ in range(4):
+    pool.submit(work)
+#: a pool whose results are awaited
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+pool = ThreadPoolExecutor()
+for _ in range(4):
+    pool.submit(work).result()
+#: processes
+import multiprocessing
+def work():
+    now = seen.read_value()
+    now += 1
+    seen.assign(now)
+for _ in range(4):
+    multiprocessing.Process(target=work).start()
+#: threads hand over, one assigns
+results = queue.Queue()
+def work():
+    results.put(compute())
+for _ in range(4):
+    threading.Thread(target=work).start()
+now = seen.read_value()
+now += results.get()
+seen.assign(now)
+#: no variable of TensorFlow
+class Plan:
+    def assign(self, value):
+        self.value = value
+plan = Plan()
+def work():
+    now = plan.value
+    now += 1
+    plan.assign(now)
+START
+"""
