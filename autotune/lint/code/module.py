@@ -11,6 +11,7 @@ from functools import cached_property
 from autotune.lint.code.functions import Functions, Graphs
 from autotune.lint.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
 from autotune.lint.code.names import Classes, Names
+from autotune.lint.code.order import Order
 from autotune.lint.code.scopes import Scopes
 from autotune.lint.code.tree import Function, Tree
 from autotune.lint.code.values import Values
@@ -72,6 +73,11 @@ class Module:
     def graphs(self) -> Graphs:
         """Which functions run as Python, and which as graphs."""
         return Graphs(self.tree, self.names, self.functions)
+
+    @cached_property
+    def order(self) -> Order:
+        """What runs before what."""
+        return Order(self.tree, self.functions, self.classes)
 
     @cached_property
     def values(self) -> Values:

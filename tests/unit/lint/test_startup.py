@@ -1,0 +1,339 @@
+"""Faults of start-up and of Keras 3, in the words in which people write them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from autotune.lint.check import check_text
+from autotune.lint.rules import rules
+from autotune.lint.text import Text
+
+HEAD = "import json, os, sys\nimport keras\nimport numpy as np\nimport tensorflow as tf\n"
+WORKERS = "tf.distribute.MultiWorkerMirroredStrategy()"
+THREADS = "tf.config.threading.set_inter_op_parallelism_threads(2)"
+MODEL = "keras.Sequential([keras.layers.Dense(1)])"
+LATE = "runtime-already-started"
+CONFIG = "tf-config-after-strategy"
+FIT = "keras-fit-on-workers"
+ACCUMULATION = "accumulation-on-replicas"
+
+
+def found(code: str, head: str = HEAD) -> list[tuple[str, int]]:
+    """Return the rules that find something, each with the line below the imports."""
+    lines = len(head.splitlines())
+    report = check_text(Text(file="train.py", content=head + textwrap.dedent(code)), rules())
+    return [(each.rule, each.place.line - lines) for each in report.findings]
+
+
+STARTS = [
+    "tf.constant([1.0])",
+    "tf.random.uniform((4, 2))",
+    "tf.zeros([3])",
+    "tf.Variable(0.0)",
+    "tf.convert_to_tensor(np.ones(3))",
+    "tf.data.Dataset.from_tensor_slices(np.ones(3))",
+    "tf.data.TFRecordDataset(['a.tfrecord'])",
+    "tf.data.Dataset.list_files('*.tfrecord', shuffle=False)",
+    "tf.config.list_logical_devices('GPU')",
+    "tf.config.experimental.list_logical_devices('GPU')",
+    "keras.optimizers.Adam(1e-3)",
+    "tf.keras.metrics.Mean()",
+    "keras.applications.ResNet50(weights=None)",
+    "tf.compat.v1.constant(1.0)",
+    "tf.random.Generator.from_seed(1)",
+    "keras.utils.image_dataset_from_directory('images')",
+]
+IDLE = [
+    "tf.random.set_seed(1)",
+    "keras.utils.set_random_seed(1)",
+    "tf.config.list_physical_devices('GPU')",
+    "tf.io.gfile.glob('*.tfrecord')",
+    "tf.data.Options()",
+    "tf.TensorSpec((), tf.int32)",
+    "keras.layers.Dense(1)",
+    "keras.losses.MeanSquaredError()",
+    "keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9)",
+    "keras.mixed_precision.set_global_policy('mixed_float16')",
+    "keras.datasets.mnist.load_data()",
+    "tf.function(lambda x: tf.constant(1.0) + x)",
+    "tf.distribute.cluster_resolver.TFConfigClusterResolver()",
+    "tf.distribute.get_strategy()",
+    "tf.test.is_built_with_cuda()",
+]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_what_starts_the_runtime_comes_too_early(start: str) -> None:
+    """Strategies of several workers and settings of the runtime want to come first."""
+    assert found(f"x = {start}\nstrategy = {WORKERS}") == [(LATE, 2)]
+    assert found(f"x = {start}\n{THREADS}") == [(LATE, 2)]
+    assert found(f"{THREADS}\nstrategy = {WORKERS}\nx = {start}") == []
+
+
+@pytest.mark.parametrize("idle", IDLE)
+def test_what_leaves_the_runtime_alone_may_come_first(idle: str) -> None:
+    """Tried out with the installed TensorFlow."""
+    assert found(f"x = {idle}\n{THREADS}\nstrategy = {WORKERS}") == []
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "tf.config.threading.set_intra_op_parallelism_threads(1)",
+        "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()])",
+        "tf.config.experimental.set_virtual_device_configuration(gpu, [])",
+        "tf.config.experimental.set_memory_growth(gpu, True)",
+        "tf.config.set_visible_devices(gpus[:1], 'GPU')",
+        "[tf.config.experimental.set_memory_growth(each, True) for each in gpus]",
+        "tf.compat.v1.config.threading.set_inter_op_parallelism_threads(1)",
+    ],
+)
+def test_settings_come_before_any_strategy(setting: str) -> None:
+    """A strategy starts the runtime as an operation does."""
+    for strategy in ("MirroredStrategy()", "OneDeviceStrategy('CPU:0')"):
+        assert found(f"s = tf.distribute.{strategy}\n{setting}") == [(LATE, 2)]
+        assert found(f"{setting}\ns = tf.distribute.{strategy}") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def main():\n    x = tf.zeros([2])\n    {}\n\nif __name__ == '__main__':\n    main()",
+        "x = tf.zeros([2])\n\ndef make():\n    return {}",
+        "def load():\n    return tf.zeros([2])\n\nload()\nif several:\n    {}",
+        "def load():\n    return tf.zeros([2])\n\ndef main():\n    load()\n    return {}",
+        "def begin():\n    return {}\n\ndef main():\n    x = tf.zeros([2])\n    begin()\n\nmain()",
+        "with tf.device('CPU:0'):\n    x = tf.zeros([2])\n{}",
+        "class Input:\n    def __init__(self):\n        self.x = tf.zeros([2])\n\nInput()\n{}",
+        "if several:\n    x = tf.zeros([2])\n    s = {}",
+        "def main():\n    if done():\n        return\n    x = tf.zeros([2])\n    s = {}",
+        "print(tf.zeros([2]), {})",
+    ],
+)
+def test_order_is_that_of_running(code: str) -> None:
+    """Through functions, conditions and classes."""
+    for late in (WORKERS, THREADS):
+        assert [rule for rule, _ in found(code.replace("{}", late))] == [LATE]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def load():\n    return tf.zeros([2])\n\n{}\nload()",
+        "if small:\n    x = tf.zeros([2])\nelse:\n    {}",
+        "if small:\n    x = tf.zeros([2])\n{}",
+        "for each in names:\n    x = tf.zeros([2])\n{}",
+        "make = lambda: tf.zeros([2])\n{}",
+        "def load():\n    if small:\n        return None\n    return tf.zeros([2])\n\nload()\n{}",
+        "def load():\n    return tf.zeros([2])\n\ndef make():\n    return {}\n",
+        "with tf.Graph().as_default():\n    x = tf.zeros([2])\n{}",
+        "try:\n    x = tf.zeros([2])\nexcept ValueError:\n    {}",
+        "x = small and tf.zeros([2])\n{}",
+        "@tf.function\ndef step():\n    return tf.zeros([2])\n\nconcrete = step.get_concrete_function\n{}",
+        "def rows():\n    yield tf.zeros([2])\n\nit = rows()\n{}",
+        "if __name__ == '__main__':\n    x = tf.zeros([2])\n\ndef work():\n    {}",
+    ],
+)
+def test_what_may_not_have_run_is_no_cause(code: str) -> None:
+    """Nothing is said where another order is possible."""
+    for late in (WORKERS, THREADS):
+        assert found(code.replace("{}", late)) == []
+
+
+def test_only_strategies_of_several_workers_want_to_be_first() -> None:
+    """The others take a runtime that has started."""
+    for strategy in (
+        "MirroredStrategy()",
+        "TPUStrategy(resolver)",
+        "ParameterServerStrategy(resolver)",
+    ):
+        assert found(f"x = tf.zeros([2])\ns = tf.distribute.{strategy}") == []
+
+
+def test_who_catches_the_error_knows_of_it() -> None:
+    """As the guide to GPUs does; and who shows one strategy after the other has no cluster."""
+    caught = (
+        f"x = tf.zeros([2])\ntry:\n    {THREADS}\nexcept RuntimeError as error:\n    print(error)"
+    )
+    assert found(caught) == []
+    shown = f"a = tf.distribute.MirroredStrategy()\nx = tf.zeros([2])\nb = {WORKERS}"
+    assert found(shown) == []
+    reset = f"x = tf.zeros([2])\ncontext._reset_context()\n{THREADS}"
+    assert found(reset) == []
+
+
+VALUE = "json.dumps({'cluster': {'worker': hosts}, 'task': {'type': 'worker', 'index': 0}})"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        f"os.environ['TF_CONFIG'] = {VALUE}",
+        f"os.environ.update({{'TF_CONFIG': {VALUE}}})",
+        f"os.environ.update(TF_CONFIG={VALUE})",
+        f"os.environ.setdefault('TF_CONFIG', {VALUE})",
+        f"os.putenv('TF_CONFIG', {VALUE})",
+        f"os.environ |= {{'TF_CONFIG': {VALUE}}}",
+    ],
+)
+@pytest.mark.parametrize(
+    "strategy", [WORKERS, WORKERS.replace("distribute", "distribute.experimental")]
+)
+def test_the_cluster_is_told_before_the_strategy(setting: str, strategy: str) -> None:
+    """However it is written into the environment."""
+    report = [rule for rule, _ in found(f"s = {strategy}\n{setting}")]
+    assert CONFIG in report
+    assert CONFIG not in [rule for rule, _ in found(f"{setting}\ns = {strategy}")]
+
+
+def test_the_cluster_may_be_told_in_a_function() -> None:
+    """Order is that of running."""
+    code = f"""
+    def tell():
+        os.environ["TF_CONFIG"] = {VALUE}
+
+    def main():
+        strategy = {WORKERS}
+        tell()
+
+    if __name__ == "__main__":
+        main()
+    """
+    assert found(code) == [(CONFIG, 3)]
+    assert found(f"def tell():\n    os.environ['TF_CONFIG'] = ''\n\nmain()\ns = {WORKERS}") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"s = {WORKERS}",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = ''",
+        f"s = {WORKERS}\nos.environ.pop('TF_CONFIG', None)",
+        f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(['python', 'worker.py'])",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"old = os.environ['TF_CONFIG']\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
+        f"old = os.environ.get('TF_CONFIG')\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
+        f"s = tf.distribute.MirroredStrategy()\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"r = tf.distribute.cluster_resolver.TFConfigClusterResolver()\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"s = {WORKERS[:-1]}cluster_resolver=slurm)\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"def tell():\n    os.environ['TF_CONFIG'] = {VALUE}\n\ndef main():\n    s = {WORKERS}",
+    ],
+)
+def test_the_environment_may_be_for_somebody_else(code: str) -> None:
+    """Other processes, a value that is put back, a cluster that comes from elsewhere."""
+    assert found(code) == []
+
+
+FITTED = f"""
+strategy = {WORKERS}
+with strategy.scope():
+    model = {MODEL}
+    model.compile("adam", "mse")
+"""
+
+
+@pytest.mark.parametrize("call", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
+def test_keras_3_cannot_train_on_several_workers(call: str) -> None:
+    """What reduces over the workers fails."""
+    assert found(f"{FITTED}model.{call}(x, y)") == [(FIT, 6)]
+    assert found(f"{FITTED}model.{call}(x, y)".replace("keras.S", "tf.keras.S")) == [(FIT, 6)]
+    assert found(f"{FITTED}model.{call}(x, y)".replace("MultiWorker", "")) == []
+
+
+def test_keras_3_cannot_fit_with_parameter_servers() -> None:
+    """A step on one batch works, and so does `predict` elsewhere."""
+    servers = FITTED.replace("MultiWorkerMirroredStrategy()", "ParameterServerStrategy(resolver)")
+    for call in ("fit", "evaluate", "predict"):
+        assert found(f"{servers}model.{call}(x)") == [(FIT, 6)]
+    assert found(f"{servers}model.train_on_batch(x)") == []
+    assert found(f"{FITTED}model.predict(x)") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"s = {WORKERS}\nwith s.scope():\n    model = imported.build()\nmodel.fit(x)",
+        f"def build():\n    m = {MODEL}\n    m.compile('adam')\n    return m\n\n"
+        f"s = {WORKERS}\nwith s.scope():\n    model = build()\nmodel.fit(x)",
+        f"def main():\n    s = {WORKERS}\n    with s.scope():\n        m = {MODEL}\n    m.fit(x)\n\nmain()",
+        f"s = {WORKERS}\nwith s.scope():\n    net = {MODEL}\n    net.fit(x)",
+        f"class T:\n    def __init__(self):\n        self.s = {WORKERS}\n"
+        f"        with self.s.scope():\n            self.net = {MODEL}\n\n"
+        "    def train(self):\n        self.net.fit(x)",
+        f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
+        f"with s.scope():\n    net = {MODEL}\nnet.fit(x)",
+        f"def make():\n    return {WORKERS}\n\ns = make()\nwith s.scope():\n    net = {MODEL}\nnet.fit(x)",
+        f"with {WORKERS}.scope():\n    net = {MODEL}\n    net.fit(x)",
+        f"class Own(keras.Model): ...\n\ns = {WORKERS}\nwith s.scope():\n    net = Own()\nnet.fit(x)",
+        f"def train(m):\n    m.fit(x)\n\ns = {WORKERS}\nwith s.scope():\n    net = {MODEL}\ntrain(net)",
+    ],
+)
+def test_a_fit_on_workers_is_found_in_any_shape(code: str) -> None:
+    """Through functions, classes and conditions."""
+    assert [rule for rule, _ in found(code)] == [FIT]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"import tf_keras\n{FITTED}model.fit(x)",
+        f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{FITTED}model.fit(x)",
+        f"s = {WORKERS}\nwith s.scope():\n    scaler = StandardScaler()\nscaler.fit(x)",
+        f"from sklearn.linear_model import Ridge\n{FITTED}\nwith strategy.scope():\n    model_b = Ridge()\n"
+        "model_b.fit(x)",
+        f"{FITTED}\ntest_model = {MODEL.replace('Sequential', 'other')}\ntokenizer.fit(x)",
+        f"a = tf.distribute.MirroredStrategy()\nb = {WORKERS}\n"
+        f"with a.scope():\n    net = {MODEL}\nnet.fit(x)",
+        f"{FITTED}if keras.__version__ < '3':\n    model.fit(x)",
+        f"s = tf.distribute.get_strategy()\nwith s.scope():\n    net = {MODEL}\nnet.fit(x)",
+        f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
+        f"with s.scope():\n    net = {MODEL}\nif not several:\n    net.fit(x)",
+        f"net = {MODEL}\nnet.compile('sgd')\nnet.fit(x)\nwith {WORKERS}.scope():\n    other = 1",
+    ],
+)
+def test_a_fit_that_can_be_elsewhere_is_left_alone(code: str) -> None:
+    """Keras 2, other libraries, other strategies."""
+    assert FIT not in [rule for rule, _ in found(code)]
+
+
+MIRRORED = "strategy = tf.distribute.MirroredStrategy()\n"
+ADAM = "keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"with strategy.scope():\n    model = {MODEL}\n    model.compile({ADAM}, 'mse')",
+        f"STEPS = 8\nwith strategy.scope():\n    o = {ADAM.replace('=4', '=STEPS')}",
+        f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
+        "with strategy.scope():\n    model = build()",
+        f"with strategy.scope():\n    o = tf.{ADAM}",
+        f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
+        "    m.compile(optimizer(), 'mse')\n    return m\n\nwith strategy.scope():\n    model = build()",
+    ],
+)
+def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
+    """Not even on one: what merges replicas stands in a condition."""
+    assert [rule for rule, _ in found(MIRRORED + code)] == [ACCUMULATION]
+    one = "strategy = tf.distribute.OneDeviceStrategy('GPU:0')\n"
+    assert found(one + code) == []
+    assert found("import tf_keras\n" + MIRRORED + code) == []
+    assert found(MIRRORED + code.replace("gradient_accumulation_steps=", "weight_decay=")) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"with strategy.scope():\n    o = {ADAM.replace('=4', '=None')}",
+        f"with strategy.scope():\n    o = {ADAM.replace('=4', '=args.steps')}",
+        f"plain = {MODEL}\nplain.compile({ADAM}, 'mse')",
+        "with strategy.scope():\n    o = TrainingArguments(gradient_accumulation_steps=4)",
+        f"with strategy.scope():\n    model = {MODEL}\n    keras.mixed_precision.set_global_policy('mixed_float16')",
+    ],
+)
+def test_accumulation_elsewhere_is_left_alone(code: str) -> None:
+    """No accumulation, another library, no replicas; a loss scale works with MirroredStrategy."""
+    assert found(MIRRORED + code) == []
