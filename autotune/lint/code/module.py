@@ -165,9 +165,10 @@ class Module:
     def has_keras_3(self) -> bool:
         """Whether the module gets Keras 3, and does not ask for Keras 2 by itself."""
         imported = {name for node in self.tree.imports for name in _imported(node)}
-        asks = "tf_keras" in imported or any(
-            isinstance(each, ast.Constant) and each.value == "TF_USE_LEGACY_KERAS"
+        asks = any(name.partition(".")[0] == "tf_keras" for name in imported) or any(
+            "TF_USE_LEGACY_KERAS" in (getattr(each, "value", None), getattr(each, "arg", None))
             for each in self.tree.walk(self.tree.root)
+            if isinstance(each, ast.Constant | ast.keyword)
         )
         return self.target >= KERAS_3 and not asks
 

@@ -53,6 +53,8 @@ class Order:
     def after(self, firsts: set[ast.AST], thens: set[ast.AST]) -> dict[ast.AST, ast.AST]:
         """Return those of `thens` that certainly run after one of `firsts`, each with that one."""
         found: dict[ast.AST, ast.AST] = {}
+        if not firsts or not thens:
+            return found
         early = [each for each in self._main if each.node in firsts and not each.branch]
         for course in (self._main, *self._others):
             seen = [] if course is self._main else [*early]

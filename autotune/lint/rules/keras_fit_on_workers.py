@@ -16,10 +16,11 @@ PARAMETER_SERVER = {
     "tf.distribute.ParameterServerStrategy",
     "tf.distribute.experimental.ParameterServerStrategy",
 }
-FAILS = {
-    **dict.fromkeys(MULTI_WORKER, {"fit", "evaluate", "train_on_batch", "test_on_batch"}),
-    **dict.fromkeys(PARAMETER_SERVER, {"fit", "evaluate", "predict"}),
-}
+_FAIL = (
+    (MULTI_WORKER, {"fit", "evaluate", "train_on_batch", "test_on_batch"}),
+    (PARAMETER_SERVER, {"fit", "evaluate", "predict"}),
+)
+FAILS = {strategy: methods for strategies, methods in _FAIL for strategy in strategies}
 """The methods of models that fail, by the strategy."""
 _OTHER_MODELS = ("sklearn.", "xgboost.", "lightgbm.", "catboost.", "statsmodels.")
 

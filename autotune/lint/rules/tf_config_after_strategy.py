@@ -95,7 +95,7 @@ RULE = Rule(
         "The strategy reads TF_CONFIG when it is created. Without it, each worker trains alone, "
         "and nothing says so."
     ),
-    instead="Set TF_CONFIG before the strategy is created, or in the shell that starts the program.",
+    instead="Set TF_CONFIG before the strategy is created, or in the shell that starts it.",
     words=(("tf_config",), ("multiworkermirroredstrategy",)),
     check=_check,
     bad=(_BAD,),

@@ -44,6 +44,10 @@ STARTS = [
     "tf.compat.v1.constant(1.0)",
     "tf.random.Generator.from_seed(1)",
     "keras.utils.image_dataset_from_directory('images')",
+    "keras.models.load_model('model.keras')",
+    "keras.random.normal((2,))",
+    "keras.Sequential([keras.layers.Dense(1)]).compile('sgd', 'mse')",
+    "keras.Model(inputs, outputs).predict(rows)",
 ]
 IDLE = [
     "tf.random.set_seed(1)",
@@ -53,6 +57,7 @@ IDLE = [
     "tf.data.Options()",
     "tf.TensorSpec((), tf.int32)",
     "keras.layers.Dense(1)",
+    "keras.Sequential([keras.layers.Dense(1)])",
     "keras.losses.MeanSquaredError()",
     "keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9)",
     "keras.mixed_precision.set_global_policy('mixed_float16')",
@@ -131,7 +136,7 @@ def test_order_is_that_of_running(code: str) -> None:
         "with tf.Graph().as_default():\n    x = tf.zeros([2])\n{}",
         "try:\n    x = tf.zeros([2])\nexcept ValueError:\n    {}",
         "x = small and tf.zeros([2])\n{}",
-        "@tf.function\ndef step():\n    return tf.zeros([2])\n\nconcrete = step.get_concrete_function\n{}",
+        "@tf.function\ndef step():\n    return tf.zeros([2])\n\nkept = step\n{}",
         "def rows():\n    yield tf.zeros([2])\n\nit = rows()\n{}",
         "if __name__ == '__main__':\n    x = tf.zeros([2])\n\ndef work():\n    {}",
     ],
@@ -153,15 +158,18 @@ def test_only_strategies_of_several_workers_want_to_be_first() -> None:
 
 
 def test_who_catches_the_error_knows_of_it() -> None:
-    """As the guide to GPUs does; and who shows one strategy after the other has no cluster."""
-    caught = (
-        f"x = tf.zeros([2])\ntry:\n    {THREADS}\nexcept RuntimeError as error:\n    print(error)"
-    )
-    assert found(caught) == []
+    """As the guide to GPUs does; a strategy just before cannot be meant."""
+    caught = f"try:\n    {THREADS}\nexcept RuntimeError as error:\n    print(error)"
+    assert found(f"x = tf.zeros([2])\n{caught}") == []
+    assert found(f"s = tf.distribute.MirroredStrategy()\n{caught}") == [(LATE, 3)]
+    assert found(f"x = tf.zeros([2])\n{caught.replace(THREADS, f's = {WORKERS}')}") == []
+
+
+def test_who_shows_one_strategy_after_the_other_has_no_cluster() -> None:
+    """Without one, the strategy takes a runtime that has started; so does a runtime set back."""
     shown = f"a = tf.distribute.MirroredStrategy()\nx = tf.zeros([2])\nb = {WORKERS}"
     assert found(shown) == []
-    reset = f"x = tf.zeros([2])\ncontext._reset_context()\n{THREADS}"
-    assert found(reset) == []
+    assert found(f"x = tf.zeros([2])\ncontext._reset_context()\n{THREADS}") == []
 
 
 VALUE = "json.dumps({'cluster': {'worker': hosts}, 'task': {'type': 'worker', 'index': 0}})"
@@ -212,12 +220,12 @@ def test_the_cluster_may_be_told_in_a_function() -> None:
         f"s = {WORKERS}\nos.environ['TF_CONFIG'] = ''",
         f"s = {WORKERS}\nos.environ.pop('TF_CONFIG', None)",
         f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
-        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(['python', 'worker.py'])",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(command)",
         f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nos.environ['TF_CONFIG'] = {VALUE}",
         f"old = os.environ['TF_CONFIG']\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
         f"old = os.environ.get('TF_CONFIG')\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
         f"s = tf.distribute.MirroredStrategy()\nos.environ['TF_CONFIG'] = {VALUE}",
-        f"r = tf.distribute.cluster_resolver.TFConfigClusterResolver()\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"s = tf.distribute.OneDeviceStrategy('CPU:0')\nos.environ['TF_CONFIG'] = {VALUE}",
         f"s = {WORKERS[:-1]}cluster_resolver=slurm)\nos.environ['TF_CONFIG'] = {VALUE}",
         f"def tell():\n    os.environ['TF_CONFIG'] = {VALUE}\n\ndef main():\n    s = {WORKERS}",
     ],
@@ -256,19 +264,25 @@ def test_keras_3_cannot_fit_with_parameter_servers() -> None:
     "code",
     [
         f"s = {WORKERS}\nwith s.scope():\n    model = imported.build()\nmodel.fit(x)",
-        f"def build():\n    m = {MODEL}\n    m.compile('adam')\n    return m\n\n"
-        f"s = {WORKERS}\nwith s.scope():\n    model = build()\nmodel.fit(x)",
-        f"def main():\n    s = {WORKERS}\n    with s.scope():\n        m = {MODEL}\n    m.fit(x)\n\nmain()",
+        (
+            f"def build():\n    m = {MODEL}\n    m.compile('adam')\n    return m\n\n"
+            f"s = {WORKERS}\nwith s.scope():\n    model = build()\nmodel.fit(x)"
+        ),
+        f"def run():\n    s = {WORKERS}\n    with s.scope():\n        m = {MODEL}\n    m.fit(x)\n",
         f"s = {WORKERS}\nwith s.scope():\n    net = {MODEL}\n    net.fit(x)",
-        f"class T:\n    def __init__(self):\n        self.s = {WORKERS}\n"
-        f"        with self.s.scope():\n            self.net = {MODEL}\n\n"
-        "    def train(self):\n        self.net.fit(x)",
-        f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
-        f"with s.scope():\n    net = {MODEL}\nnet.fit(x)",
-        f"def make():\n    return {WORKERS}\n\ns = make()\nwith s.scope():\n    net = {MODEL}\nnet.fit(x)",
+        (
+            f"class T:\n    def __init__(self):\n        self.s = {WORKERS}\n"
+            f"        with self.s.scope():\n            self.net = {MODEL}\n\n"
+            "    def train(self):\n        self.net.fit(x)"
+        ),
+        (
+            f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
+            f"with s.scope():\n    net = {MODEL}\nnet.fit(x)"
+        ),
+        f"def make():\n    return {WORKERS}\n\nwith make().scope():\n    net = {MODEL}\nnet.fit(x)",
         f"with {WORKERS}.scope():\n    net = {MODEL}\n    net.fit(x)",
-        f"class Own(keras.Model): ...\n\ns = {WORKERS}\nwith s.scope():\n    net = Own()\nnet.fit(x)",
-        f"def train(m):\n    m.fit(x)\n\ns = {WORKERS}\nwith s.scope():\n    net = {MODEL}\ntrain(net)",
+        f"class Own(keras.Model): ...\n\nwith {WORKERS}.scope():\n    net = Own()\nnet.fit(x)",
+        f"def train(m):\n    m.fit(x)\n\nwith {WORKERS}.scope():\n    net = {MODEL}\ntrain(net)",
     ],
 )
 def test_a_fit_on_workers_is_found_in_any_shape(code: str) -> None:
@@ -280,17 +294,27 @@ def test_a_fit_on_workers_is_found_in_any_shape(code: str) -> None:
     "code",
     [
         f"import tf_keras\n{FITTED}model.fit(x)",
+        f"from tf_keras.layers import Dense\n{FITTED}model.fit(x)",
+        f"os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')\n{FITTED}model.fit(x)",
+        f"os.environ.update(TF_USE_LEGACY_KERAS='1')\n{FITTED}model.fit(x)",
+        f"os.putenv('TF_USE_LEGACY_KERAS', '1')\n{FITTED}model.fit(x)",
         f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{FITTED}model.fit(x)",
         f"s = {WORKERS}\nwith s.scope():\n    scaler = StandardScaler()\nscaler.fit(x)",
-        f"from sklearn.linear_model import Ridge\n{FITTED}\nwith strategy.scope():\n    model_b = Ridge()\n"
-        "model_b.fit(x)",
+        (
+            f"from sklearn.svm import SVC\n{FITTED}\nwith strategy.scope():\n    model_b = SVC()\n"
+            "model_b.fit(x)"
+        ),
         f"{FITTED}\ntest_model = {MODEL.replace('Sequential', 'other')}\ntokenizer.fit(x)",
-        f"a = tf.distribute.MirroredStrategy()\nb = {WORKERS}\n"
-        f"with a.scope():\n    net = {MODEL}\nnet.fit(x)",
+        (
+            f"a = tf.distribute.MirroredStrategy()\nb = {WORKERS}\n"
+            f"with a.scope():\n    net = {MODEL}\nnet.fit(x)"
+        ),
         f"{FITTED}if keras.__version__ < '3':\n    model.fit(x)",
         f"s = tf.distribute.get_strategy()\nwith s.scope():\n    net = {MODEL}\nnet.fit(x)",
-        f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
-        f"with s.scope():\n    net = {MODEL}\nif not several:\n    net.fit(x)",
+        (
+            f"s = {WORKERS} if several else tf.distribute.MirroredStrategy()\n"
+            f"with s.scope():\n    net = {MODEL}\nif not several:\n    net.fit(x)"
+        ),
         f"net = {MODEL}\nnet.compile('sgd')\nnet.fit(x)\nwith {WORKERS}.scope():\n    other = 1",
     ],
 )
@@ -308,11 +332,15 @@ ADAM = "keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)"
     [
         f"with strategy.scope():\n    model = {MODEL}\n    model.compile({ADAM}, 'mse')",
         f"STEPS = 8\nwith strategy.scope():\n    o = {ADAM.replace('=4', '=STEPS')}",
-        f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
-        "with strategy.scope():\n    model = build()",
+        (
+            f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
+            "with strategy.scope():\n    model = build()"
+        ),
         f"with strategy.scope():\n    o = tf.{ADAM}",
-        f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
-        "    m.compile(optimizer(), 'mse')\n    return m\n\nwith strategy.scope():\n    model = build()",
+        (
+            f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
+            "    m.compile(optimizer())\n    return m\n\nwith strategy.scope():\n    model = build()"
+        ),
     ],
 )
 def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
@@ -331,7 +359,10 @@ def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
         f"with strategy.scope():\n    o = {ADAM.replace('=4', '=args.steps')}",
         f"plain = {MODEL}\nplain.compile({ADAM}, 'mse')",
         "with strategy.scope():\n    o = TrainingArguments(gradient_accumulation_steps=4)",
-        f"with strategy.scope():\n    model = {MODEL}\n    keras.mixed_precision.set_global_policy('mixed_float16')",
+        (
+            "keras.mixed_precision.set_global_policy('mixed_float16')\n"
+            f"with strategy.scope():\n    model = {MODEL}"
+        ),
     ],
 )
 def test_accumulation_elsewhere_is_left_alone(code: str) -> None:
