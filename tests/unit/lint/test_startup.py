@@ -339,7 +339,7 @@ ADAM = "keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)"
         f"with strategy.scope():\n    o = tf.{ADAM}",
         (
             f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
-            "    m.compile(optimizer())\n    return m\n\nwith strategy.scope():\n    model = build()"
+            "    m.compile(optimizer())\n    return m\n\nwith strategy.scope():\n    build()"
         ),
     ],
 )
