@@ -37,7 +37,8 @@ class _Moment:
 class Order:
     """The order in which calls and statements of a module run in one process.
 
-    A function runs where it is called first; one that the module does not call, after the module.
+    A function runs where it is called first; one that the module neither calls nor hands over
+    runs after the module. What is handed over or decorated may run in another process.
     """
 
     def __init__(self, tree: Tree, functions: Functions, classes: Classes) -> None:
@@ -48,7 +49,7 @@ class Order:
         self._may_return = _around_returns(tree)
         self._main = self._course(self._listed(tree.root.body, ()))
         callers_first = sorted(tree.functions, key=lambda each: bool(functions.sites(each)))
-        self._others = [self._course(self._body(each, ())) for each in callers_first]
+        self._others = [(each, self._course(self._body(each, ()))) for each in callers_first]
 
     def after(self, firsts: set[ast.AST], thens: set[ast.AST]) -> dict[ast.AST, ast.AST]:
         """Return those of `thens` that certainly run after one of `firsts`, each with that one."""
@@ -56,8 +57,8 @@ class Order:
         if not firsts or not thens:
             return found
         early = [each for each in self._main if each.node in firsts and not each.branch]
-        for course in (self._main, *self._others):
-            seen = [] if course is self._main else [*early]
+        for function, course in ((None, self._main), *self._others):
+            seen = [*early] if function and self._runs_here(function) else []
             for moment in course:
                 if moment.node in thens:
                     before = next((each.node for each in seen if each.leads_to(moment)), None)
@@ -65,6 +66,14 @@ class Order:
                 if moment.node in firsts:
                     seen.append(moment)
         return found
+
+    def _runs_here(self, function: Function) -> bool:
+        owner = self._tree.parent(function)
+        decorated = [
+            *getattr(function, "decorator_list", ()),
+            *getattr(owner, "decorator_list", ()),
+        ]
+        return not decorated and not self._functions.mentions(function)
 
     def _course(self, start: Iterable[_Moment]) -> list[_Moment]:
         """Return what runs, from the first to the last, without the bodies of other threads."""
@@ -97,7 +106,10 @@ class Order:
                 branch = (*branch, each)
 
     def _called(self, call: ast.Call, branch: Branch) -> Iterator[_Moment]:
-        meant = self._functions.meant(call.func)
+        named = getattr(call.func, "attr", "") == "run" and ast.unparse(call.func).endswith(
+            "app.run"
+        )
+        meant = self._functions.meant(call.args[0] if named and call.args else call.func)
         owner = self._classes.of(call)
         method = self._classes.method(owner, "__init__") if owner else None
         function = method or (meant.function if meant and not meant.compiled else None)

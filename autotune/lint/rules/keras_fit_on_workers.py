@@ -22,6 +22,7 @@ _FAIL = (
 )
 FAILS = {strategy: methods for strategies, methods in _FAIL for strategy in strategies}
 """The methods of models that fail, by the strategy."""
+_METHODS = {method for methods in FAILS.values() for method in methods}
 _OTHER_MODELS = ("sklearn.", "xgboost.", "lightgbm.", "catboost.", "statsmodels.")
 
 
@@ -30,7 +31,9 @@ def _check(module: Module) -> Iterator[Hit]:
         return
     for call in module.tree.calls:
         func = call.func
-        if not isinstance(func, ast.Attribute) or not _is_model(module, func.value):
+        if not isinstance(func, ast.Attribute) or func.attr not in _METHODS:
+            continue
+        if not _is_model(module, func.value):
             continue
         over = strategies_of(module, func.value)
         failing = {each for each in over if func.attr in FAILS.get(each, ())}
@@ -43,7 +46,7 @@ def _check(module: Module) -> Iterator[Hit]:
 def _is_model(module: Module, node: ast.expr) -> bool:
     """Return whether a value is a model of Keras, by how it is made or, at last, by its name."""
     kind = module.kind(node)
-    named = "model" in ast.unparse(node).rpartition(".")[2].lower()
+    named = "model" in (getattr(node, "attr", "") or getattr(node, "id", "")).lower()
     value = module.scopes.value(node)
     maker = module.dotted(value.func) if isinstance(value, ast.Call) else ""
     return kind is Kind.MODEL or (kind is None and named and not maker.startswith(_OTHER_MODELS))

@@ -115,6 +115,7 @@ def test_settings_come_before_any_strategy(setting: str) -> None:
         "if several:\n    x = tf.zeros([2])\n    s = {}",
         "def main():\n    if done():\n        return\n    x = tf.zeros([2])\n    s = {}",
         "print(tf.zeros([2]), {})",
+        "x = tf.zeros([2])\n\ndef main(_):\n    {}\n\nif own:\n    app.run(main)",
     ],
 )
 def test_order_is_that_of_running(code: str) -> None:
@@ -139,6 +140,8 @@ def test_order_is_that_of_running(code: str) -> None:
         "@tf.function\ndef step():\n    return tf.zeros([2])\n\nkept = step\n{}",
         "def rows():\n    yield tf.zeros([2])\n\nit = rows()\n{}",
         "if __name__ == '__main__':\n    x = tf.zeros([2])\n\ndef work():\n    {}",
+        "x = tf.zeros([2])\n\ndef work():\n    {}\n\nTrainer(work).fit()",
+        "x = tf.zeros([2])\n\n@ray.remote\ndef work():\n    {}\n\nwork.remote()",
     ],
 )
 def test_what_may_not_have_run_is_no_cause(code: str) -> None:
@@ -368,3 +371,49 @@ def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
 def test_accumulation_elsewhere_is_left_alone(code: str) -> None:
     """No accumulation, another library, no replicas; a loss scale works with MirroredStrategy."""
     assert found(MIRRORED + code) == []
+
+
+SHARD = ".shard(context.num_input_pipelines, context.input_pipeline_id)"
+RANDOM = "random-order-then-shard"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"ds = tf.data.Dataset.list_files('*.tfrecord'){SHARD}",
+        f"ds = tf.data.Dataset.range(9).shuffle(9){SHARD}",
+        f"ds = tf.data.Dataset.range(9)\nds = ds.shuffle(9)\nds = ds.map(f)\nds = ds{SHARD}",
+        f"files = tf.data.Dataset.list_files('*', shuffle=True)\nds = files{SHARD}",
+        f"def read(context):\n    ds = tf.data.Dataset.list_files('*')\n    return ds{SHARD}",
+        f"ds = tf.data.Dataset.list_files('*')\nif several:\n    ds = ds{SHARD}",
+        f"ds = tf.data.TFRecordDataset(names).shuffle(100, seed=None).batch(8){SHARD}",
+    ],
+)
+def test_workers_draw_other_orders(code: str) -> None:
+    """Shards of different orders overlap."""
+    assert [rule for rule, _ in found(code)] == [RANDOM]
+    assert found(f"tf.random.set_seed(1)\n{code}") == []
+    assert found(f"keras.utils.set_random_seed(1)\n{code}") == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"ds = tf.data.Dataset.list_files('*', shuffle=False){SHARD}",
+        f"ds = tf.data.Dataset.list_files('*', seed=3){SHARD}",
+        f"ds = tf.data.Dataset.list_files('*', shuffle=training){SHARD}",
+        f"ds = tf.data.Dataset.list_files('*', None, 3){SHARD}",
+        f"ds = tf.data.Dataset.range(9).shuffle(9, seed=1){SHARD}",
+        f"ds = tf.data.Dataset.range(9).shuffle(9, 1){SHARD}",
+        f"ds = tf.data.Dataset.range(9){SHARD}.shuffle(9)",
+        f"ds = tf.data.Dataset.range(9)\nif several:\n    ds = ds{SHARD}\nds = ds.shuffle(9)",
+        f"ds = tf.data.Dataset.range(9)\nif training:\n    ds = ds.shuffle(9)\nds = ds{SHARD}",
+        f"ds = tf.data.Dataset.range(9)\nif a:\n    ds = ds.shuffle(9)\nelse:\n    ds = ds{SHARD}",
+        f"ds = tf.data.Dataset.range(9).shuffle(9)\nds = make()\nds = ds{SHARD}",
+        "deck = Deck().shuffle().shard(2, 0)",
+        "ds = datasets.load_dataset('x').shuffle().shard(2, 0)",
+    ],
+)
+def test_one_order_may_be_sharded(code: str) -> None:
+    """None is drawn, or all draw the same, or each shuffles its own shard."""
+    assert found(code) == []
