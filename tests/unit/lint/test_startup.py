@@ -417,3 +417,55 @@ def test_workers_draw_other_orders(code: str) -> None:
 def test_one_order_may_be_sharded(code: str) -> None:
     """None is drawn, or all draw the same, or each shuffles its own shard."""
     assert found(code) == []
+
+
+ALONE = "collective-on-one-worker"
+STEP = f"""
+strategy = {WORKERS}
+task = strategy.cluster_resolver.task_id
+
+def replica_step(batch):
+    optimizer.apply_gradients(gradients_of(batch))
+
+@tf.function
+def step(batch):
+    return strategy.reduce("SUM", strategy.run(replica_step, args=(batch,)), axis=None)
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if task == 0:\n    total = strategy.reduce('SUM', values, axis=None)",
+        "if strategy.cluster_resolver.task_id == 0:\n    every = strategy.gather(values, axis=0)",
+        "if is_chief(task):\n    step(batch)",
+        "if epoch % 5 == 0 and is_chief:\n    step(batch)",
+        "if task != 0:\n    print('waits')\nelse:\n    step(batch)",
+        "if not is_chief():\n    strategy.run(replica_step, args=(batch,))",
+        "total = strategy.reduce('SUM', values, axis=None) if task == 0 else 0",
+    ],
+)
+def test_all_workers_take_part_in_what_they_do_together(code: str) -> None:
+    """One that is left out keeps the others waiting for ever."""
+    assert [rule for rule, _ in found(STEP + code)] == [ALONE]
+    one_host = STEP.replace("MultiWorkerMirroredStrategy", "MirroredStrategy")
+    assert found(one_host + code) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if task == 0:\n    print('chief')\nstep(batch)",
+        "if task == 0:\n    a = step(batch)\nelse:\n    step(batch)",
+        "if task is not None:\n    step(batch)",
+        "if task_type == 'worker':\n    step(batch)",
+        "if task == 0:\n    local = strategy.experimental_local_results(values)",
+        "if is_chief:\n    strategy.run(lambda: tf.print('here'))",
+        "if is_chief:\n    def later():\n        step(batch)",
+        "if is_chief:\n    model.save('model.keras')",
+        "if is_chief:\n    step = make_step()\nstep(batch)",
+    ],
+)
+def test_what_one_worker_does_alone_is_its_own(code: str) -> None:
+    """Nothing is exchanged, or everybody does it."""
+    assert ALONE not in [rule for rule, _ in found(STEP + code)]
