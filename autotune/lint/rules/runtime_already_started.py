@@ -35,12 +35,14 @@ def _check(module: Module) -> Iterator[Hit]:
         return
     calls: dict[ast.AST, str] = {each: _name(module, each) for each in module.tree.calls}
     strategies = {each for each, name in calls.items() if name in STRATEGIES}
-    operations = {each for each, name in calls.items() if _starts(module, name)}
-    operations |= {each for each, _ in module.methods(Kind.MODEL, *_METHODS)}
     workers = {each for each in strategies if calls[each] in MULTI_WORKER}
     settings = {each for each, name in calls.items() if name in SETTINGS}
     if not workers and not settings:
         return
+    operations = {each for each, name in calls.items() if _starts(module, name)}
+    operations |= {each for each, _ in module.methods(Kind.MODEL, *_METHODS)}
+    if _may_lack_tensorflow(module):
+        operations = {each for each in operations if calls[each].startswith("tf.")}
     # Who shows one strategy after the other has no cluster, where all of this works.
     alone = workers - module.order.after(strategies, workers).keys()
     late = module.order.after(strategies, settings)
@@ -61,6 +63,12 @@ def _starts(module: Module, name: str) -> bool:
     """Return whether a call of that name runs an operation, or asks for the runtime's devices."""
     kind = made_by(name) if name.startswith("tf.") or module.has_keras_3 else None
     return kind in _KINDS or bool(_STARTS.fullmatch(name))
+
+
+def _may_lack_tensorflow(module: Module) -> bool:
+    """Return whether another backend of Keras may compute."""
+    nodes = module.tree.walk(module.tree.root)
+    return any(isinstance(each, ast.Constant) and each.value == "KERAS_BACKEND" for each in nodes)
 
 
 def _is_caught(module: Module, node: ast.AST) -> bool:

@@ -175,6 +175,13 @@ def test_who_shows_one_strategy_after_the_other_has_no_cluster() -> None:
     assert found(f"x = tf.zeros([2])\ncontext._reset_context()\n{THREADS}") == []
 
 
+def test_another_backend_of_keras_starts_nothing() -> None:
+    """Where JAX computes, TensorFlow is there for the data only."""
+    code = f"adam = keras.optimizers.Adam()\n{THREADS}"
+    assert found(code) == [(LATE, 2)]
+    assert found(f"os.environ['KERAS_BACKEND'] = 'jax'\n{code}") == []
+
+
 VALUE = "json.dumps({'cluster': {'worker': hosts}, 'task': {'type': 'worker', 'index': 0}})"
 
 
