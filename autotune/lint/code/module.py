@@ -13,6 +13,7 @@ from autotune.lint.code.flow import Flow
 from autotune.lint.code.functions import Functions, Graphs
 from autotune.lint.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
 from autotune.lint.code.names import Classes, Names
+from autotune.lint.code.order import Order
 from autotune.lint.code.scopes import Scopes
 from autotune.lint.code.tree import Function, Tree
 from autotune.lint.code.values import Values
@@ -85,6 +86,11 @@ class Module:
     def graphs(self) -> Graphs:
         """Which functions run as Python, and which as graphs."""
         return Graphs(self.tree, self.names, self.functions)
+
+    @cached_property
+    def order(self) -> Order:
+        """What runs before what."""
+        return Order(self.tree, self.functions, self.classes)
 
     @cached_property
     def values(self) -> Values:
@@ -177,9 +183,10 @@ class Module:
     def has_keras_3(self) -> bool:
         """Whether the module gets Keras 3, and does not ask for Keras 2 by itself."""
         imported = {name for node in self.tree.imports for name in _imported(node)}
-        asks = "tf_keras" in imported or any(
-            isinstance(each, ast.Constant) and each.value == "TF_USE_LEGACY_KERAS"
+        asks = any(name.partition(".")[0] == "tf_keras" for name in imported) or any(
+            "TF_USE_LEGACY_KERAS" in (getattr(each, "value", None), getattr(each, "arg", None))
             for each in self.tree.walk(self.tree.root)
+            if isinstance(each, ast.Constant | ast.keyword)
         )
         return self.target >= KERAS_3 and not asks
 

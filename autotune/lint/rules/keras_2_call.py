@@ -27,6 +27,7 @@ NAMES = Old(
         "keras.layers.DenseFeatures": "keras.utils.FeatureSpace",
         "keras.layers.LocallyConnected1D": "keras.layers.Conv1D",
         "keras.layers.LocallyConnected2D": "keras.layers.Conv2D",
+        "keras.utils.experimental.": "strategy.distribute_datasets_from_function",
         "keras.utils.generic_utils.": "keras.utils",
         "keras.backend.learning_phase": "the argument `training`",
         "keras.backend.set_learning_phase": "the argument `training`",

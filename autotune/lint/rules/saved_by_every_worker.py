@@ -47,9 +47,8 @@ import tensorflow as tf
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(10)])
-    model.compile("adam", "mse")
 
-model.fit(dataset, epochs=3)
+train(strategy, model, dataset)
 model.save("model.keras")  # <- here
 """
 
