@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from autotune.config import Configuration
+from autotune.errors import WorkloadError
 from autotune.reason import Message
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending
+from autotune.testing.fake import Ending, fake_learning
+from autotune.value import Scalar
+from autotune.workload import Workload, WorkloadFacts
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
+FAILING = ("filters", 63)
+"""What a model is given whose job is to fail."""
 
 
 def _speed(configuration: Configuration) -> float:
@@ -35,6 +41,15 @@ def engine() -> FakeEngine:
 class Leisurely(FakeEngine):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
+    def inspect(
+        self, workload: Workload, *, offered: Mapping[str, Scalar], seconds: float = 60.0
+    ) -> WorkloadFacts:
+        """Refuse a workload that is to fail."""
+        if FAILING in workload.model.arguments:
+            folder = "/srv/teams/vision/datasets/2026/train-00000-of-00512.tfrecord"
+            raise WorkloadError(f"{folder} cannot be read.", "Check the path.")
+        return super().inspect(workload, offered=offered, seconds=seconds)
+
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer after a while."""
         lasting = LASTING in request.workload.model.arguments and len(self.requests) >= 6
@@ -57,4 +72,4 @@ def _mixed(configuration: Configuration) -> float | Ending:
 
 def mixed() -> FakeEngine:
     """Return an engine under which trials end in many ways."""
-    return Leisurely(_mixed, between=0.02)
+    return Leisurely(_mixed, between=0.02, learning=fake_learning(500.0))
