@@ -140,7 +140,8 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
     assert "trial_ended" in kinds
     assert client.get(where).json()["state"] == "done"
     told = client.get(f"{where}/recommendation").json()
-    assert told["speedup"]["low"] <= told["speedup"]["value"] <= told["speedup"]["high"]
+    speedup = told["best_distributed_speedup"]
+    assert speedup["low"] <= speedup["value"] <= speedup["high"]
     assert client.get(f"{where}/script").text == told["script"]
     path = tmp_path / "config.yaml"
     path.write_bytes(client.get(f"{where}/config").content)
