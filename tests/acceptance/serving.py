@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.errors import WorkloadError
 from autotune.reason import Message
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import Outcome, RunResult, Tell, TrialRequest, Watch
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 from autotune.value import Scalar
@@ -16,6 +18,8 @@ from autotune.workload import Workload, WorkloadFacts
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
+IN_USE = Path("machine-in-use")
+"""In the project while somebody else uses the machine."""
 FAILING = ("filters", 63)
 """What a model is given whose job is to fail."""
 
@@ -24,7 +28,21 @@ def _speed(configuration: Configuration) -> float:
     return 1000.0 * configuration.per_replica_batch**0.5 / configuration.replicas
 
 
-class Unhurried(FakeEngine):
+class Shared(FakeEngine):
+    """Runs on a machine that another search uses while a certain file is in the project."""
+
+    @contextmanager
+    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+        """Wait as long as the file is there."""
+        del what
+        if IN_USE.exists():
+            tell("Another search uses the machine.")
+        while IN_USE.exists():
+            time.sleep(0.1)
+        yield
+
+
+class Unhurried(Shared):
     """Takes a moment of real time for each trial."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
@@ -35,10 +53,10 @@ class Unhurried(FakeEngine):
 
 def engine() -> FakeEngine:
     """Return the engine."""
-    return Unhurried(_speed)
+    return Unhurried(_speed, learning=fake_learning(500.0))
 
 
-class Leisurely(FakeEngine):
+class Leisurely(Shared):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
     def inspect(
