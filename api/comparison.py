@@ -63,8 +63,8 @@ class Side(Value):
     """The recommended one."""
     examples_per_second: Interval | None = None
     """Its throughput; null if there were no finals."""
-    speedup: Interval | None = None
-    """Of the best distributed configuration over one device; null if none was measured."""
+    best_distributed_speedup: Interval | None = None
+    """Over one device, recommended or not; null if no distributed configuration was measured."""
 
 
 class Difference(Value):
@@ -95,7 +95,7 @@ def side(job: Job, spent: float, result: SavedConfiguration | None) -> Side:
         machine=result.machine,
         configuration=result.configuration,
         examples_per_second=result.examples_per_second,
-        speedup=result.speedup,
+        best_distributed_speedup=result.best_distributed_speedup,
     )
 
 

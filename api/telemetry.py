@@ -87,7 +87,7 @@ def telemetry_of(part: str, variables: Mapping[str, str] = os.environ) -> Teleme
     try:
         return Traces(_exporting(part, variables))
     except ImportError as exc:
-        what = "There are no traces; install them with `pip install 'autotune[telemetry]'`."
+        what = "There are no traces; run `pip install '.[telemetry]'` in autotune's checkout."
         say(what, logging.WARNING, missing=exc.name)
         return Telemetry()
 

@@ -69,12 +69,14 @@ def address(job_id: str) -> str:
 
 
 class WaitsFor(StrEnum):
-    """What a queued job waits for."""
+    """What a job waits for."""
 
     WORKER = "worker"
     """One that can run it; none that is there can."""
     TURN = "turn"
     """Its turn."""
+    MACHINE = "machine"
+    """Its worker's machine, on which another search may run; the job's own has not begun."""
 
 
 Time = Annotated[
@@ -100,6 +102,8 @@ class Waiting(Value):
         """It in words."""
         if self.kind is WaitsFor.WORKER:
             return "No worker that is there can run it."
+        if self.kind is WaitsFor.MACHINE:
+            return "Its search begins when the machine is free."
         if self.before is None:
             return "Too many jobs wait to tell how many are before it."
         verb = "is" if self.before == 1 else "are"
@@ -128,6 +132,7 @@ class Job(Tuning):
     """Most examples per second that a distributed configuration has reached so far."""
     created_at: Time
     started_at: Time | None
+    """When its search began; until then, when a worker took it."""
     ended_at: Time | None
     verdict: Verdict | None
     summary: str | None
@@ -139,7 +144,7 @@ class Job(Tuning):
     code_changed: bool = False
     """Whether the code was edited while it was measured, so that trials are not of one version."""
     waiting: Waiting | None = None
-    """What it waits for, where one queued job is asked about; null otherwise."""
+    """What it waits for, where one job is asked about that has not begun; null otherwise."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property

@@ -30,5 +30,5 @@ def check_installed(module: str, *, by: str, extra: str) -> None:
     if find_spec(package) is None:
         raise MissingPackage(
             f"{by} needs {package}, which is not installed.",
-            f"Install it with `pip install {package}` or `pip install 'autotune[{extra}]'`.",
+            f"Run `pip install {package}`, or `pip install '.[{extra}]'` in autotune's checkout.",
         )

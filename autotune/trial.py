@@ -55,6 +55,8 @@ class Trial(Value):
     start_seconds: float | None = None
     first_step_seconds: float | None = None
     wall_seconds: float = 0.0
+    ended_at: float | None = None
+    """Seconds since 1970; None of a trial that is not kept in a study."""
     peak_memory: int = 0
     work_seconds: tuple[float, ...] = ()
     """CPU seconds per step of each worker."""

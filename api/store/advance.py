@@ -18,6 +18,8 @@ from autotune.api.values import Grip
 from autotune.api.webhooks import Occasion
 from autotune.events import TrialEnded
 
+CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
+"""The reason of every job that was."""
 _ADD = insert(rows).values(at=Now())
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
 
@@ -90,6 +92,8 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
     changes: dict[str, Cell] = {**step.columns}
     if step.to is not None:
         changes["state"] = step.to
+    if step.to is State.CANCELLED:
+        changes["reason"] = CANCELLED
     count = len(step.events)
     statement = (
         update(jobs)

@@ -37,6 +37,7 @@ from autotune.api.records import read, written
 from autotune.api.states import State, transition
 from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
+    CANCELLED,
     Cell,
     Step,
     advance,
@@ -186,6 +187,10 @@ def record(database: Database, grip: Grip, report: Report) -> bool:
             columns |= _standing(report.trial)
         if report.study is not None:
             columns["study"] = report.study
+        if report.began:
+            # Time that it waited for the machine is none of its search.
+            earlier = _begun(grip, attempts.c.number != grip.attempt)
+            columns["started_at"] = case((earlier, jobs.c.started_at), else_=Now())
         step = Step(events=report.events, columns=columns)
         advance_held(connection, grip, step)
     return True
@@ -202,12 +207,15 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
         state = _hold(connection, grip)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, grip, FINISHED)
-        ended = Ended(state=to, summary=outcome.summary, reason=outcome.reason)
+        reason = CANCELLED if to is State.CANCELLED else outcome.reason
+        ended = Ended(state=to, summary=outcome.summary, reason=reason)
         columns: dict[str, Cell] = {
             "ended_at": Now(),
             "expires_at": None,
             **outcome.model_dump(exclude={"state"}),
         }
+        if to is State.CANCELLED:
+            columns["started_at"] = case((_begun(grip), jobs.c.started_at), else_=None)
         advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
     return to
 
@@ -297,6 +305,13 @@ def _standing(trial: Trial) -> dict[str, Cell]:
     return columns
 
 
+def _begun(grip: Grip, *among: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether an attempt at the job of a grip has begun its search."""
+    return exists().where(
+        attempts.c.job_id == grip.job_id, attempts.c.began_at.is_not(None), *among
+    )
+
+
 def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
     values: dict[str, Any] = {"ended_at": Now(), "ending": ending, "swept": True}
     if ending == STUCK:
@@ -309,7 +324,7 @@ def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
 def _waiting(state: State, grip: Grip, reason: str) -> Step:
     ended = Released(attempt=grip.attempt, reason=reason)
     if state is State.CANCELLING:
-        events: list[Event] = [ended, Ended(state=State.CANCELLED)]
+        events: list[Event] = [ended, Ended(state=State.CANCELLED, reason=CANCELLED)]
         columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
         return Step(to=State.CANCELLED, events=events, columns=columns)
     # What was not measured anywhere may be measured on any devices.

@@ -36,7 +36,7 @@ from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.activity import Activity, activity, check_room
-from autotune.api.store.advance import Step, add_events, advance, state_for_change
+from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
@@ -438,7 +438,7 @@ def _cancel(connection: Connection, job_id: str) -> None:
 def _cancelling(state: State) -> Step:
     if state is not State.QUEUED:
         return Step(to=State.CANCELLING, events=[Cancelling()])
-    told: list[Event] = [Cancelling(), Ended(state=State.CANCELLED)]
+    told: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 

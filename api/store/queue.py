@@ -40,7 +40,7 @@ from autotune.api.states import HELD, State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.reading import COLUMNS, spent
-from autotune.api.store.tables import jobs, leases
+from autotune.api.store.tables import attempts, jobs, leases
 from autotune.api.store.workers import there
 from autotune.api.values import Post, SeenWorker, Waiting, WaitsFor
 from autotune.events import Notice
@@ -159,6 +159,8 @@ def tell_unserved(database: Database) -> None:
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
     """Return what a job waits for, of which `PLACED` was read; None if it does not wait."""
+    if job.state == State.RUNNING and not _has_begun(connection, job):
+        return Waiting(kind=WaitsFor.MACHINE)
     if job.state != State.QUEUED:
         return None
     servers = [each for each in there(connection) if _serves(each, job)]
@@ -175,6 +177,11 @@ def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
         before.append(row)
     start = _start(_free_at(connection, {each.devices for each in servers}), before)
     return Waiting(kind=WaitsFor.TURN, before=len(before), expected_start=start)
+
+
+def _has_begun(connection: Connection, job: Row[Any]) -> bool:
+    mine = (attempts.c.job_id == job.id, attempts.c.number == job.attempt)
+    return connection.execute(select(attempts.c.began_at).where(*mine)).scalar() is not None
 
 
 _SHORT = tuple(jobs.c[name] for name in ("id", "state", "attempt", "trials", "workload"))

@@ -10,10 +10,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection
+from functools import partial
 from types import FrameType
-from typing import Self
+from typing import Any, Self, cast
 
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
@@ -24,28 +24,25 @@ from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_
 from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
 from autotune.config import Configuration
 from autotune.errors import OutputError
-from autotune.machine import Machine
+from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.reason import SetAside
+from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.run.engine import (
-    NOTHING,
     Engine,
+    LearningRequest,
     ObservationRequest,
     Outcome,
     RunResult,
     ScreeningRequest,
-    Tell,
+    TrainingRequest,
     TrialRequest,
-    Watch,
 )
-from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
-from autotune.value import Scalar
 from autotune.workload import (
     Workload,
-    WorkloadFacts,
     factory_from_text,
     is_script,
     script_from_text,
@@ -103,7 +100,7 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
     if order.study is not None:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), STUDY, order.study, order.kept)
-    engine = InterruptibleEngine(new_engine(order.engine), tell, order.aside)
+    engine = interruptible(new_engine(order.engine), tell, order.aside)
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda _: tell(events.Notice(text=BUSY))), engine:
         tell(messages.Begun(network=str(network)))
@@ -162,14 +159,13 @@ def _observer(order: Order, tell: Say) -> events.Observer:
     return observe
 
 
-_ASIDE = RunResult(
-    outcome=Outcome.CRASHED,
-    reason=SetAside(deaths=MOST_DEATHS),
-)
+_ASIDE = SetAside(deaths=MOST_DEATHS)
+_AFTER_AN_INTERRUPT = frozenset({"reserved", "load", "bandwidth", "lost_hosts", "now", "close"})
+"""What a search that was interrupted still needs; all else might start processes."""
 
 
-class InterruptibleEngine(Engine):
-    """Tells what runs, runs nothing after an interrupt, and leaves alone what is set aside.
+def interruptible(engine: Engine, tell: Say, aside: Collection[Configuration]) -> Engine:
+    """Return an engine that tells what it runs, stays interrupted, and runs nothing set aside.
 
     Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
     this one comes again before the next run.
@@ -179,89 +175,69 @@ class InterruptibleEngine(Engine):
         tell: Is told before and after each run.
         aside: Configurations that are not run.
     """
+    return cast("Engine", _Interruptible(engine, tell, aside))
+
+
+class _Interruptible:
+    """Forwards every call; it does not derive from `Engine`, whose defaults would answer some."""
 
     def __init__(self, engine: Engine, tell: Say, aside: Collection[Configuration]) -> None:
         self._engine = engine
-        self.keeps_history = engine.keeps_history
         self._tell = tell
         self._aside = frozenset(aside)
         self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
 
     def __enter__(self) -> Self:
-        """Enter the engine."""
         self._engine.__enter__()
         return self
 
-    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
-        """Wait until nobody else is timing on the engine's hosts, then keep others waiting."""
-        return self._engine.reserved(what, tell)
+    def __exit__(self, *error: object) -> None:
+        self._engine.__exit__(*error)
 
-    def load(self) -> Load | None:
-        """Return what other programs have taken of the cores since the last call."""
-        return self._engine.load()
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if not callable(found) or name in _AFTER_AN_INTERRUPT:
+            return found
+        return partial(self._call, found)
 
-    def machine(self) -> Machine:
-        """Return what the engine's trials run on."""
-        self._check()
-        return self._engine.machine()
-
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
-        """Call the factories in a process of their own and report what they give."""
-        self._check()
-        return self._engine.inspect(workload, offered=offered, seconds=seconds)
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run one trial, unless its configuration is set aside."""
-        self._check()
-        if request.configuration in self._aside:
-            return _ASIDE
-        self._tell(RunBegun(configuration=request.configuration))
-        result = self._engine.run(request, watch)
-        self._tell(RunOver())
-        return result
-
-    def observe(self, request: ObservationRequest) -> Observation:
-        """Look at a training, unless its configuration is set aside."""
-        self._check()
-        configuration = request.trial.configuration
-        if configuration in self._aside:
-            return Observation(failure=_ASIDE.reason)
-        self._tell(RunBegun(configuration=configuration))
-        seen = self._engine.observe(request)
-        self._tell(RunOver())
-        return seen
-
-    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
-        """Time settings in turn, where the engine can, unless the first one is set aside."""
-        self._check()
-        configuration = request.trial.configuration
-        if configuration in self._aside:
-            return None
-        self._tell(RunBegun(configuration=configuration))
-        result = self._engine.screen(request, watch)
-        self._tell(RunOver())
-        return result
-
-    def now(self) -> float:
-        """Return the engine's clock in seconds."""
-        return self._engine.now()
-
-    def close(self) -> None:
-        """End everything that the engine started; may be called twice."""
-        self._engine.close()
-
-    def _check(self) -> None:
+    def _call(self, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         if self._interrupted:
             raise KeyboardInterrupt
+        requests = (each for each in (*arguments, *named.values()) if _trial_of(each))
+        request = next(requests, None)
+        if request is None:
+            return method(*arguments, **named)
+        configuration = _trial_of(request).configuration
+        if configuration in self._aside:
+            return _set_aside(request)
+        self._tell(RunBegun(configuration=configuration))
+        result = method(*arguments, **named)
+        self._tell(RunOver())
+        return result
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._interrupted = True
         raise KeyboardInterrupt
+
+
+def _trial_of(argument: Any) -> Any:
+    """Return the trial that an argument of an engine's method asks for, if it is a request."""
+    trial = getattr(argument, "trial", argument)
+    return trial if isinstance(trial, TrialRequest) else None
+
+
+def _set_aside(request: Any) -> Any:
+    """Return the answer to a request that is not carried out."""
+    match request:
+        case ObservationRequest():
+            return Observation(failure=_ASIDE)
+        case ScreeningRequest():
+            return None
+        case LearningRequest(trial=trial):
+            batch = trial.configuration.global_batch
+            return Learning(batch=batch, refused=Unpredictable.FAILED)
+        case TrainingRequest():
+            return Curve(refused=Unraced.FAILED, detail=reason_text(_ASIDE))
+    return RunResult(outcome=Outcome.CRASHED, reason=_ASIDE)

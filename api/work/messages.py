@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from autotune.config import Configuration
-from autotune.errors import AutotuneError, EngineError, OutputError
+from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
 from autotune.events import Event
 from autotune.result import Result
 from autotune.value import Value
@@ -78,6 +78,8 @@ class GaveUp(Value):
     kind: Literal["gave_up"] = "gave_up"
     reason: str
     """For whoever asked for the job."""
+    interrupted: bool = False
+    """Whether it was asked to end, so that the reason is that of whoever asked."""
     detail: str | None = None
     """For the log alone."""
 
@@ -120,7 +122,7 @@ def last_word(error: Exception) -> GaveUp | Stuck | None:
     if isinstance(error, OutputError):
         return Stuck(detail=detail(error))
     if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
-        return GaveUp(reason=_reason(str(error)))
+        return GaveUp(reason=_reason(str(error)), interrupted=isinstance(error, Interrupted))
     if any(map(_is_of_the_disk, _roots(error))):
         return Stuck(detail=detail(error))
     if isinstance(error, EngineError):

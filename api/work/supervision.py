@@ -165,6 +165,11 @@ class Supervision:
         self.answer: Answer | None = None
         """What the process said at last."""
 
+    @property
+    def asked(self) -> Cause | None:
+        """Why the search was asked to end; None if it was not."""
+        return self._asked and self._asked[0]
+
     def follow(self) -> Cause:
         """Return why the attempt is over; its processes may still run.
 

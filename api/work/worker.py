@@ -39,7 +39,7 @@ from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, d
 from autotune.api.work.orders import Order, folder, jobs_folder, order
 from autotune.api.work.supervision import Cause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
-from autotune.wording import plural
+from autotune.wording import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
@@ -215,7 +215,7 @@ class Worker:
             cause = supervision.follow()
             code = tuner.ended
         reach(FailPoint.GONE)
-        return self._conclude(lease, claimed, cause, supervision.answer, code)
+        return self._conclude(lease, claimed, cause, supervision, code)
 
     def _started(self, claimed: Claim) -> Tuner:
         """Start the process of an attempt.
@@ -259,9 +259,10 @@ class Worker:
         lease: Lease,
         claimed: Claim,
         cause: Cause,
-        answer: Answer | None,
+        supervision: Supervision,
         code: int | None,
     ) -> State:
+        answer = supervision.answer
         if isinstance(answer, Stuck):
             return self._stuck(lease, claimed, answer.detail)
         if isinstance(answer, Found):
@@ -275,7 +276,8 @@ class Worker:
         if isinstance(answer, GaveUp) and answer.detail:
             what = "The engine could not run a search."
             say(what, logging.ERROR, job=claimed.job.id, error=answer.detail)
-        return self._finish(lease, claimed, _outcome(cause, answer))
+        outcome = _outcome(supervision.asked or cause, answer, claimed.job.seconds)
+        return self._finish(lease, claimed, outcome)
 
     def _code(self, claimed: Claim) -> str | None:
         """Return the digest of the workload's code as it is now."""
@@ -330,7 +332,7 @@ def main(arguments: list[str]) -> None:
     worker.run()
 
 
-def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
+def _outcome(cause: Cause, answer: Answer | None, seconds: float) -> Outcome:
     match answer:
         case Found(recommendation=result):
             return Outcome(
@@ -339,11 +341,14 @@ def _outcome(cause: Cause, answer: Answer | None) -> Outcome:
                 summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
-        case GaveUp(reason=reason):
+        case GaveUp(reason=reason, interrupted=False):
             return _failed(reason)
     if cause is Cause.CANCELLED:
         return Outcome(state=State.CANCELLED)
-    return _failed("The search exceeded its budget and was stopped.")
+    return _failed(
+        f"The search had no result within its budget of {roughly(seconds)} and was stopped. "
+        "Ask for it again with a longer budget."
+    )
 
 
 def _failed(reason: str) -> Outcome:

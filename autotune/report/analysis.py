@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.extras import needed
+from autotune.reason.sentences import reason_text
 from autotune.report.result import best_rows, outcome_of
 from autotune.result import Result
 from autotune.result.files import COLUMNS
@@ -41,6 +42,7 @@ def trials_frame(result: Result) -> DataFrame:
 
 def _row(trial: Trial, compared: float | None) -> dict[str, Any]:
     figures = {name: _plain(getattr(trial, name)) for name in COLUMNS}
+    figures["reason"] = reason_text(trial.reason)
     short = {COMPARED: compared, "configuration": in_short(trial.configuration)}
     return figures | short | trial.configuration.values()
 

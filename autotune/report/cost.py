@@ -30,7 +30,7 @@ def _epoch(result: Result, rate: float, price: float) -> str:
 
 def _bargain(result: Result) -> Iterator[str]:
     """Yield how much faster the best distributed configuration is, and for how much more."""
-    best, gain = result.best_distributed, result.distributed_speedup
+    best, gain = result.best_distributed, result.grounds.decision.gain
     if best is None or gain is None:
         return
     more = _devices(result, best) / _devices(result, result.one_device)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from autotune.reason.sentences import reason_text
@@ -32,10 +33,7 @@ def result_text(result: Result, folder: Path) -> RenderableType:
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     files = written(folder)
     parts: list[RenderableType] = [
-        Text(result.summary, style="bold"),
-        Text(),
-        _best(result),
-        Text(counts(result), style="dim"),
+        *_answer(result),
         Text(),
         *(marked(" - ", Text(each)) for each in reasons_beside_tables(result)),
         Text(),
@@ -43,6 +41,20 @@ def result_text(result: Result, folder: Path) -> RenderableType:
     if failed:
         parts += [Text("failed trials", style=HEAD), *_failures(failed), Text()]
     return Group(*parts, *_files(files, folder), Text(), *_next(result, files))
+
+
+def brief(result: Result) -> str:
+    """Return the verdict and the table as text, as wide as the terminal."""
+    with StringIO() as text:
+        Console(file=text, color_system=None, highlight=False).print(*_answer(result), sep="\n")
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _answer(result: Result) -> Iterator[RenderableType]:
+    yield Text(result.summary, style="bold")
+    yield Text()
+    yield _best(result)
+    yield Text(counts(result), style="dim")
 
 
 def best_rows(result: Result) -> tuple[list[Entry], list[Entry]]:

@@ -142,7 +142,7 @@ def _figures(result: Result) -> dict[str, str]:
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
         "recommended": title(result.config),
-        "likely": times(result.speedup) if result.speedup else "",
+        "likely": times(speedup) if (speedup := result.best_distributed_speedup) else "",
         "rival": differences(decision.rival) if decision.rival else "",
         "rounds": plural(decision.rounds, "round"),
         "tried": str(result.grounds.tried),

@@ -52,6 +52,7 @@ class Leaderboard:
         chosen: The best single device, once the search has chosen it.
         known: Throughputs of finalists that the search has settled, which used more than their
             rounds of the finals.
+        gains: Their speedups, likewise.
         score: Reads off a trial how good it is; more is better.
     """
 
@@ -60,11 +61,13 @@ class Leaderboard:
         trials: Iterable[Trial],
         chosen: Configuration | None = None,
         known: Mapping[Configuration, Interval] = NOTHING,
+        gains: Mapping[Configuration, Interval] = NOTHING,
         score: Score = throughput_of,
     ) -> None:
         self._score = score
         self._chosen = chosen
         self._known = known
+        self._gains = gains
         self.trials = tuple(trials)
         self._explored: dict[Configuration, list[Trial]] = defaultdict(list)
         self._finals: dict[Configuration, dict[int, Trial]] = defaultdict(dict)
@@ -174,6 +177,8 @@ class Leaderboard:
             return None
         if configuration == baseline:
             return ITSELF
+        if final and configuration in self._gains:
+            return self._gains[configuration]
         rounds = {
             each: {n: self._score(t) or 0.0 for n, t in self._finals.get(each, {}).items()}
             for each in (configuration, baseline)

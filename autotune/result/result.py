@@ -53,7 +53,9 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     told = data["examples_per_second"]
     known = {data["configuration"]: told} if told else NOTHING
     scorer = _scorer(data["objective"], data["facts"], data["machine"])
-    board = Leaderboard(data["trials"], data["one_device"], known, scorer)
+    decision = data["grounds"].decision
+    gains = {decision.challenger: decision.gain} if decision.gain else NOTHING
+    board = Leaderboard(data["trials"], data["one_device"], known, gains, scorer)
     return (*board.entries(final=True), *board.entries(final=False))
 
 
@@ -251,6 +253,13 @@ class Result(SavedConfiguration):
         """
         drawn: Axes = _face("analysis", "plot")(self, ax)
         return drawn
+
+    def __str__(self) -> str:
+        """Return the verdict and the table, as the command prints them."""
+        text: str = _face("result", "brief")(self)
+        return text
+
+    __repr__ = __str__  # A notebook keeps it beside the HTML; all fields would be megabytes.
 
     def _repr_html_(self) -> str:
         """Return the verdict, the table and the grounds for a notebook's cell."""

@@ -46,7 +46,7 @@ class SavedConfiguration(Value):
     """Name of what was optimized."""
     value: Interval | None = None
     """Its value for the recommended configuration; None if there were no finals."""
-    speedup: Interval | None = None
+    best_distributed_speedup: Interval | None = None
     """Speed-up of the best distributed configuration over the best single-device configuration,
     whichever is recommended: in the finals, or while exploring if none was in them; None if none
     was measured."""
@@ -54,8 +54,6 @@ class SavedConfiguration(Value):
     """The best single-device configuration in the finals."""
     best_distributed: Configuration | None = None
     """The best distributed configuration in the finals, recommended or not."""
-    distributed_speedup: Interval | None = None
-    """The same, in the finals alone."""
     margin: float = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None

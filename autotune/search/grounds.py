@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from autotune.config import Configuration
-from autotune.measure import Interval, unpaired_ratio
+from autotune.measure import Interval
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
+from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Conclusion, Explored, Grounds, Verdict
 from autotune.search.search import Findings
 
@@ -99,18 +100,18 @@ def _explored(findings: Findings) -> tuple[Explored, ...]:
     return tuple(Explored(configuration=c, share=score / reference) for score, c in best.values())
 
 
-def speedup(findings: Findings) -> Interval | None:
+def speedup(findings: Findings, board: Leaderboard) -> Interval | None:
     """Return how many times faster the best distributed configuration is than one device.
 
     As the finals say, or exploration where none was compared there; None if none was measured.
     """
-    history, recommended = findings.history, findings.recommended
-    best = next(iter(history.ranked(distributed=True)), None)
-    if recommended.distributed and recommended != findings.decision.challenger:
-        return unpaired_ratio(history.estimate(recommended), history.estimate(findings.baseline))
-    if findings.decision.gain or best is None:
-        return findings.decision.gain
-    return unpaired_ratio(history.estimate(best), history.estimate(findings.baseline))
+    decision, chosen = findings.decision, findings.recommended
+    if decision.gain and (chosen == decision.challenger or not chosen.distributed):
+        return decision.gain
+    rows = (*board.entries(final=True), *board.entries(final=False))
+    measured = [e for e in rows if e.configuration.distributed and e.outcome is Outcome.MEASURED]
+    wanted = (e for e in measured if not chosen.distributed or e.configuration == chosen)
+    return next((e.speedup for e in wanted), None)
 
 
 def unchanged_batch(findings: Findings) -> Alternative | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -341,7 +342,8 @@ class Runner:
                 found.append(Screened(each, math.log(score)))
         return tuple(found)
 
-    def _keep(self, trial: Trial) -> Trial:
+    def _keep(self, ended: Trial) -> Trial:
+        trial = ended.model_copy(update={"ended_at": time.time()})
         self._study.append(trial)
         self.history.add(trial)
         self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))

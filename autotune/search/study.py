@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -367,7 +368,7 @@ def _frozen(
         "reason": reason_text(trial.reason),
         RECORD: trial.model_dump(mode="json"),
     }
-    return create_trial(
+    made = create_trial(
         state=state.get(trial.outcome, TrialState.FAIL),
         value=value if trial.measured else None,
         params=params,
@@ -376,3 +377,8 @@ def _frozen(
         # What a pruned trial had shown; all windows are in the record.
         intermediate_values={} if value is None else {0: value},
     )
+    if trial.ended_at is not None:
+        # Optuna's times are local ones, without a zone.
+        made.datetime_complete = datetime.fromtimestamp(trial.ended_at)  # noqa: DTZ006
+        made.datetime_start = made.datetime_complete - timedelta(seconds=trial.wall_seconds)
+    return made

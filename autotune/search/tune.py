@@ -18,6 +18,7 @@ from autotune.past_measurements import PastMeasurements, measurements_file, sess
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.reason import Rule, RuleKind
 from autotune.result import Result
+from autotune.result.leaderboard import Leaderboard
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
@@ -388,6 +389,7 @@ def _recommendation(
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
     screenings = findings.history.screenings
+    board = Leaderboard(study.trials, findings.baseline, score=subject.scorer)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
         configuration=chosen,
@@ -398,10 +400,9 @@ def _recommendation(
         examples_per_second=findings.examples_per_second,
         objective=request.options.objective,
         value=findings.value,
-        speedup=speedup(findings),
+        best_distributed_speedup=speedup(findings, board),
         one_device=findings.baseline,
         best_distributed=decision.challenger,
-        distributed_speedup=decision.gain,
         over_default=findings.over_default,
         script=program.train,
         launch=program.launch,

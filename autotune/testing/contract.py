@@ -16,12 +16,14 @@ For pytest to explain a failed assertion, name this module in a `conftest.py`:
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -47,7 +49,7 @@ from autotune.run.engine import (
 )
 from autotune.run.requests import trial_request
 from autotune.script import render
-from autotune.testing.fake import Ending, FakeEngine
+from autotune.testing.fake import Ending, FakeEngine, fake_learning
 from autotune.workload import Factory, Workload
 
 
@@ -359,6 +361,33 @@ def _speed(configuration: Configuration) -> float | Ending:
     return Ending(outcome=outcome, reason=Message(text="It was told to."))
 
 
+def methods_of_engine() -> list[str]:
+    """Return the names of all methods that an engine has, as `Engine` itself has them."""
+    return [name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"]
+
+
+def arguments_of(method: str, folder: Path) -> dict[str, Any]:
+    """Return something for each parameter of a method of an engine, by name."""
+    trial = TrialRequest(
+        configuration=Configuration(), script="", workload=PROBE, roles=(Role(),), folder=folder
+    )
+    of_type = {
+        "str": "this search",
+        "float": 1.0,
+        "Tell": print,
+        "Watch": Recorder(),
+        "Workload": PROBE,
+        "Mapping[str, Scalar]": {},
+        "TrialRequest": trial,
+        "ObservationRequest": ObservationRequest(trial=trial, calls=CALLS),
+        "ScreeningRequest": ScreeningRequest(trial=trial, settings=()),
+        "LearningRequest": LearningRequest(trial=trial),
+        "TrainingRequest": TrainingRequest(trial=trial, examples=64, look=32, most=64),
+    }
+    parameters = list(inspect.signature(getattr(Engine, method)).parameters.values())[1:]
+    return {each.name: of_type[each.annotation] for each in parameters}
+
+
 class WrapperContract(EngineContract):
     """The contract of an engine that hands on to another one, tried around a fake one."""
 
@@ -371,8 +400,34 @@ class WrapperContract(EngineContract):
 
     @classmethod
     def new_engine(cls) -> Engine:
-        """Return it around an engine that needs no machine."""
-        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0))
+        """Return it around an engine that needs no machine, and offers all that there is."""
+        learning, needs = fake_learning(500.0), lambda _: 1.0
+        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning, needs=needs))
+
+    @pytest.mark.parametrize("name", methods_of_engine())
+    def test_every_method_is_handed_on(self, name: str, tmp_path: Path) -> None:
+        """The other engine answers, and gets what was given; no default answers in its place."""
+        inner = create_autospec(Engine, instance=True)
+        inner.run.return_value = RunResult(outcome=ENOUGH.outcome, reason=ENOUGH.reason)
+        arguments = arguments_of(name, tmp_path)
+        answer = getattr(self.wrap(inner), name)(**arguments)
+        assert answer is getattr(inner, name).return_value
+        getattr(inner, name).assert_called_once_with(**arguments)
+
+    @pytest.mark.parametrize("name", list(inspect.get_annotations(Engine)))
+    @pytest.mark.parametrize("value", [False, True])
+    def test_every_attribute_is_that_of_the_other_engine(self, name: str, value: Any) -> None:
+        """What is said of the other engine holds for the one around it."""
+        inner = create_autospec(Engine, instance=True)
+        setattr(inner, name, value)
+        assert getattr(self.wrap(inner), name) is value
+
+    def test_it_is_entered_and_left_with_the_other_engine(self) -> None:
+        """What the other engine starts in the background is started, and ended."""
+        inner = create_autospec(Engine, instance=True)
+        with self.wrap(inner):
+            inner.__enter__.assert_called_once_with()
+        assert inner.__exit__.called or inner.close.called
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
         """Return a request whose configuration stands for the behaviour."""

@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 import cloudpickle
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from autotune.change import Change
 from autotune.errors import FactoryNotFound
@@ -41,7 +41,7 @@ class Factory(Value):
     root: str | None = None
     """The folder that must be on the path, relative to the working folder where that is possible;
     None for an installed module."""
-    pickled: bytes = b""
+    pickled: bytes = Field(default=b"", repr=False)
     """The function by value (cloudpickle); empty for one that is imported."""
     source: Source | None = None
     """The text that defines a function shipped by value."""

@@ -145,7 +145,7 @@ def judge(cluster: RayHosts, case: Case, folder: Path, budget: str) -> Judged:
     cluster.hosts.shape(case.rate)
     bandwidth = measured_bandwidth(cluster, folder)
     result = search(cluster, case.hosts, folder, budget)
-    gain = result["speedup"]
+    gain = result["best_distributed_speedup"]
     measured = Interval.model_validate(gain) if gain else None
     return Judged(case, bandwidth, result["verdict"], measured)
 

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.errors import WorkloadError
 from autotune.reason import Message
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.run.engine import Outcome, RunResult, Tell, TrialRequest, Watch
 from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending
+from autotune.testing.fake import Ending, fake_learning
+from autotune.value import Scalar
+from autotune.workload import Workload, WorkloadFacts
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
+IN_USE = Path("machine-in-use")
+"""In the project while somebody else uses the machine."""
+FAILING = ("filters", 63)
+"""What a model is given whose job is to fail."""
 
 
 def _speed(configuration: Configuration) -> float:
     return 1000.0 * configuration.per_replica_batch**0.5 / configuration.replicas
 
 
-class Unhurried(FakeEngine):
+class Shared(FakeEngine):
+    """Runs on a machine that another search uses while a certain file is in the project."""
+
+    @contextmanager
+    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+        """Wait as long as the file is there."""
+        del what
+        if IN_USE.exists():
+            tell("Another search uses the machine.")
+        while IN_USE.exists():
+            time.sleep(0.1)
+        yield
+
+
+class Unhurried(Shared):
     """Takes a moment of real time for each trial."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
@@ -29,11 +53,20 @@ class Unhurried(FakeEngine):
 
 def engine() -> FakeEngine:
     """Return the engine."""
-    return Unhurried(_speed)
+    return Unhurried(_speed, learning=fake_learning(500.0))
 
 
-class Leisurely(FakeEngine):
+class Leisurely(Shared):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
+
+    def inspect(
+        self, workload: Workload, *, offered: Mapping[str, Scalar], seconds: float = 60.0
+    ) -> WorkloadFacts:
+        """Refuse a workload that is to fail."""
+        if FAILING in workload.model.arguments:
+            folder = "/srv/teams/vision/datasets/2026/train-00000-of-00512.tfrecord"
+            raise WorkloadError(f"{folder} cannot be read.", "Check the path.")
+        return super().inspect(workload, offered=offered, seconds=seconds)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer after a while."""
@@ -57,4 +90,4 @@ def _mixed(configuration: Configuration) -> float | Ending:
 
 def mixed() -> FakeEngine:
     """Return an engine under which trials end in many ways."""
-    return Leisurely(_mixed, between=0.02)
+    return Leisurely(_mixed, between=0.02, learning=fake_learning(500.0))

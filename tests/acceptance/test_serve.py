@@ -140,7 +140,8 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
     assert "trial_ended" in kinds
     assert client.get(where).json()["state"] == "done"
     told = client.get(f"{where}/recommendation").json()
-    assert told["speedup"]["low"] <= told["speedup"]["value"] <= told["speedup"]["high"]
+    speedup = told["best_distributed_speedup"]
+    assert speedup["low"] <= speedup["value"] <= speedup["high"]
     assert client.get(f"{where}/script").text == told["script"]
     path = tmp_path / "config.yaml"
     path.write_bytes(client.get(f"{where}/config").content)
@@ -149,13 +150,57 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
 
 
 def test_a_job_is_cancelled(serving: Serving) -> None:
-    """It ends, although its search would go on."""
+    """It ends, although its search would go on, and says why."""
     client = serving.client
     asked = {**ASKED, "max_trials": None, "space": "cpu"}
     where = client.post("/v1/tunings", json=asked).headers["location"]
     until(lambda: client.get(where).json()["trials"] > 0)
     assert client.post(f"{where}/cancel").status_code == 202
     until(lambda: client.get(where).json()["state"] == "cancelled")
+    assert "cancelled" in client.get(where).json()["reason"]
+
+
+def test_a_job_looks_at_learning_as_the_command_does(
+    serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same search finds the same, and gives the same reasons."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    limits = ("--space", "quick", "--max-trials", "3", "--budget", "3min")
+    here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path, "--json")
+    assert here.returncode == 0, here.stderr
+    asked = {"workload": "digits", "space": "quick", "max_trials": 3, "budget": 180}
+    where = serving.client.post("/v1/tunings", json=asked).headers["location"]
+    until(lambda: serving.client.get(where).json()["state"] == "done")
+    there = serving.client.get(f"{where}/recommendation").json()
+    found = json.loads(here.stdout)
+    told = [each for each in found["reasons"] if "predicted from gradients" in each]
+    assert told
+    assert set(told) <= set(there["reasons"])
+    assert (there["verdict"], there["configuration"]) == (
+        found["verdict"],
+        found["configuration"],
+    )
+
+
+def test_a_job_that_waits_for_the_machine_says_so(serving: Serving, project: Path) -> None:
+    """That is no search: it takes none of its time, and an event tells of it."""
+    client, in_use = serving.client, project / "machine-in-use"
+    in_use.touch()
+    try:
+        where = client.post("/v1/tunings", json=ASKED).headers["location"]
+        until(lambda: client.get(where).json()["state"] == "running")
+        waits = client.get(where).json()["waiting"]
+        client.post(f"{where}/cancel")
+        until(lambda: client.get(where).json()["state"] == "cancelled")
+    finally:
+        in_use.unlink()
+    assert (waits["kind"], waits["sentence"]) == (
+        "machine",
+        "Its search begins when the machine is free.",
+    )
+    ended = client.get(where).json()
+    assert (ended["started_at"], ended["waiting"]) == (None, None)
+    assert "Ctrl-C" not in serving.log.read_text()
 
 
 def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:

@@ -67,7 +67,7 @@ def test_an_object_of_kubernetes_is_one(number: int) -> None:
 
 def test_the_composition_is_one() -> None:
     """By the schema of the Compose Specification, which a misspelled field would break."""
-    pytest.importorskip("check_jsonschema", reason="it brings the schema: `autotune[dev]`")
+    pytest.importorskip("check_jsonschema", reason="it brings the schema: the extra `dev`")
     vendored = files("check_jsonschema.builtin_schemas") / "vendor" / "compose-spec.json"
     schema = jsonschema_rs.validator_for(json.loads(vendored.read_text("utf-8")))
     told = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))

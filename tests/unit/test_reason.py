@@ -202,7 +202,12 @@ def decided(result: Result) -> Any:
         (t.stage, t.configuration, t.outcome, t.examples_per_second, t.reason)
         for t in result.trials
     ]
-    values = result.verdict, result.configuration, result.speedup, result.grounds.conclusion
+    values = (
+        result.verdict,
+        result.configuration,
+        result.best_distributed_speedup,
+        result.grounds.conclusion,
+    )
     return values, trials
 
 

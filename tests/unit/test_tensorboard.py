@@ -162,7 +162,7 @@ def test_a_missing_package_is_told_before_the_search(
 ) -> None:
     """With the command that installs it."""
     monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
-    with pytest.raises(MissingPackage, match=r"pip install 'autotune\[tensorboard\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install '\.\[tensorboard\]'"):
         board_for(tmp_path)
 
 

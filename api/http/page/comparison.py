@@ -77,7 +77,7 @@ def _found(side: Side) -> Iterator[tuple[str, str]]:
     yield "Summary", job.summary or job.reason or "-"
     yield "Best configuration", in_short(side.configuration) if side.configuration else "-"
     yield "Examples per second", rate_with_error(told) if told else "-"
-    yield "Best distributed over one device", share(side.speedup)
+    yield "Best distributed over one device", share(side.best_distributed_speedup)
     yield "Machine", str(side.machine) if side.machine else "-"
     yield "Code", job.code or "-"
     yield "Trials", f"{job.trials:,}"

@@ -145,8 +145,8 @@ def parts(result: Result) -> dict[str, Any]:
 def key_figures(result: Result) -> tuple[Figure, ...]:
     """Return the figures of a result that are known, that of the verdict first."""
     found = []
-    if result.distributed_speedup and result.best_distributed:
-        found.append(_times(result.distributed_speedup, _compared(result)))
+    if result.grounds.decision.gain:
+        found.append(_times(result.grounds.decision.gain, _compared(result)))
     if result.over_default:
         found.append(
             _times(result.over_default, f"as {result.grounds.adjective} as the Keras defaults")

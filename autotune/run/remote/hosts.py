@@ -350,7 +350,7 @@ def _check_placed(node: Node, call: Future[float]) -> None:
         said = str(exc).strip().splitlines() or [type(exc).__name__]
         raise EngineError(
             f"Machine {node} cannot run autotune's agent: {said[-1]}",
-            "Install the same autotune[ray] on all machines.",
+            "Install the same autotune with its extra `ray` on all machines.",
         ) from exc
 
 

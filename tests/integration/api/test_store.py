@@ -20,6 +20,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, database as store_database, tables, workers
+from autotune.api.store.advance import CANCELLED
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, reassign
@@ -349,7 +350,10 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
     assert jobs.cancel(job.id, "me").state is State.CANCELLING
     assert attempts.finish(database, grip, DONE) is State.CANCELLED
     told = [each.body for each in jobs.events(job.id, "me", after=2)]
-    assert told == [Cancelling(), Ended(state=State.CANCELLED, summary=DONE.summary)]
+    assert told == [
+        Cancelling(),
+        Ended(state=State.CANCELLED, summary=DONE.summary, reason=CANCELLED),
+    ]
 
 
 def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(

@@ -145,7 +145,9 @@ def test_a_cancelled_job_keeps_what_was_found(
     until(lambda: jobs.get(job.id, None).trials >= 3)
     jobs.cancel(job.id, "me")
     until(lambda: jobs.get(job.id, None).state in FINAL)
-    assert check_ended_once(jobs, job).state is State.CANCELLED
+    ended = check_ended_once(jobs, job)
+    assert ended.state is State.CANCELLED
+    assert ended.reason
     assert jobs.recommendation(job.id, None).interrupted
 
 
@@ -161,7 +163,7 @@ def test_a_search_that_overruns_its_budget_is_ended(
     ended = check_ended_once(jobs, job)
     assert ended.state is State.FAILED
     assert ended.reason
-    assert "budget" in ended.reason
+    assert "its budget of 1 s and was stopped. Ask for it again" in ended.reason
     assert alive(database) == 0
 
 

@@ -97,7 +97,7 @@ def test_a_service_that_cannot_trace_says_how_it_could_and_serves(
 
     monkeypatch.setattr(telemetry, "import_module", missing)
     assert type(telemetry_of("api", WHERE)) is Telemetry
-    assert "autotune[telemetry]" in caplog.text
+    assert "'.[telemetry]'" in caplog.text
 
 
 def test_a_job_goes_on_with_the_trace_of_its_request(spans: Spans, claimed: Claim) -> None:

@@ -65,5 +65,5 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 ) -> None:
     """The error says what to type."""
     monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
-    with pytest.raises(MissingPackage, match=rf"{package}.*pip install 'autotune\[notebook\]'"):
+    with pytest.raises(MissingPackage, match=rf"{package}.*pip install '\.\[notebook\]'"):
         getattr(result, call)()

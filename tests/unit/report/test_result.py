@@ -174,7 +174,7 @@ def test_plain_data_holds_all_figures_without_windows(result: Result) -> None:
     read = result.to_dict()
     assert read["verdict"] == "distribute"
     assert read["configuration"]["strategy"] == "mirrored"
-    assert read["speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
+    assert read["best_distributed_speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
     assert len(read["trials"]) == len(result.trials)
     assert "windows" not in read["trials"][0]
 

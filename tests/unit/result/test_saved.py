@@ -24,7 +24,7 @@ def saved(workload: Workload) -> SavedConfiguration:
         configuration=configuration,
         one_device=Configuration(),
         examples_per_second=Interval(low=90, value=100, high=110),
-        speedup=Interval(low=1.1, value=1.2, high=1.3),
+        best_distributed_speedup=Interval(low=1.1, value=1.2, high=1.3),
         workload=workload,
         facts=FAKE_FACTS,
         machine=FAKE_MACHINE,
@@ -74,7 +74,7 @@ def test_what_a_later_check_needs_is_kept(tmp_path: Path, workload: Workload) ->
     extra = {
         "one_device": Configuration(per_replica_batch=64),
         "best_distributed": Configuration(strategy="mirrored", replicas_per_worker=2),
-        "distributed_speedup": Interval(low=1.1, value=1.2, high=1.3),
+        "best_distributed_speedup": Interval(low=1.1, value=1.2, high=1.3),
         "margin": 0.1,
     }
     path = tmp_path / "config.yaml"

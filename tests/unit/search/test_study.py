@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 from pathlib import Path
@@ -19,7 +20,7 @@ from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message
 from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
-from autotune.search.study import RECORD, Study
+from autotune.search.study import RECORD, Study, made_for, restore
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
@@ -54,6 +55,52 @@ def test_resume_goes_on(tuner: Tuner) -> None:
     assert second.study == first.study
     assert second.trials[: len(first.trials)] == first.trials
     assert len(second.trials) > len(first.trials)
+
+
+class Wedged(FakeEngine):
+    """Fails one trial of three; its clock is that of no machine."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Answer, or tell of a crash after four seconds."""
+        if len(self.requests) % 3 != 1:
+            return super().run(request, watch)
+        self.requests.append(request)
+        reason = Message(text="It was told to.")
+        return RunResult(outcome=Outcome.CRASHED, reason=reason, wall_seconds=4.0)
+
+
+def test_every_trial_has_its_time(tuner: Tuner, tmp_path: Path) -> None:
+    """Measured, pruned, failed or skipped: Optuna sees when it ran, and for how long."""
+    began, url = time.time(), f"sqlite:///{tmp_path / 'out' / 'study.db'}"
+    first = tuner(speed(), engine=Wedged(speed(distributed=0.2)), options={"max_trials": 5})
+    between = optuna.load_study(study_name=first.study, storage=url).trials
+    result = tuner(speed(), options={"max_trials": 8}, resume=True)
+    study = optuna.load_study(study_name=result.study, storage=url)
+    assert {t.outcome for t in result.trials} >= {Outcome.MEASURED, Outcome.PRUNED, Outcome.CRASHED}
+    assert study.trials[: len(between)] == between
+    for kept, seen in zip(result.trials, study.trials, strict=True):
+        assert seen.duration
+        assert abs(seen.duration.total_seconds() - kept.wall_seconds) < 0.001
+        assert seen.datetime_complete
+        assert began <= seen.datetime_complete.timestamp() <= time.time()
+    ends = [seen.datetime_complete for seen in study.trials]
+    assert ends == sorted(ends)
+
+
+def test_a_study_that_is_made_again_keeps_the_times(tuner: Tuner, tmp_path: Path) -> None:
+    """As the service does for a job that goes on elsewhere."""
+    out = f"sqlite:///{tmp_path / 'out' / 'study.db'}"
+    result = tuner(speed(), options={"budget": None, "max_trials": 3})
+    elsewhere = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    restore(elsewhere, "again", made_for(out, result.study), result.trials)
+    times = [
+        [(each.datetime_start, each.datetime_complete) for each in study.trials]
+        for study in (
+            optuna.load_study(study_name=result.study, storage=out),
+            optuna.load_study(study_name="again", storage=elsewhere),
+        )
+    ]
+    assert times[0] == times[1]
 
 
 def test_a_new_search_leaves_the_old_study_alone(tuner: Tuner) -> None:

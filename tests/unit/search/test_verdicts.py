@@ -28,8 +28,8 @@ def test_a_true_gain_is_found(tuner: Tuner) -> None:
     result = tuner(speed(distributed=1.5))
     assert result.verdict is Verdict.DISTRIBUTE
     assert result.config.distributed
-    assert result.speedup
-    assert result.speedup.low < 1.5 < result.speedup.high
+    assert result.best_distributed_speedup
+    assert result.best_distributed_speedup.low < 1.5 < result.best_distributed_speedup.high
 
 
 def test_a_loss_is_seen(tuner: Tuner) -> None:
@@ -37,8 +37,8 @@ def test_a_loss_is_seen(tuner: Tuner) -> None:
     result = tuner(speed(distributed=0.8))
     assert result.verdict is Verdict.ONE_DEVICE
     assert not result.config.distributed
-    assert result.speedup
-    assert result.speedup.low < 0.8 < result.speedup.high < 1
+    assert result.best_distributed_speedup
+    assert result.best_distributed_speedup.low < 0.8 < result.best_distributed_speedup.high < 1
 
 
 def test_the_best_single_device_is_found(tuner: Tuner) -> None:

@@ -94,7 +94,13 @@ def shape(value: Any) -> Any:
         return [shape(value[0])] if value else []
     if isinstance(value, dict) and not {"axes", "properties"} & set(value):
         nested = {"program", "tunings", "trials", "workloads", "spaces", "machine"}
-        nested |= {"webhooks", "deliveries", "compared", "configuration", "speedup"}
+        nested |= {
+            "webhooks",
+            "deliveries",
+            "compared",
+            "configuration",
+            "best_distributed_speedup",
+        }
         return {k: shape(v) if k in nested else None for k, v in value.items()}
     return None
 

@@ -116,7 +116,7 @@ def test_a_recommendation_comes_in_one_answer(
     """Configuration, speed-up, reasons and program are together."""
     told = client.get(f"/v1/tunings/{done.id}/recommendation").json()
     assert told["configuration"]["per_replica_batch"] == 128
-    assert told["speedup"] == {"low": 1, "value": 1, "high": 1}
+    assert told["best_distributed_speedup"] == {"low": 1, "value": 1, "high": 1}
     assert told["reasons"] == list(recommendation.reasons)
     assert told["script"] == recommendation.script
 

@@ -131,7 +131,10 @@ def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) ->
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
     told = [each.body for each in jobs.events(job.id, "me", after=1)]
-    assert told == [Cancelling(), Ended(state=State.CANCELLED)]
+    reason = jobs.get(job.id, "me").reason
+    assert reason
+    assert "cancelled. Ask for it again" in reason
+    assert told == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
 
 
 def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: JobRequest) -> None:

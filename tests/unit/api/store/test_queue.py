@@ -136,7 +136,35 @@ def test_a_job_that_waits_knows_its_place_and_when_it_starts(
     starts = [each.expected_start or 0.0 for each in places if each]
     now = claimed.job.started_at or 0.0
     assert [each - now for each in starts] == pytest.approx([60, 120, 180], abs=5)
+    assert jobs.placed(first[0], None).waiting == Waiting(kind=WaitsFor.MACHINE)
+    attempts.record(database, claimed.grip, attempts.Report(number=1, began=True))
     assert jobs.placed(first[0], None).waiting is None
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_waiting_for_the_machine_is_none_of_a_search(
+    database: Database, jobs: Jobs, *, begins: bool
+) -> None:
+    """What it took counts from when it began, also in a second attempt."""
+    job = submit(jobs)
+    claimed = attempts.claim(database, PLAIN, 30.0)
+    assert claimed is not None
+    with database.writing() as connection:
+        connection.execute(update(tables.jobs).values(started_at=1.0))
+    if begins:
+        attempts.record(database, claimed.grip, attempts.Report(number=1, began=True))
+        started = jobs.get(job.id, "me").started_at
+        assert started
+        assert started > 1.0
+        attempts.let_go(database, claimed.grip, attempts.RELEASED, "It was stopped.")
+        again = attempts.claim(database, PLAIN, 30.0)
+        assert again is not None
+        attempts.record(database, again.grip, attempts.Report(number=1, began=True))
+        assert jobs.get(job.id, "me").started_at == started
+    else:
+        jobs.cancel(job.id, "me")
+        attempts.finish(database, claimed.grip, Outcome(state=State.CANCELLED))
+        assert jobs.get(job.id, "me").started_at is None
 
 
 def test_only_rivals_for_the_same_workers_count(database: Database, jobs: Jobs) -> None:

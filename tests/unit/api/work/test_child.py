@@ -7,12 +7,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
 from autotune.api.isolation import Network
 from autotune.api.work import child
-from autotune.api.work.child import InterruptibleEngine
+from autotune.api.work.child import interruptible
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.api.work.orders import Order
 from autotune.cluster import Role
@@ -23,7 +24,7 @@ from autotune.options import SearchOptions
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import Engine, Outcome, Stop, Tell, TrialRequest
 from autotune.testing import FakeEngine
-from autotune.testing.contract import WrapperContract
+from autotune.testing.contract import WrapperContract, arguments_of, methods_of_engine
 from autotune.workload import Workload
 
 BAD = Configuration(per_replica_batch=64)
@@ -44,9 +45,9 @@ def told() -> list[Message]:
 
 
 @pytest.fixture
-def engine(told: list[Message]) -> InterruptibleEngine:
+def engine(told: list[Message]) -> Engine:
     """An engine that leaves one configuration alone."""
-    return InterruptibleEngine(FakeEngine(lambda _: 100.0), told.append, [BAD])
+    return interruptible(FakeEngine(lambda _: 100.0), told.append, [BAD])
 
 
 def request(configuration: Configuration, workload: Workload, folder: Path) -> TrialRequest:
@@ -92,7 +93,7 @@ def test_what_the_holder_of_the_machine_wrote_is_not_told(
 
 
 def test_it_tells_what_runs(
-    engine: InterruptibleEngine, told: list[Message], workload: Workload, tmp_path: Path
+    engine: Engine, told: list[Message], workload: Workload, tmp_path: Path
 ) -> None:
     """The configuration is told before the run, the end after it."""
     good = Configuration()
@@ -101,24 +102,44 @@ def test_it_tells_what_runs(
     assert told == [RunBegun(configuration=good), RunOver()]
 
 
-def test_it_does_not_run_what_is_set_aside(
-    engine: InterruptibleEngine, told: list[Message], workload: Workload, tmp_path: Path
+REQUESTS = [name for name in methods_of_engine() if "request" in arguments_of(name, Path("unused"))]
+"""Methods that run something, whatever it is."""
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_nothing_is_run_that_is_set_aside(told: list[Message], tmp_path: Path, name: str) -> None:
+    """Neither timed, certified, screened nor looked at: its process died twice."""
+    inner = create_autospec(Engine, instance=True)
+    engine = interruptible(inner, told.append, [Configuration()])
+    getattr(engine, name)(**arguments_of(name, tmp_path))
+    assert told == inner.method_calls == []
+
+
+def test_a_trial_that_is_set_aside_has_the_reason(
+    engine: Engine, workload: Workload, tmp_path: Path
 ) -> None:
-    """The trial ends as crashed, with the reason, and nothing was started."""
+    """It counts as crashed."""
     result = engine.run(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
     assert "died twice" in reason_text(result.reason)
-    assert told == []
 
 
-def test_nothing_runs_after_an_interrupt(
-    engine: InterruptibleEngine, workload: Workload, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_runs_is_told(told: list[Message], tmp_path: Path, name: str) -> None:
+    """So that a death during it counts against its configuration."""
+    engine = interruptible(create_autospec(Engine, instance=True), told.append, [])
+    getattr(engine, name)(**arguments_of(name, tmp_path))
+    assert told == [RunBegun(configuration=Configuration()), RunOver()]
+
+
+@pytest.mark.parametrize("name", ["machine", "inspect", *REQUESTS])
+def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, name: str) -> None:
     """An interrupt that somebody swallowed comes again."""
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        engine.run(request(Configuration(), workload, tmp_path), lambda _: None)
+        getattr(engine, name)(**arguments_of(name, tmp_path))
+    assert engine.now() == 0.0, "the search could not end"
 
 
 class TestInterruptibleEngine(WrapperContract):
@@ -127,4 +148,4 @@ class TestInterruptibleEngine(WrapperContract):
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
         """Return it with nothing set aside."""
-        return InterruptibleEngine(engine, lambda _: None, [])
+        return interruptible(engine, lambda _: None, [])

@@ -171,7 +171,6 @@ def test_a_page_without_finals_and_diagnosis_says_so(
         trials=(make_trial(0),),
         configuration=Configuration(per_replica_batch=128),
         best_distributed=None,
-        distributed_speedup=None,
         examples_per_second=None,
         interrupted=True,
     )

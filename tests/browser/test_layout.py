@@ -1,0 +1,120 @@
+"""Every page of the service as it is laid out: on a desk and on a phone, by day and by night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from .browsing import BROKEN, LASTING, Open, Served, looks_right, sign_in, start
+
+PAGES = {
+    "list": "/",
+    "list-by-label": "/?label=team:vision",
+    "list-odd": "/?odd=1",
+    "workers": "/workers",
+    "webhooks": "/webhooks",
+    "sign-in": "/sign-in",
+    "nowhere": f"/tunings/{'0' * 24}",
+}
+FAILING = "63"
+"""Filters of a job that fails."""
+HOOK = f"https://ci.example.org/{'hooks/of/a/team/' * 4}tuning"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, service: Served) -> Iterator[Page]:
+    """A page that somebody is signed in with."""
+    context = browser.new_context(base_url=service.address, locale="en-GB")
+    page = context.new_page()
+    page.goto("/")
+    sign_in(page, service.key)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def jobs(page: Page, done: str) -> dict[str, str]:
+    """The pages of jobs, by how they ended."""
+    found = {"done": done}
+    for name, fields in {
+        "failed": {"filters": FAILING},
+        "undecided": {"trials": "3"},
+        "cancelled": {"trials": "500", "filters": LASTING},
+    }.items():
+        page.goto("/")
+        start(page, **fields)
+        if name == "cancelled":
+            expect(page.locator("table.plot .strip .mark").first).to_be_attached()
+            page.get_by_role("button", name="Cancel", exact=True).click()
+            page.get_by_role("button", name="Cancel the job").click()
+        expect(page.locator(f".badge.{'done' if name == 'undecided' else name}")).to_be_visible()
+        found[name] = page.url
+    return found
+
+
+def unfold(page: Page) -> None:
+    """Open all that can be opened."""
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    for each in page.get_by_role("radio").all():
+        each.check()
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_laid_out(page: Page, name: str) -> None:
+    """No scrolling sideways, no field as high as a drawing, no text cut off, no broken word."""
+    page.goto(PAGES[name])
+    unfold(page)
+    looks_right(page, name)
+
+
+@pytest.mark.parametrize("name", ["done", "failed", "undecided", "cancelled"])
+def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None:
+    """However it ended."""
+    page.goto(jobs[name])
+    unfold(page)
+    looks_right(page, f"job-{name}")
+
+
+def test_two_jobs_side_by_side_are_laid_out(page: Page, jobs: dict[str, str]) -> None:
+    """Whether or not they can be compared."""
+    for name in ("undecided", "failed"):
+        both = "&".join(f"job={jobs[each].rpartition('/')[2]}" for each in ("done", name))
+        page.goto(f"/compare?{both}")
+        looks_right(page, f"compare-with-{name}")
+
+
+def test_a_webhook_is_laid_out(page: Page) -> None:
+    """With an address that is long, its secret, and what it was told."""
+    page.goto("/webhooks")
+    page.get_by_label("Address").fill("nowhere")
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    looks_right(page, "webhook-wrong")
+    page.get_by_label("Address").fill(HOOK)
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("region", name="Secret", exact=True)).to_be_visible()
+    looks_right(page, "webhook-secret")
+    page.goto("/webhooks")
+    page.get_by_role("button", name="Test").click()
+    expect(page.get_by_role("table")).to_be_visible()
+    looks_right(page, "webhook-told")
+
+
+def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:
+    """The tests above can fail."""
+    page = signed_in()
+    assert page.evaluate(BROKEN) == []
+    page.evaluate(
+        """() => {
+          document.querySelector("#budget").parentElement.style.height = "320px";
+          document.querySelector("#label").style.minWidth = "2000px";
+          document.querySelector("#jobs-title").style.width = "1em";
+          document.querySelector(".filters").style.cssText = "overflow: hidden; width: 9px";
+        }"""
+    )
+    found = " ".join(page.evaluate(BROKEN))
+    for each in ("too high", "is broken", "cut off", "the page is"):
+        assert each in found

@@ -1,0 +1,93 @@
+"""What a result is in Python: in a console, in a notebook, as a frame, and in its file."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+import yaml
+
+from autotune import Outcome, SearchOptions, Verdict, autotune
+from autotune.config import Configuration
+from autotune.result import Result
+from autotune.result.files import trials_csv
+from autotune.testing import FakeEngine
+
+NOTEBOOK = 4096
+"""Bytes that a notebook may keep beside what it shows."""
+LARGE = bytes(range(256)) * 20_000
+
+
+def factory() -> object:
+    """Return a factory that is pickled, with five megabytes of data."""
+    data = LARGE
+    return lambda: data
+
+
+def search(distributed: float, **options: object) -> Result:
+    """Return what a search finds where distribution multiplies the throughput."""
+
+    def speed(configuration: Configuration) -> float:
+        return 1000.0 * (distributed if configuration.distributed else 1.0)
+
+    return autotune(
+        factory(),
+        factory(),
+        space="quick",
+        options=SearchOptions(**{"budget": None, "max_trials": 6, **options}),  # type: ignore[arg-type]
+        engine=FakeEngine(speed),
+    )
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("out"))
+
+
+def test_a_result_is_printed_as_the_command_prints_it() -> None:
+    """The verdict and the table, and nothing of the pickled functions."""
+    result = search(0.6)
+    assert str(result) == repr(result)
+    assert str(result).split()[: len(result.summary.split())] == result.summary.split()
+    assert "examples/s" in str(result)
+    assert "recommended" in str(result)
+    assert len(str(result).encode()) < NOTEBOOK
+    assert len(repr(result.workload)) < NOTEBOOK
+    assert len(repr(result.saved().workload.dataset)) < NOTEBOOK
+
+
+def test_the_reasons_of_a_frame_are_those_of_the_table_of_trials() -> None:
+    """Words, as in trials.csv."""
+    pandas = pytest.importorskip("pandas")
+    result = search(0.2)
+    written = pandas.read_csv(StringIO(trials_csv(result.trials)), index_col="number")
+    assert list(result.trials_frame()["reason"]) == list(written["reason"])
+    assert not any("kind=" in each for each in written["reason"])
+
+
+@pytest.mark.parametrize(
+    ("distributed", "budget", "verdict"),
+    [
+        (1.5, None, Verdict.DISTRIBUTE),
+        (0.9, None, Verdict.ONE_DEVICE),
+        (0.2, None, Verdict.ONE_DEVICE),
+        (1.1, 25.0, Verdict.UNDECIDED),
+    ],
+)
+def test_the_file_has_the_speedup_of_the_table(
+    distributed: float, budget: float | None, verdict: Verdict
+) -> None:
+    """It is called by what it is of, and nothing else is called a speedup."""
+    result = search(distributed, max_trials=40, budget=budget)
+    assert result.verdict is verdict
+    kept = yaml.safe_load((result.save("saved") / "config.yaml").read_text())
+    assert "speedup" not in {*kept, *result.to_dict()}
+    rows = [e for e in result.compared if e.configuration.distributed]
+    best = result.config if result.config.distributed else result.best_distributed
+    known = [e.speedup for e in rows if e.outcome is Outcome.MEASURED]
+    (told, *_) = [e.speedup for e in rows if e.configuration == best] or known or [None]
+    assert result.best_distributed_speedup == told
+    assert bool(told) is (distributed > 0.2), "nothing was compared"
+    if told:
+        assert kept["best_distributed_speedup"]["value"] == pytest.approx(told.value)
+        assert f"{told.value:.2f} (" in str(result)
