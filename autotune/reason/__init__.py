@@ -411,6 +411,12 @@ class RuleKind(StrEnum):
     """It is the same as one device."""
     ALONE = "alone"
     """The script does what Keras cannot do with several workers, in the line of the figure."""
+    CARRIED_STATE = "carried state"
+    """The model carries state from one batch to the next, which replicas would not see."""
+    BUILT_IN_BATCH = "built-in batch"
+    """The size of its batches is built into the model."""
+    ACCUMULATION = "accumulation"
+    """Keras cannot accumulate gradients under several replicas."""
     STRATEGY = "strategy"
     """A rule of the strategy's own."""
 

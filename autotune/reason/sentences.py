@@ -258,6 +258,17 @@ _RULES = {
         "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
         "as the script does in line {figure}"
     ),
+    RuleKind.CARRIED_STATE: (
+        "the model carries state from one batch to the next{where}, so an example has to come in "
+        "the same row of the user's own batches, which replicas and other batches would change"
+    ),
+    RuleKind.BUILT_IN_BATCH: (
+        "a batch of {figure} is built into the model, so no replica can take a part of it"
+    ),
+    RuleKind.ACCUMULATION: (
+        "Keras cannot accumulate the gradients of {figure} steps under several replicas "
+        "(keras-team/keras#20582)"
+    ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }
 _CHECKS = {

@@ -20,13 +20,14 @@ from autotune.config import Configuration
 from autotune.learning import RULES, UpdateRule
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
-from autotune.reason.sentences import reason_text
+from autotune.reason.sentences import reason_text, rule_text
 from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
 from autotune.report.profile import profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
+from autotune.space import why_alone
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
@@ -44,6 +45,7 @@ class Topic(StrEnum):
     """What a reason is about."""
 
     ASYNCHRONOUS = "asynchronous training"
+    ACCUMULATION = "accumulation"
     BATCH = "global batch"
     LEARNING = "learning"
     CERTIFICATE = "certificate"
@@ -93,6 +95,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.OBJECTIVE: _objective(result),
         Topic.COST: cost_lines(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
+        Topic.ACCUMULATION: _accumulation(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
         Topic.CERTIFICATE: _certificate(result),
@@ -137,8 +140,9 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 
 def _figures(result: Result) -> dict[str, str]:
-    decision = result.grounds.decision
+    decision, alone = result.grounds.decision, why_alone(result.facts)
     return {
+        "why": rule_text(alone) if alone else "",
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
         "recommended": title(result.config),
@@ -179,6 +183,7 @@ _CONCLUSIONS = {
     Conclusion.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
     ),
+    Conclusion.MODEL_ALONE: "Stay on one device: nothing distributed can run, because {why}.",
     Conclusion.OTHER_BATCHES: (
         "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
         "what an example teaches at others is not known."
@@ -277,6 +282,15 @@ def _lost_updates(result: Result, configuration: Configuration) -> float | None:
     mine = [trial for trial in result.trials if trial.configuration == configuration]
     shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
     return fmean(shares) if shares else None
+
+
+def _accumulation(result: Result) -> Iterator[str]:
+    steps, batch = result.facts.accumulated_steps, update_batch(result.config)
+    if steps > 1:
+        yield (
+            f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
+            f"examples, {batch:,} in each step."
+        )
 
 
 def _batch(result: Result) -> Iterator[str]:

@@ -222,7 +222,7 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
     if "workers" in found and where.options.workers:
         found["workers"] = where.options.workers
     own = own_batch(where.facts)
-    if own.source is BatchSource.FIT:
+    if own.source is BatchSource.FIT or where.facts.built_in_batch:
         found["per_replica_batch"] = tuple(dict.fromkeys([own.size, *found["per_replica_batch"]]))
     if "cache" in found:
         workers = max(each for each in found.get("workers", (1,)) if isinstance(each, int))

@@ -78,6 +78,16 @@ def test_an_odd_global_batch_leaves_one_device() -> None:
     assert "is not divisible" in rules(space)
 
 
+def test_a_batch_that_is_built_in_is_never_divided() -> None:
+    """It is a value of the axis, and replicas take it whole or not at all."""
+    axes = {"per_replica_batch": [16, 32], "replicas_per_worker": [2]}
+    whole = found(axes, facts={"built_in_batch": 12, "usual_batch": 12})
+    assert {c.per_replica_batch for c in whole.configurations} == {12}
+    only = FitFacts(line=6, only_batch=12)
+    bound = found(axes, facts={"built_in_batch": 12, "fit": only}, global_batch=12)
+    assert not bound.distributed
+
+
 def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
     """The bound holds for the sum over the replicas."""
     space = found({"per_replica_batch": [32, 64], "replicas_per_worker": [2]}, max_global_batch=64)
@@ -112,6 +122,10 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
         ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
         ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "as the script does in line 9"),
+        ({"workers": [2]}, {"carried_state": "layer gru"}, "to the next (layer gru)"),
+        ({"per_replica_batch": [32, 64]}, {"carried_state": "layer gru"}, "(layer gru)"),
+        ({"replicas_per_worker": [2]}, {"accumulated_steps": 4}, "the gradients of 4 steps"),
+        ({"per_replica_batch": [16, 32]}, {"built_in_batch": 32}, "a batch of 32 is built into"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:

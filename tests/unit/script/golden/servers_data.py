@@ -145,8 +145,7 @@ def counted_updates(model: keras.Model) -> tf.Tensor:
     """Return how many updates the optimizer has counted; zero if the model brings its own."""
     if model.optimizer is None:
         return tf.constant(0, tf.int64)
-    each = model.optimizer.gradient_accumulation_steps or 1
-    return tf.cast(model.optimizer.iterations, tf.int64) * each
+    return tf.cast(model.optimizer.iterations, tf.int64)
 
 
 def share_lost(counted: Any, made: int) -> float:
