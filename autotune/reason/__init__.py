@@ -417,6 +417,12 @@ class RuleKind(StrEnum):
     """The size of its batches is built into the model."""
     ACCUMULATION = "accumulation"
     """Keras cannot accumulate gradients under several replicas."""
+    EAGER = "eager"
+    """Eager execution is measured as the user's own, on one device."""
+    UNCOMPILABLE = "uncompilable"
+    """The model runs eagerly only."""
+    OWN_TRAIN_FUNCTION = "own train function"
+    """The model's own `make_train_function` is called by `Model.fit` alone."""
     STRATEGY = "strategy"
     """A rule of the strategy's own."""
 

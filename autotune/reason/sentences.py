@@ -269,6 +269,11 @@ _RULES = {
         "Keras cannot accumulate the gradients of {figure} steps under several replicas "
         "(keras-team/keras#20582)"
     ),
+    RuleKind.EAGER: "eager execution is tried on one device only, without XLA",
+    RuleKind.UNCOMPILABLE: "the model runs eagerly, and compiling it fails{where}",
+    RuleKind.OWN_TRAIN_FUNCTION: (
+        "only Model.fit calls the model's own make_train_function, and this needs a loop instead"
+    ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }
 _CHECKS = {

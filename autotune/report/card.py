@@ -66,6 +66,11 @@ def fit_in_words(fit: FitFacts) -> str:
         )
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
+    if fit.eager:
+        texts.append(
+            f"line {fit.eager} asks for eager execution, which is timed as your own and else left "
+            "out"
+        )
     if fit.network:
         texts.append(
             f"line {fit.network} uses the network, in each trial anew unless it keeps what it gets "

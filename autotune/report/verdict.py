@@ -45,6 +45,7 @@ class Topic(StrEnum):
     """What a reason is about."""
 
     ASYNCHRONOUS = "asynchronous training"
+    EAGER = "eager execution"
     ACCUMULATION = "accumulation"
     BATCH = "global batch"
     LEARNING = "learning"
@@ -92,6 +93,7 @@ def told(result: Result) -> Iterator[Told]:
     """Yield the reasons with what they are about, the most important first."""
     trials = _current(result.trials)
     for topic, texts in {
+        Topic.EAGER: _eager(result, trials),
         Topic.OBJECTIVE: _objective(result),
         Topic.COST: cost_lines(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
@@ -282,6 +284,35 @@ def _lost_updates(result: Result, configuration: Configuration) -> float | None:
     mine = [trial for trial in result.trials if trial.configuration == configuration]
     shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
     return fmean(shares) if shares else None
+
+
+def _eager(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield what compiling a model gains that runs eagerly by the user's own request."""
+    facts, own = result.facts, result.grounds.default
+    if not facts.eager:
+        return
+    at = f" (line {facts.fit.eager})" if facts.fit and facts.fit.eager else ""
+    if facts.uncompilable:
+        yield (
+            f"Your model runs eagerly{at} and cannot be compiled ({facts.uncompilable}): once it "
+            "can, its steps are usually several times as fast, and it can be distributed."
+        )
+        return
+    eager, compiled = (
+        [t.examples_per_second for t in trials if t.configuration == c and t.examples_per_second]
+        for c in (own, own.taking({"run_eagerly": False}))
+    )
+    gain = fmean(compiled) / fmean(eager) if own.run_eagerly and eager and compiled else None
+    found = "how much is not measured"
+    if gain:
+        found = f"it takes 1/{gain:.0f} of the time" if gain >= 2 else f"{gain:.2g} times as fast"
+    text = f"Your model runs eagerly{at}: compiled, {found}."
+    if not result.config.run_eagerly:
+        text += (
+            " The recommended program compiles it; Python code in train_step or call then runs "
+            "only while it is traced."
+        )
+    yield text
 
 
 def _accumulation(result: Result) -> Iterator[str]:

@@ -46,6 +46,7 @@ class Situation:
             self._permission(configuration)
             or self._model(configuration)
             or self._division(configuration)
+            or self._eagerness(configuration)
             or self._own_batch(configuration)
             or self._batch(configuration)
             or self._epoch(configuration)
@@ -77,6 +78,14 @@ class Situation:
 
     def _model(self, configuration: Configuration) -> Rule | None:
         return why_alone(self.facts) if configuration.distributed else None
+
+    def _eagerness(self, configuration: Configuration) -> Rule | None:
+        """Return why a step cannot run eagerly, or not compiled."""
+        if configuration.run_eagerly:
+            beyond = configuration.distributed or configuration.xla
+            return Rule(kind=RuleKind.EAGER) if beyond else None
+        why_not = self.facts.uncompilable
+        return Rule(kind=RuleKind.UNCOMPILABLE, text=why_not) if why_not else None
 
     def _own_batch(self, configuration: Configuration) -> Rule | None:
         """Return why a replica cannot take batches of another size than the user's own."""
@@ -158,6 +167,8 @@ class Situation:
         if configuration.strategy != "one_device" and not configuration.distributed:
             return Rule(kind=RuleKind.ONE_REPLICA)
         mine = strategy(configuration.strategy)
+        if self.facts.own_train_function and mine.training(configuration, self.facts) != "fit":
+            return Rule(kind=RuleKind.OWN_TRAIN_FUNCTION)
         text = mine.why_illegal(configuration, self.machine, self.facts)
         return Rule(kind=RuleKind.STRATEGY, text=text) if text else None
 
@@ -168,6 +179,8 @@ def why_alone(facts: WorkloadFacts) -> Rule | None:
         return Rule(kind=RuleKind.CARRIED_STATE, text=facts.carried_state)
     if facts.accumulated_steps > 1:
         return Rule(kind=RuleKind.ACCUMULATION, figure=facts.accumulated_steps)
+    if facts.uncompilable:
+        return Rule(kind=RuleKind.UNCOMPILABLE, text=facts.uncompilable)
     if facts.built_in_batch is not None and facts.fit and facts.fit.only_batch:
         return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)
     return None

@@ -288,6 +288,12 @@ class WorkloadFacts(Value):
     carried_state: str = ""
     """What carries state from one batch to the next, such as a recurrent layer with `stateful`;
     empty where nothing does."""
+    eager: bool = False
+    """Whether the user asks for eager execution, of the model or of every `tf.function`."""
+    uncompilable: str = ""
+    """Why a model that runs eagerly cannot be compiled; empty where it can."""
+    own_train_function: bool = False
+    """Whether the model makes its `train_function` by itself, which only `Model.fit` calls."""
     only_steps: bool = False
     """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
     optimizer: str = ""

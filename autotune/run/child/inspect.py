@@ -256,6 +256,8 @@ class InspectedModel:
         self.model = model
         self._built_in_batch: int | None = None
         self._carried_state = ""
+        self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
+        self._uncompilable = ""
         self._dense: dict[tuple[int, int], int] = {}
         self._operations = 0
 
@@ -287,8 +289,20 @@ class InspectedModel:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
         self._operations = self._traced(batch)
+        self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
         self._carried_state = carried_state(self.model, batch)
         self._built_in_batch = self._size_without_half(batch)
+
+    def _why_not_compiled(self, batch: Any) -> str:
+        """Return why a model that runs eagerly cannot be compiled; empty if it can."""
+        tf.config.run_functions_eagerly(False)
+        try:
+            tf.function(self.model.train_step, autograph=False).get_concrete_function(batch)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the step has raised nothing
+            error = describe(exc)
+            where = f" in {error['where']}" if error["where"] else ""
+            return f"{error['kind']}{where}"
+        return ""
 
     def _size_without_half(self, batch: Any) -> int | None:
         """Return the size of a batch with whose half alone the model cannot be trained."""
@@ -321,6 +335,9 @@ class InspectedModel:
             "accumulated_steps": accumulated_steps(self.model),
             "built_in_batch": self._built_in_batch,
             "carried_state": self._carried_state,
+            "eager": self._eager,
+            "uncompilable": self._uncompilable,
+            "own_train_function": _makes_own_function(self.model),
             "only_steps": type(self.model).call is keras.Model.call,
             "optimizer": type(self.model.optimizer).__name__,
             "loss": _loss_name(self.model.loss),
@@ -347,6 +364,11 @@ class InspectedModel:
             return apply(grads, *args, **kwargs)
 
         return noting
+
+
+def _makes_own_function(model: Any) -> bool:
+    made = type(model).make_train_function, type(model)._make_function  # noqa: SLF001 - what it calls
+    return made != (keras.Model.make_train_function, keras.Model._make_function)  # noqa: SLF001 - as above
 
 
 def _weight_bytes(weight: Any) -> int:

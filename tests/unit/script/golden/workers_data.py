@@ -203,21 +203,22 @@ def train(
     model: keras.Model,
     iterator: Any,
     watchers: keras.callbacks.CallbackList,
+    initial_epoch: int = 0,
 ) -> None:
     """Train as `Model.fit` would."""
     train_steps = make_train_steps(strategy, model)
     model.stop_training = False
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
-    for epoch in range(watchers.params["epochs"]):
+    # As BackupAndRestore sets it, to go on from there.
+    begun = model._initial_epoch or initial_epoch
+    for epoch in range(begun, watchers.params["epochs"]):
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
             watchers.on_train_batch_begin(first)
             logs = train_steps(iterator)
-            # Past the list, which would turn the logs into numbers and wait for them.
-            for each in watchers.callbacks:
-                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+            watchers.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
         logs = logs_of_all(strategy, model, logs)
         watchers.on_epoch_end(epoch, logs)
         if any_worker_stops(strategy, tf.constant(float(model.stop_training))):
