@@ -43,7 +43,7 @@ PROGRAMS = {
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """What the script noted by itself, and run by a program with fit and by one with a loop."""
     folder = tmp_path_factory.mktemp("compared")
-    shutil.copy(HERE / "programs" / SCRIPT, folder)
+    shutil.copy(HERE / "field" / SCRIPT, folder)
     workload = script_workload(Script(path=SCRIPT))
     for name, configuration in PROGRAMS.items():
         text = render(configuration, workload, FACTS, CPUS).train
