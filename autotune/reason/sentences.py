@@ -259,8 +259,8 @@ _RULES = {
         "as the script does in line {figure}"
     ),
     RuleKind.CARRIED_STATE: (
-        "the model carries state from one batch to the next{where}, so an example has to come in "
-        "the same row of the user's own batches, which replicas and other batches would change"
+        "the model carries state from one batch to the next{where}; replicas and other batches "
+        "would pair it with other examples"
     ),
     RuleKind.BUILT_IN_BATCH: (
         "a batch of {figure} is built into the model, so no replica can take a part of it"

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.diagnose.breakdown import LIMITS
 from autotune.learning import RULES, UpdateRule
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text, rule_text
 from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
-from autotune.report.profile import profile
+from autotune.report.profile import callbacks_in_words, profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
@@ -46,6 +47,7 @@ class Topic(StrEnum):
 
     ASYNCHRONOUS = "asynchronous training"
     EAGER = "eager execution"
+    CALLBACKS = "callbacks"
     ACCUMULATION = "accumulation"
     BATCH = "global batch"
     LEARNING = "learning"
@@ -97,6 +99,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.OBJECTIVE: _objective(result),
         Topic.COST: cost_lines(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
+        Topic.CALLBACKS: _callbacks(result, trials),
         Topic.ACCUMULATION: _accumulation(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
@@ -313,6 +316,22 @@ def _eager(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
             "only while it is traced."
         )
     yield text
+
+
+def _callbacks(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield what callbacks take of a step with the user's own settings, and how often they come."""
+    own = result.grounds.default
+    for trial in [t for t in trials if t.configuration == own and t.examples_per_second][-1:]:
+        milliseconds = 1000 * own.global_batch / (trial.examples_per_second or 1)
+        if sum(each for _, each in trial.callback_seconds) * 1000 >= LIMITS * milliseconds:
+            told = callbacks_in_words(trial.callback_seconds, milliseconds)
+            yield f"Callbacks limit a step with your own settings: {told}."
+    steps, called = result.config.steps_per_execution, result.facts.batch_callbacks
+    if called and steps > own.steps_per_execution:
+        yield (
+            f"In the recommended program Keras calls {', '.join(called)} once in {steps} batches, "
+            "because a call of the step function takes so many."
+        )
 
 
 def _accumulation(result: Result) -> Iterator[str]:

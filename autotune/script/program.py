@@ -187,6 +187,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
+        "batch_callbacks": ", ".join(facts.batch_callbacks),
         "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
     }
 

@@ -292,6 +292,8 @@ class WorkloadFacts(Value):
     """Whether the user asks for eager execution, of the model or of every `tf.function`."""
     uncompilable: str = ""
     """Why a model that runs eagerly cannot be compiled; empty where it can."""
+    batch_callbacks: tuple[str, ...] = ()
+    """Classes of the user's callbacks that do something before or after a batch."""
     own_train_function: bool = False
     """Whether the model makes its `train_function` by itself, which only `Model.fit` calls."""
     only_steps: bool = False

@@ -26,6 +26,7 @@ from autotune.run.child.batch_bound import (
     half_of,
     static_batch,
 )
+from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
@@ -71,8 +72,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     own, handed = request["offered"], Handed()
     dataset_values = _values(dataset_fn, "dataset", request, offered(handed) | own)
     model_values = _values(model_fn, "model", request, own)
-    if request["callbacks"]:
-        _check_callbacks(request, folder)
+    callbacks = _checked_callbacks(request, folder) if request["callbacks"] else []
 
     announce(Step.CALLING_DATASET)
     made = _call(dataset_fn, "dataset_fn", dataset_values)
@@ -98,6 +98,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         "dataset_takes": parameters(dataset_fn),
         "usual_batch": taken.own_batch or usual_batch(dataset_fn) or static_batch(model.model),
         "calling_seconds": calling,
+        "batch_callbacks": batch_callbacks(callbacks),
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),
@@ -173,7 +174,7 @@ def _looked_at_batches(
         ) from exc.__cause__
 
 
-def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
+def _checked_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[Any]:
     callbacks_fn = _load(request["callbacks"], folder.pickled("callbacks_fn"))
     values = _values(callbacks_fn, "callbacks", request, {})
     made = _call(callbacks_fn, "callbacks_fn", values)
@@ -183,6 +184,7 @@ def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
             "callbacks_fn did not return a list of keras.callbacks.Callback.",
             "Return a list; it may be empty.",
         )
+    return list(made)
 
 
 def _values(
@@ -295,7 +297,7 @@ class InspectedModel:
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
-        tf.config.run_functions_eagerly(False)
+        tf.config.run_functions_eagerly(run_eagerly=False)
         try:
             tf.function(self.model.train_step, autograph=False).get_concrete_function(batch)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the step has raised nothing

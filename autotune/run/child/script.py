@@ -21,6 +21,7 @@ import keras
 import tensorflow as tf
 
 from autotune.errors import ScriptFailed
+from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.network import network_noted
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
@@ -117,6 +118,7 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
         found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
         found.update(_facts(call))
+        found["batch_callbacks"] = batch_callbacks(_listed(call.callbacks))
 
     with (
         _told_as_mistakes(),
