@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -266,11 +266,13 @@ class WorkerSteps:
     def callbacks(self) -> tuple[tuple[str, float], ...]:
         """Return what each callback of the first process takes of a step, the heaviest first."""
         late = self._windows[0][int(len(self._windows[0]) * EARLY) :]
-        seconds: Counter[str] = Counter()
+        seconds: dict[str, float] = defaultdict(float)
         for each in late:
-            seconds.update(each.get("callbacks", {}))
+            for name, taken in each.get("callbacks", {}).items():
+                seconds[name] += taken
         steps = sum(each["steps"] for each in late)
-        return tuple((name, each / steps) for name, each in seconds.most_common())
+        heaviest = sorted(seconds.items(), key=lambda each: -each[1])
+        return tuple((name, taken / steps) for name, taken in heaviest)
 
 
 def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
@@ -25,7 +25,7 @@ class CallbackTimes:
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self._now = now
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
 
     def watch(self) -> None:
         """Time every callback that a list of Keras gets from now on."""
@@ -49,7 +49,7 @@ class CallbackTimes:
 
     def take(self) -> Mapping[str, float]:
         """Return the seconds of each since the last time."""
-        taken, self._seconds = self._seconds, Counter()
+        taken, self._seconds = self._seconds, defaultdict(float)
         return {name: seconds for name, seconds in taken.items() if seconds}
 
     def _timed(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:

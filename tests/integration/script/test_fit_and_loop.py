@@ -1,6 +1,6 @@
 """What a script's own fit does for each step and epoch, the program's fit and loop do as well.
 
-A row of the table in docs/limits.md is a test here.
+The table in docs/scripts.md names a test for each row.
 """
 
 from __future__ import annotations
