@@ -10,15 +10,18 @@ import numpy as np
 import tensorflow as tf
 
 
-def half_of(batch: Any) -> Any | None:
-    """Return the first half of the rows of a batch; None where they cannot be told."""
+def rows_of(batch: Any) -> int | None:
+    """Return how many rows a batch has; None where they cannot be told."""
     parts = tf.nest.flatten(batch)
     if not all(isinstance(each, tf.Tensor) and each.shape.rank for each in parts):
         return None
     sizes = {int(each.shape[0]) for each in parts}
-    if len(sizes) != 1 or (rows := sizes.pop()) < 2:
-        return None
-    return tf.nest.map_structure(lambda each: each[: rows // 2], batch)
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def first_rows(batch: Any, rows: int) -> Any:
+    """Return the first rows of a batch."""
+    return tf.nest.map_structure(lambda each: each[:rows], batch)
 
 
 def static_batch(model: Any) -> int | None:

@@ -23,7 +23,8 @@ from autotune.run import events
 from autotune.run.child.batch_bound import (
     accumulated_steps,
     carried_state,
-    half_of,
+    first_rows,
+    rows_of,
     static_batch,
 )
 from autotune.run.child.callback_times import batch_callbacks
@@ -292,8 +293,10 @@ class InspectedModel:
             raise failed(cause) from exc
         self._operations = self._traced(batch)
         self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
-        self._carried_state = carried_state(self.model, batch)
-        self._built_in_batch = self._size_without_half(batch)
+        rows = rows_of(batch) or 1
+        self._built_in_batch = None if rows < 2 or self._takes_half(batch, rows) else rows
+        few = first_rows(batch, 2) if rows > 2 and not self._built_in_batch else batch
+        self._carried_state = carried_state(self.model, few)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -306,16 +309,14 @@ class InspectedModel:
             return f"{error['kind']}{where}"
         return ""
 
-    def _size_without_half(self, batch: Any) -> int | None:
-        """Return the size of a batch with whose half alone the model cannot be trained."""
-        half = half_of(batch)
-        if half is None:
-            return None
+    def _takes_half(self, batch: Any, rows: int) -> bool:
+        """Return whether the model can be trained with half of a batch."""
+        half = first_rows(batch, rows // 2)
         try:
             self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
         except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
-            return int(tf.nest.flatten(batch)[0].shape[0])
-        return None
+            return False
+        return True
 
     def _traced(self, batch: Any) -> int:
         """Return how many operations the forward pass has, which is quickly traced."""
