@@ -74,6 +74,7 @@ class Cause(StrEnum):
     PORT_TAKEN = "port_taken"
     NO_TPU = "no_tpu"
     INDIVISIBLE_BATCH = "indivisible_batch"
+    UPDATE_IN_CONDITION = "update_in_condition"
     WORKER_SILENT = "worker_silent"
 
 

@@ -216,6 +216,10 @@ _CAUSES = {
     Cause.INDIVISIBLE_BATCH: (
         "The global batch size is not a multiple of the number of replicas: choose a multiple."
     ),
+    Cause.UPDATE_IN_CONDITION: (
+        "Under several replicas TensorFlow cannot apply gradients within a condition, a loop or a "
+        "tf.function of train_step, as accumulating them does: apply them in every step."
+    ),
     Cause.WORKER_SILENT: (
         "A worker stopped responding to the others: check whether its machine is overloaded."
     ),

@@ -17,15 +17,11 @@ PROGRESS_BAR = "ProgbarLogger (verbose)"
 
 
 class CallbackTimes:
-    """Adds up the seconds that each callback takes.
+    """Adds up the seconds that each callback takes."""
 
-    Args:
-        now: A monotonic clock in seconds.
-    """
-
-    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
-        self._now = now
+    def __init__(self) -> None:
         self._seconds: dict[str, float] = defaultdict(float)
+        self._known: list[Any] = []
 
     def watch(self) -> None:
         """Time every callback that a list of Keras gets from now on."""
@@ -42,10 +38,11 @@ class CallbackTimes:
     def add(self, callback: Any) -> None:
         """Time a callback, unless it is one of ours."""
         name = name_of(callback)
-        for hook in HOOKS if name else ():
-            original = getattr(callback, hook)
-            if not hasattr(original, "__wrapped__"):
-                setattr(callback, hook, self._timed(name, original))
+        if not name or any(each is callback for each in self._known):
+            return
+        self._known.append(callback)
+        for hook in HOOKS:
+            setattr(callback, hook, self._timed(name, getattr(callback, hook)))
 
     def take(self) -> Mapping[str, float]:
         """Return the seconds of each since the last time."""
@@ -55,11 +52,11 @@ class CallbackTimes:
     def _timed(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(hook)
         def timed(*arguments: Any, **options: Any) -> Any:
-            began = self._now()
+            began = time.perf_counter()
             try:
                 return hook(*arguments, **options)
             finally:
-                self._seconds[name] += self._now() - began
+                self._seconds[name] += time.perf_counter() - began
 
         return timed
 
