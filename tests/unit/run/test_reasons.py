@@ -40,8 +40,7 @@ def error(kind: str, message: str, where: str = "") -> dict[str, str]:
         ),
         (
             "RuntimeError",
-            "Exception encountered when calling Cond.call().\n`merge_call` called while defining a "
-            "new graph or a tf.function.",
+            "In Cond.call():\n`merge_call` called while defining a new graph or a tf.function.",
             "apply them in every step",
         ),
         ("UnknownError", "Could not start gRPC server", "port"),
