@@ -29,6 +29,7 @@ SCRIPT = "compared.py"
 FACTS = WorkloadFacts(
     examples=64,
     eager=True,
+    batch_callbacks=("Notes",),
     dataset_takes=("batch_size",),
     fit=FitFacts(line=55, data=FitData.ARRAYS, eager=50),
 )

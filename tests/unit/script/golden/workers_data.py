@@ -218,7 +218,9 @@ def train(
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
             watchers.on_train_batch_begin(first)
             logs = train_steps(iterator)
-            watchers.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+            # Past the list, which would turn the logs into numbers and wait for them.
+            for each in watchers.callbacks:
+                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
         logs = logs_of_all(strategy, model, logs)
         watchers.on_epoch_end(epoch, logs)
         if any_worker_stops(strategy, tf.constant(float(model.stop_training))):
