@@ -246,6 +246,20 @@ class Configuration(Value):
             allreduce_time=Trend.NONE,
         ),
     ] = False
+    run_eagerly: Annotated[
+        bool,
+        Field(description="Whether the training step runs eagerly (run_eagerly), uncompiled."),
+        Axis(
+            role=AxisRole.STEP,
+            lands_in="main",
+            short="eager",
+            words="run eagerly, uncompiled",
+            memory=Trend.NONE,
+            input_work=Trend.NONE,
+            allreduce_time=Trend.NONE,
+            where=Condition("where your own model runs eagerly", lambda facts: facts.eager),
+        ),
+    ] = False
     precision: Annotated[
         Precision,
         Field(description="The Keras dtype policy; any other than float32 changes the results."),

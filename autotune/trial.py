@@ -60,6 +60,8 @@ class Trial(Value):
     peak_memory: int = 0
     work_seconds: tuple[float, ...] = ()
     """CPU seconds per step of each worker."""
+    callback_seconds: tuple[tuple[str, float], ...] = ()
+    """Each callback with its seconds of a step, the heaviest first."""
     detail: str = ""
 
     @property

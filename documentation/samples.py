@@ -91,7 +91,9 @@ def facts_for(axis: Axis) -> WorkloadFacts:
     """Return what is known of a workload with which an axis has an effect."""
     plain = plain_facts()
     by_python = plain.model_copy(update={"returned": Returned(by_python=True)})
-    return next(each for each in (plain, by_python) if not axis.where or axis.where.holds(each))
+    eager = plain.model_copy(update={"eager": True})
+    every = (plain, by_python, eager)
+    return next(each for each in every if not axis.where or axis.where.holds(each))
 
 
 def _pattern(reason: str) -> str:

@@ -164,6 +164,17 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         FACTS,
     ),
     "script": (ONE, SCRIPT, OF_SCRIPT),
+    "script_eager": (
+        ONE.but(steps_per_execution=8),
+        SCRIPT,
+        OF_SCRIPT.model_copy(
+            update={
+                "eager": True,
+                "batch_callbacks": ("Watch",),
+                "fit": FitFacts(line=12, data=FitData.ARRAYS, eager=11),
+            }
+        ),
+    ),
     "script_loop": (MIRRORED.but(steps_per_execution=8), SCRIPT, OF_SCRIPT),
     "script_workers": (TWO_WORKERS.but(shard_policy="data"), SCRIPT, OF_SCRIPT),
     "notebook": (

@@ -10,9 +10,10 @@ from autotune.certify.examples import check_elements, check_examples, check_size
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 from autotune.certify.trajectory import NAME, Steps, check_trajectory
-from autotune.reason import CheckKind, Seen
+from autotune.reason import CheckKind, Raised, Seen
 from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
+from autotune.run.reasons import is_memory
 from autotune.strategies import strategy
 
 RUN = "certification run"
@@ -80,8 +81,13 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
 
 
 def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
-    if alone.failure is not None:
-        return undecided(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=alone.failure))
+    if (why := alone.failure) is not None:
+        # What replicas train with, and one device of the same examples does not, is another step.
+        refused = isinstance(why, Raised) and not is_memory(
+            {"kind": why.error, "message": why.message}
+        )
+        seen_of = Seen(kind=CheckKind.REFERENCE_FAILED, reason=why)
+        return (failed if refused else undecided)(NAME, seen_of)
     configuration = candidate.configuration
     taken = Steps(
         count=steps,

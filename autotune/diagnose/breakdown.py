@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from autotune.config import Configuration
@@ -26,6 +26,8 @@ class Part(StrEnum):
     """What one replica needs with the machine to itself and its batch in memory."""
     INPUT = "waiting for input"
     """What a batch that is held in memory saves."""
+    CALLBACKS = "callbacks"
+    """What the callbacks of the user and the progress bar take."""
     CALL = "call overhead"
     """What Python and TensorFlow take for each call, whatever the batch."""
     EXCHANGE = "exchanging gradients"
@@ -38,6 +40,10 @@ class Part(StrEnum):
 
 UNEXPLAINED = "not explained"
 """What the parts leave over."""
+
+
+Callbacks = Sequence[tuple[str, float]]
+"""Each with its seconds of a step, the heaviest first."""
 
 
 class Share(Value):
@@ -80,6 +86,8 @@ class Breakdown(Value):
     unexplained: Interval | None = None
     """Share of the step that the parts leave over, negative where they overlap; None where they
     are all of it."""
+    callbacks: tuple[tuple[str, float], ...] = ()
+    """Each callback with its seconds of a step, the heaviest first."""
     exchange_alone: Interval | None = None
     """What nothing but exchanging the gradients takes, as a share of the step."""
     hidden: Interval | None = None
@@ -110,7 +118,12 @@ class Breakdown(Value):
 
 
 def breakdown(
-    configuration: Configuration, rounds: Rounds, noise: Noise, *, otherwise: float
+    configuration: Configuration,
+    rounds: Rounds,
+    noise: Noise,
+    *,
+    otherwise: float,
+    callbacks: Callbacks = (),
 ) -> Breakdown:
     """Return where the time of a step goes.
 
@@ -122,13 +135,17 @@ def breakdown(
         rounds: What the experiments measured.
         noise: Between runs, as far as it is known without these.
         otherwise: Seconds of the step where no round has it.
+        callbacks: What each takes of a step.
     """
     noise = learned(rounds, noise)
     shares, left = _taken_apart(configuration, rounds, noise)
+    whole = seconds(rounds, Experiment.STEP) or otherwise
+    shares = [*_without(shares, callbacks, whole)]
     return Breakdown(
         configuration=configuration,
-        milliseconds=1000 * (seconds(rounds, Experiment.STEP) or otherwise),
+        milliseconds=1000 * whole,
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
+        callbacks=tuple(callbacks),
         unexplained=share(left, rounds, noise, of=Experiment.STEP) if shares and left else None,
         exchange_alone=share({Experiment.EXCHANGE: 1}, rounds, noise, of=Experiment.STEP),
         hidden=share(_HIDDEN, rounds, noise, of=Experiment.STEP),
@@ -137,6 +154,26 @@ def breakdown(
     )
 
 
+def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterator[Share]:
+    """Yield shares without what callbacks take, and that: timed itself, in a run of the step.
+
+    Python calls them between two calls of the step, so that without this they would count as what
+    a call takes, or as computing: those of an epoch, and all where calls are not told apart.
+    """
+    taken = min(sum(each for _, each in callbacks) / whole, 1.0)
+    found = {each.part: each.share for each in shares}
+    if not taken or Part.COMPUTE not in found:
+        yield from shares
+        return
+    yield Share(part=Part.CALLBACKS, share=Interval(low=taken, value=taken, high=taken))
+    of_calls = min(max(found[Part.CALL].value, 0.0), taken) if Part.CALL in found else 0.0
+    less = {Part.CALL: of_calls, Part.COMPUTE: taken - of_calls}
+    for part, held in found.items():
+        ends = {end: getattr(held, end) - less.get(part, 0.0) for end in _ENDS}
+        yield Share(part=part, share=Interval(**ends))
+
+
+_ENDS = ("low", "value", "high")
 _INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
 _ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
 _BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}

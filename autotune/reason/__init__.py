@@ -74,6 +74,7 @@ class Cause(StrEnum):
     PORT_TAKEN = "port_taken"
     NO_TPU = "no_tpu"
     INDIVISIBLE_BATCH = "indivisible_batch"
+    UPDATE_IN_CONDITION = "update_in_condition"
     WORKER_SILENT = "worker_silent"
 
 
@@ -411,6 +412,18 @@ class RuleKind(StrEnum):
     """It is the same as one device."""
     ALONE = "alone"
     """The script does what Keras cannot do with several workers, in the line of the figure."""
+    CARRIED_STATE = "carried state"
+    """The model carries state from one batch to the next, which replicas would not see."""
+    BUILT_IN_BATCH = "built-in batch"
+    """The size of its batches is built into the model."""
+    ACCUMULATION = "accumulation"
+    """Keras cannot accumulate gradients under several replicas."""
+    EAGER = "eager"
+    """Eager execution is measured as the user's own, on one device."""
+    UNCOMPILABLE = "uncompilable"
+    """The model runs eagerly only."""
+    OWN_TRAIN_FUNCTION = "own train function"
+    """The model's own `make_train_function` is called by `Model.fit` alone."""
     STRATEGY = "strategy"
     """A rule of the strategy's own."""
 

@@ -216,6 +216,10 @@ _CAUSES = {
     Cause.INDIVISIBLE_BATCH: (
         "The global batch size is not a multiple of the number of replicas: choose a multiple."
     ),
+    Cause.UPDATE_IN_CONDITION: (
+        "Under several replicas TensorFlow cannot apply gradients within a condition, a loop or a "
+        "tf.function of train_step, as accumulating them does: apply them in every step."
+    ),
     Cause.WORKER_SILENT: (
         "A worker stopped responding to the others: check whether its machine is overloaded."
     ),
@@ -257,6 +261,22 @@ _RULES = {
     RuleKind.ALONE: (
         "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
         "as the script does in line {figure}"
+    ),
+    RuleKind.CARRIED_STATE: (
+        "the model carries state from one batch to the next{where}; replicas and other batches "
+        "would pair it with other examples"
+    ),
+    RuleKind.BUILT_IN_BATCH: (
+        "a batch of {figure} is built into the model, so no replica can take a part of it"
+    ),
+    RuleKind.ACCUMULATION: (
+        "Keras cannot accumulate the gradients of {figure} steps under several replicas "
+        "(keras-team/keras#20582)"
+    ),
+    RuleKind.EAGER: "eager execution is tried on one device only, without XLA",
+    RuleKind.UNCOMPILABLE: "the model runs eagerly, and compiling it fails{where}",
+    RuleKind.OWN_TRAIN_FUNCTION: (
+        "only Model.fit calls the model's own make_train_function, and this needs a loop instead"
     ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }

@@ -46,7 +46,10 @@ def _facts(facts: WorkloadFacts) -> str:
     length = facts.first_pass and facts.first_pass.mean_length
     if length:
         examples += f", {length:.3g} long in the mean"
-    parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
+    steps = facts.accumulated_steps
+    updates = f"an update sees {steps} batches" if steps > 1 else ""
+    model = f"a model of {facts.weights:,} weights"
+    parts = [examples, model, facts.optimizer, updates, facts.loss]
     return "; ".join(filter(None, parts))
 
 
@@ -63,6 +66,11 @@ def fit_in_words(fit: FitFacts) -> str:
         )
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
+    if fit.eager:
+        texts.append(
+            f"line {fit.eager} asks for eager execution, which is timed as your own and else left "
+            "out"
+        )
     if fit.network:
         texts.append(
             f"line {fit.network} uses the network, in each trial anew unless it keeps what it gets "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from autotune.config import Configuration, axis_of
-from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Part, Straggler
+from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
 from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.diagnose.remedies import Advice, Obstacle, Remedy, Tried, takes
@@ -65,6 +65,8 @@ def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()
     if waits_for_input(found):
         yield _input_limit(found, facts)
         yield from _helps(found.configuration, facts, advice)
+    if found.is_limit(Part.CALLBACKS):
+        yield _callback_limit(found)
     if found.is_limit(Part.CALL):
         yield (
             f"Calling the step function takes {_ms(found.spent(Part.CALL))} whatever the batch: "
@@ -134,6 +136,21 @@ def on_more_hosts(predicted: Sequence[Predicted]) -> str:
 def waits_for_input(found: Breakdown | None) -> bool:
     """Return whether the input is named as what limits a step."""
     return found is not None and found.is_limit(Part.INPUT)
+
+
+def callbacks_in_words(callbacks: Callbacks, milliseconds: float) -> str:
+    """Return what callbacks take of a step: `callback Watch: 6.2 of 7.6 ms`."""
+    told = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= WORTH_TELLING * milliseconds]
+    return ", ".join(f"callback {name}: {ms:.3g} of {milliseconds:.3g} ms" for name, ms in told)
+
+
+def _callback_limit(found: Breakdown) -> str:
+    told = sentence(callbacks_in_words(found.callbacks, found.milliseconds))
+    return (
+        f"{told} Keras calls what a callback does after a batch once for each call of the step "
+        "function: less work in it, more steps per call (steps_per_execution) or a larger batch "
+        "help, and more replicas do not."
+    )
 
 
 def _figure(found: Breakdown, share: Interval) -> str:

@@ -17,16 +17,18 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.diagnose.breakdown import LIMITS
 from autotune.learning import RULES, UpdateRule
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
-from autotune.reason.sentences import reason_text
+from autotune.reason.sentences import reason_text, rule_text
 from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
-from autotune.report.profile import profile
+from autotune.report.profile import callbacks_in_words, profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
+from autotune.space import why_alone
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
@@ -44,6 +46,9 @@ class Topic(StrEnum):
     """What a reason is about."""
 
     ASYNCHRONOUS = "asynchronous training"
+    EAGER = "eager execution"
+    CALLBACKS = "callbacks"
+    ACCUMULATION = "accumulation"
     BATCH = "global batch"
     LEARNING = "learning"
     CERTIFICATE = "certificate"
@@ -90,9 +95,12 @@ def told(result: Result) -> Iterator[Told]:
     """Yield the reasons with what they are about, the most important first."""
     trials = _current(result.trials)
     for topic, texts in {
+        Topic.EAGER: _eager(result, trials),
         Topic.OBJECTIVE: _objective(result),
         Topic.COST: cost_lines(result),
         Topic.ASYNCHRONOUS: _asynchronous(result),
+        Topic.CALLBACKS: _callbacks(result, trials),
+        Topic.ACCUMULATION: _accumulation(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
         Topic.CERTIFICATE: _certificate(result),
@@ -137,8 +145,9 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 
 def _figures(result: Result) -> dict[str, str]:
-    decision = result.grounds.decision
+    decision, alone = result.grounds.decision, why_alone(result.facts)
     return {
+        "why": rule_text(alone) if alone else "",
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
         "recommended": title(result.config),
@@ -179,6 +188,7 @@ _CONCLUSIONS = {
     Conclusion.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
     ),
+    Conclusion.MODEL_ALONE: "Stay on one device: nothing distributed can run, because {why}.",
     Conclusion.OTHER_BATCHES: (
         "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
         "what an example teaches at others is not known."
@@ -277,6 +287,60 @@ def _lost_updates(result: Result, configuration: Configuration) -> float | None:
     mine = [trial for trial in result.trials if trial.configuration == configuration]
     shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
     return fmean(shares) if shares else None
+
+
+def _eager(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield what compiling a model gains that runs eagerly by the user's own request."""
+    facts, own = result.facts, result.grounds.default
+    if not facts.eager:
+        return
+    at = f" (line {facts.fit.eager})" if facts.fit and facts.fit.eager else ""
+    if facts.uncompilable:
+        yield (
+            f"Your model runs eagerly{at} and cannot be compiled ({facts.uncompilable}): once it "
+            "can, its steps are usually several times as fast, and it can be distributed."
+        )
+        return
+    eager, compiled = (
+        [t.examples_per_second for t in trials if t.configuration == c and t.examples_per_second]
+        for c in (own, own.taking({"run_eagerly": False}))
+    )
+    gain = fmean(compiled) / fmean(eager) if own.run_eagerly and eager and compiled else None
+    found = "how much is not measured"
+    if gain:
+        found = f"it takes 1/{gain:.0f} of the time" if gain >= 2 else f"{gain:.2g} times as fast"
+    text = f"Your model runs eagerly{at}: compiled, {found}."
+    if not result.config.run_eagerly:
+        text += (
+            " The recommended program compiles it; Python code in train_step or call then runs "
+            "only while it is traced."
+        )
+    yield text
+
+
+def _callbacks(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield what callbacks take of a step with the user's own settings, and how often they come."""
+    own = result.grounds.default
+    for trial in [t for t in trials if t.configuration == own and t.examples_per_second][-1:]:
+        milliseconds = 1000 * own.global_batch / (trial.examples_per_second or 1)
+        if sum(each for _, each in trial.callback_seconds) * 1000 >= LIMITS * milliseconds:
+            told = callbacks_in_words(trial.callback_seconds, milliseconds)
+            yield f"Callbacks limit a step with your own settings: {told}."
+    steps, called = result.config.steps_per_execution, result.facts.batch_callbacks
+    if called and steps > own.steps_per_execution:
+        yield (
+            f"In the recommended program Keras calls {', '.join(called)} once in {steps} batches, "
+            "because a call of the step function takes so many."
+        )
+
+
+def _accumulation(result: Result) -> Iterator[str]:
+    steps, batch = result.facts.accumulated_steps, update_batch(result.config)
+    if steps > 1:
+        yield (
+            f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
+            f"examples, {batch:,} in each step."
+        )
 
 
 def _batch(result: Result) -> Iterator[str]:

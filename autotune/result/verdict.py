@@ -54,6 +54,8 @@ class Conclusion(StrEnum):
     """No distributed finalist gains as much as the margin."""
     NOT_DISTRIBUTABLE = "not distributable"
     """No distributed configuration can run on this machine."""
+    MODEL_ALONE = "model alone"
+    """Several replicas cannot train the model."""
     OTHER_BATCHES = "other batches"
     """Distributed configurations can run, but none at the user's own global batch, and what others
     are worth is not known."""

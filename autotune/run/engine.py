@@ -218,6 +218,8 @@ class RunResult:
     """Core seconds that each worker used for a step; empty where they did not all say."""
     step_seconds: tuple[float, ...] = ()
     """Seconds of a step of each worker, likewise; they differ where workers do not wait."""
+    callback_seconds: tuple[tuple[str, float], ...] = ()
+    """Each callback of the first worker with its seconds of a step, the heaviest first."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
     automatic: AutotunedValues | None = None

@@ -27,6 +27,7 @@ _KNOWN: Mapping[str, Cause] = {
     r"pass this dataset to ClusterCoordinator.create_per_worker_dataset": Cause.FIT_WITH_SERVERS,
     r"Could not start gRPC server": Cause.PORT_TAKEN,
     r"Please provide a TPU Name": Cause.NO_TPU,
+    r"`merge_call` called while defining a new graph": Cause.UPDATE_IN_CONDITION,
     r"is not divisible by `num_replicas_in_sync`": Cause.INDIVISIBLE_BATCH,
     r"Collective has timed out during execution|stopped sending heartbeats": Cause.WORKER_SILENT,
 }

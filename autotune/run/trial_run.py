@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -190,6 +191,7 @@ class TrialRun:
             peak_memory=self._group.memory().peak,
             work_seconds=self._steps.each("work"),
             step_seconds=self._steps.each("seconds"),
+            callback_seconds=self._steps.callbacks(),
             automatic=autotuned_values(self._read_out) if self._request.reads_out else None,
         )
 
@@ -260,6 +262,17 @@ class WorkerSteps:
         if not all(late):
             return ()
         return tuple(sum(w[what] for w in each) / sum(w["steps"] for w in each) for each in late)
+
+    def callbacks(self) -> tuple[tuple[str, float], ...]:
+        """Return what each callback of the first process takes of a step, the heaviest first."""
+        late = self._windows[0][int(len(self._windows[0]) * EARLY) :]
+        seconds: dict[str, float] = defaultdict(float)
+        for each in late:
+            for name, taken in each.get("callbacks", {}).items():
+                seconds[name] += taken
+        steps = sum(each["steps"] for each in late)
+        heaviest = sorted(seconds.items(), key=lambda each: -each[1])
+        return tuple((name, taken / steps) for name, taken in heaviest)
 
 
 def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:

@@ -181,12 +181,25 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "batch": _batch(configuration),
         "steps_per_execution": configuration.steps_per_execution,
         "xla": configuration.xla,
+        "run_eagerly": configuration.run_eagerly,
+        "eager": _eager(facts),
         "threads": configuration.threads_per_process,
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
+        "batch_callbacks": ", ".join(facts.batch_callbacks),
         "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
     }
+
+
+def _eager(facts: WorkloadFacts) -> str:
+    """Return who asks for eager execution; empty where nobody does."""
+    if not facts.eager:
+        return ""
+    if facts.fit is None:
+        return "model_fn asks for eager execution"
+    at = f" in line {facts.fit.eager}" if facts.fit.eager else ""
+    return f"The script asks for eager execution{at}"
 
 
 def _batch(configuration: Configuration) -> str:

@@ -26,8 +26,15 @@ def default_in(pool: Sequence[Configuration], batch: int | None = None) -> Confi
 def own_default(
     pool: Sequence[Configuration], facts: WorkloadFacts, options: SearchOptions
 ) -> Configuration:
-    """Return one device with the user's own batch, or the closest that can run."""
-    return default_in(pool, own_batch(facts, options.global_batch).size)
+    """Return one device as the user has it, or the closest that can run."""
+    batch = own_batch(facts, options.global_batch).size
+    return nearest(Configuration(per_replica_batch=batch, run_eagerly=facts.eager), pool)
+
+
+def compiled(default: Configuration, pool: Sequence[Configuration]) -> Configuration:
+    """Return a default without eager execution; as it is where that cannot run."""
+    other = default.taking({"run_eagerly": False})
+    return other if other in pool else default
 
 
 def one_factor_at_a_time(

@@ -12,6 +12,7 @@ from autotune.result import Alternative
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Conclusion, Explored, Grounds, Verdict
 from autotune.search.search import Findings
+from autotune.space import why_alone
 
 
 def grounds(findings: Findings, objective: Objective) -> Grounds:
@@ -56,6 +57,8 @@ def conclusion(findings: Findings) -> Conclusion:
 
 def _without_comparison(findings: Findings) -> Conclusion:
     trials = [t for t in findings.history.trials if t.configuration not in findings.aside]
+    if not findings.distributable and why_alone(findings.facts):
+        return Conclusion.MODEL_ALONE
     if not findings.distributable:
         several = any(each.distributed for each in findings.aside)
         return Conclusion.OTHER_BATCHES if several else Conclusion.NOT_DISTRIBUTABLE

@@ -128,9 +128,13 @@ class Profiler:
     def _diagnosis(self, found: Mapping[Configuration, Rounds]) -> Diagnosis:
         noise = self._runner.history.noise
         parts = [
-            breakdown(each, rounds, noise, otherwise=self._step(each)).model_copy(
-                update={"straggler": self._straggler(each, rounds)}
-            )
+            breakdown(
+                each,
+                rounds,
+                noise,
+                otherwise=self._step(each),
+                callbacks=self._callbacks(each),
+            ).model_copy(update={"straggler": self._straggler(each, rounds)})
             for each, rounds in found.items()
         ]
         rival = [*found.items()][1:]
@@ -205,6 +209,11 @@ class Profiler:
     def _work(self, configuration: Configuration) -> tuple[float, ...]:
         """Return what each worker worked for a step in the last run that tells."""
         told = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
+        return told[-1] if told else ()
+
+    def _callbacks(self, configuration: Configuration) -> tuple[tuple[str, float], ...]:
+        """Return what each callback took of a step in the last run that tells."""
+        told = [t.callback_seconds for t in self._trials(configuration) if t.callback_seconds]
         return told[-1] if told else ()
 
     def _trials(self, configuration: Configuration) -> list[Trial]:

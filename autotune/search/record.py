@@ -47,6 +47,7 @@ def trial_of(
         wall_seconds=result.wall_seconds,
         peak_memory=result.peak_memory,
         work_seconds=result.work_seconds,
+        callback_seconds=result.callback_seconds,
         detail=result.detail,
     )
 

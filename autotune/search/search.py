@@ -21,7 +21,7 @@ from autotune.search.allreduce import LEAST_BYTES, MANY, families
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import default_in, larger, openers, own_default
+from autotune.search.design import compiled, default_in, larger, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -182,11 +182,14 @@ class Search:
             NothingMeasured: No single-device configuration could be measured.
         """
         explorer = self._explorer(self._reserve)
+        start = compiled(self._default, self._one_device)
+        if start != self._default:
+            explorer.try_all([self._default, start])
         if batches:
-            explorer.try_all([self._default, *self._with_larger_batches()])
+            explorer.try_all([start, *self._with_larger_batches()])
         find_baseline(
             explorer,
-            self._default,
+            start,
             self._one_device,
             self._openers,
             share=self._one_device_share,

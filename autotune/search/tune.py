@@ -23,7 +23,7 @@ from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.costs import Costs, expected_start
-from autotune.search.design import own_default
+from autotune.search.design import compiled, own_default
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
@@ -67,8 +67,9 @@ class _Prepared:
 
     @property
     def default(self) -> Configuration:
-        """One device with the user's own batch, or the closest that can run."""
-        return own_default(self.found.one_device, self.subject.facts, self.options)
+        """One device with the user's own batch, or the closest that can run; compiled."""
+        pool = self.found.one_device
+        return compiled(own_default(pool, self.subject.facts, self.options), pool)
 
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes, and only those that it compares."""

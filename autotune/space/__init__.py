@@ -1,7 +1,7 @@
 """The search space: which values each axis may take, and which combinations can run here."""
 
 from autotune.space.enumerate import Candidates, Limit, candidates, part_of
-from autotune.space.legality import Situation
+from autotune.space.legality import Situation, why_alone
 from autotune.space.ready_made import AUTO, load_space, ready_made, space_for
 from autotune.space.schema import Space, check_arguments, parse_space
 
@@ -18,4 +18,5 @@ __all__ = [
     "part_of",
     "ready_made",
     "space_for",
+    "why_alone",
 ]

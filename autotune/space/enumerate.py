@@ -159,6 +159,8 @@ def candidates(
                 legal.append(each)
             else:
                 broken[name, rule] += count
+        if name == ONE_DEVICE:
+            legal += _as_it_is(legal, where)
         if name == ONE_DEVICE and divided:
             own = _closest(legal, told.size)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
@@ -222,8 +224,10 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
     if "workers" in found and where.options.workers:
         found["workers"] = where.options.workers
     own = own_batch(where.facts)
-    if own.source is BatchSource.FIT:
+    if own.source is BatchSource.FIT or where.facts.built_in_batch:
         found["per_replica_batch"] = tuple(dict.fromkeys([own.size, *found["per_replica_batch"]]))
+    if where.facts.uncompilable and name == ONE_DEVICE:
+        found["run_eagerly"] = (True,)
     if "cache" in found:
         workers = max(each for each in found.get("workers", (1,)) if isinstance(each, int))
         found["cache"] = where.caches(found["cache"], workers)
@@ -246,6 +250,17 @@ def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
             f"It has {', '.join(space.strategies)}.",
         )
     return tuple(dict.fromkeys([ONE_DEVICE, *(asked or space.strategies)]))
+
+
+def _as_it_is(legal: Sequence[Configuration], where: Situation) -> Iterator[Configuration]:
+    """Yield the user's own settings where these run eagerly, beside all that are compiled."""
+    if not where.facts.eager or not legal:
+        return
+    batch = own_batch(where.facts, where.options.global_batch).size
+    values = {"per_replica_batch": batch, "run_eagerly": True}
+    own = Configuration(arguments=legal[0].arguments).taking(values)
+    if own not in legal and where.why_illegal(own) is None:
+        yield own
 
 
 def _closest(configurations: Sequence[Configuration], batch: int) -> int | None:

@@ -15,7 +15,7 @@ from autotune.options import SearchOptions
 from autotune.reason import Rule, RuleKind
 from autotune.strategies import strategy
 from autotune.value import Scalar
-from autotune.workload import WorkloadFacts
+from autotune.workload import WorkloadFacts, own_batch
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
@@ -44,7 +44,10 @@ class Situation:
         """Return the rule that a configuration breaks, or None if it can run."""
         return (
             self._permission(configuration)
+            or self._model(configuration)
             or self._division(configuration)
+            or self._eagerness(configuration)
+            or self._own_batch(configuration)
             or self._batch(configuration)
             or self._epoch(configuration)
             or self._cache(configuration)
@@ -62,6 +65,7 @@ class Situation:
         """
         return (
             self._permission(configuration)
+            or self._model(configuration)
             or self._division(configuration)
             or self._workers(configuration)
             or self._strategy(configuration)
@@ -71,6 +75,26 @@ class Situation:
         asynchronous = strategy(configuration.strategy).asynchronous
         refused = asynchronous and not self.options.allow_asynchronous
         return Rule(kind=RuleKind.ASYNCHRONOUS) if refused else None
+
+    def _model(self, configuration: Configuration) -> Rule | None:
+        return why_alone(self.facts) if configuration.distributed else None
+
+    def _eagerness(self, configuration: Configuration) -> Rule | None:
+        """Return why a step cannot run eagerly, or not compiled."""
+        if configuration.run_eagerly:
+            beyond = configuration.distributed or configuration.xla
+            return Rule(kind=RuleKind.EAGER) if beyond else None
+        why_not = self.facts.uncompilable
+        return Rule(kind=RuleKind.UNCOMPILABLE, text=why_not) if why_not else None
+
+    def _own_batch(self, configuration: Configuration) -> Rule | None:
+        """Return why a replica cannot take batches of another size than the user's own."""
+        facts, mine = self.facts, configuration.per_replica_batch
+        if facts.built_in_batch not in (None, mine):
+            return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)
+        if facts.carried_state and mine != own_batch(facts, self.options.global_batch).size:
+            return Rule(kind=RuleKind.CARRIED_STATE, text=facts.carried_state)
+        return None
 
     def _division(self, configuration: Configuration) -> Rule | None:
         batch = self.options.global_batch
@@ -143,8 +167,23 @@ class Situation:
         if configuration.strategy != "one_device" and not configuration.distributed:
             return Rule(kind=RuleKind.ONE_REPLICA)
         mine = strategy(configuration.strategy)
+        if self.facts.own_train_function and mine.training(configuration, self.facts) != "fit":
+            return Rule(kind=RuleKind.OWN_TRAIN_FUNCTION)
         text = mine.why_illegal(configuration, self.machine, self.facts)
         return Rule(kind=RuleKind.STRATEGY, text=text) if text else None
+
+
+def why_alone(facts: WorkloadFacts) -> Rule | None:
+    """Return why several replicas cannot train the model with the user's data."""
+    if facts.carried_state:
+        return Rule(kind=RuleKind.CARRIED_STATE, text=facts.carried_state)
+    if facts.accumulated_steps > 1:
+        return Rule(kind=RuleKind.ACCUMULATION, figure=facts.accumulated_steps)
+    if facts.uncompilable:
+        return Rule(kind=RuleKind.UNCOMPILABLE, text=facts.uncompilable)
+    if facts.built_in_batch is not None and facts.fit and facts.fit.only_batch:
+        return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)
+    return None
 
 
 def why_uncached(facts: WorkloadFacts) -> Rule | None:

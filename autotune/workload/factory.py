@@ -280,6 +280,22 @@ class WorkloadFacts(Value):
     """The same again, with what caches hold by then; None where the first was not whole."""
     stock: Stock | None = None
     """What Python code in the dataset had ready; None where reading it alone showed nothing."""
+    accumulated_steps: int = 1
+    """Steps whose gradients make one update."""
+    built_in_batch: int | None = None
+    """The size of batches with whose half the model cannot be trained, because it is built into it;
+    None where any will do."""
+    carried_state: str = ""
+    """What carries state from one batch to the next, such as a recurrent layer with `stateful`;
+    empty where nothing does."""
+    eager: bool = False
+    """Whether the user asks for eager execution, of the model or of every `tf.function`."""
+    uncompilable: str = ""
+    """Why a model that runs eagerly cannot be compiled; empty where it can."""
+    batch_callbacks: tuple[str, ...] = ()
+    """Classes of the user's callbacks that do something before or after a batch."""
+    own_train_function: bool = False
+    """Whether the model makes its `train_function` by itself, which only `Model.fit` calls."""
     only_steps: bool = False
     """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
     optimizer: str = ""

@@ -56,6 +56,8 @@ class FitFacts(Value):
     """The first line with what Keras does in one process only; None where there is none."""
     network: int | None = None
     """The first line that connects to another machine; None where there is none."""
+    eager: int | None = None
+    """The line that asks for eager execution; None where none does."""
     backend: str | None = None
     """What Keras is to compute with, if the script or the environment says it."""
 

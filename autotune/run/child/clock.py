@@ -31,6 +31,7 @@ class Clock:
         report: Where events go.
         now: A monotonic clock in seconds.
         worked: Tells the seconds for which the process has used a core, of all cores together.
+        callbacks: Tells the seconds of each callback since the last time.
     """
 
     def __init__(
@@ -38,7 +39,9 @@ class Clock:
         report: EventWriter,
         now: Callable[[], float] = time.monotonic,
         worked: Callable[[], float] = time.process_time,
+        callbacks: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
+        self._callbacks = callbacks
         self._report = report
         self._now = now
         self._worked = worked
@@ -78,12 +81,15 @@ class Clock:
         self._wait_for_device(logs)
         now = self._now()
         self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
+        self._callbacks()  # What they took of the first call is no part of a window.
         self._begin_window(now)
 
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
         now, work = self._now(), self._worked() - self._worked_before
-        more: dict[str, float] = {"ends": self._ends} if self._ends else {}
+        more: dict[str, object] = {"ends": self._ends} if self._ends else {}
+        if callbacks := self._callbacks():
+            more["callbacks"] = callbacks
         if logs and LOST in logs:
             more["lost"] = _read(logs[LOST])
         seconds = now - self._since

@@ -20,6 +20,14 @@ import tensorflow as tf
 
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
 from autotune.run import events
+from autotune.run.child.batch_bound import (
+    accumulated_steps,
+    carried_state,
+    first_rows,
+    rows_of,
+    static_batch,
+)
+from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
@@ -65,8 +73,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     own, handed = request["offered"], Handed()
     dataset_values = _values(dataset_fn, "dataset", request, offered(handed) | own)
     model_values = _values(model_fn, "model", request, own)
-    if request["callbacks"]:
-        _check_callbacks(request, folder)
+    callbacks = _checked_callbacks(request, folder) if request["callbacks"] else []
 
     announce(Step.CALLING_DATASET)
     made = _call(dataset_fn, "dataset_fn", dataset_values)
@@ -84,14 +91,15 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     calling += time.monotonic() - begun
     data.check_rank(model.ranks())
     announce(Step.TRYING)
-    model.train_on(data.few(), _not_fitting)
+    model.train_on(data.few(static_batch(model.model)), _not_fitting)
     announce(Step.LOOKING)
     patience = request["seconds"] / 4
     return {
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
-        "usual_batch": taken.own_batch or usual_batch(dataset_fn),
+        "usual_batch": taken.own_batch or usual_batch(dataset_fn) or static_batch(model.model),
         "calling_seconds": calling,
+        "batch_callbacks": batch_callbacks(callbacks),
         **model.facts(),
         **data.facts(patience),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),
@@ -125,13 +133,16 @@ def _looked_at(
     look = partial(_looked_at_batches, program, InspectedModel(program.calls[-1].model))
     own = of_fit["usual_batch"]
     try:
-        return look(BATCH, patience, announce)
+        found = look(BATCH, patience, announce)
+        if not (found["built_in_batch"] or found["carried_state"]):
+            return found
     except DatasetTooSmall:
         return look(own, patience, announce)
     except WorkloadError:
-        found = look(own, patience, announce, whole=True)
-        of_fit["fit"]["only_batch"] = own
-        return found
+        pass  # Perhaps others cannot be made of its data, or trained with.
+    found = look(own, patience, announce, whole=True)
+    of_fit["fit"]["only_batch"] = own
+    return found
 
 
 def _looked_at_batches(
@@ -164,7 +175,7 @@ def _looked_at_batches(
         ) from exc.__cause__
 
 
-def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
+def _checked_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[Any]:
     callbacks_fn = _load(request["callbacks"], folder.pickled("callbacks_fn"))
     values = _values(callbacks_fn, "callbacks", request, {})
     made = _call(callbacks_fn, "callbacks_fn", values)
@@ -174,6 +185,7 @@ def _check_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> None:
             "callbacks_fn did not return a list of keras.callbacks.Callback.",
             "Return a list; it may be empty.",
         )
+    return list(made)
 
 
 def _values(
@@ -244,14 +256,18 @@ class InspectedModel:
                 "model_fn returned a model that is not compiled.",
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
-        self._model = model
+        self.model = model
+        self._built_in_batch: int | None = None
+        self._carried_state = ""
+        self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
+        self._uncompilable = ""
         self._dense: dict[tuple[int, int], int] = {}
         self._operations = 0
 
     def ranks(self) -> list[int]:
         """Return the rank of each input with its batch dimension; none where nobody knows."""
         try:
-            return [len(each.shape) for each in self._model.inputs or ()]
+            return [len(each.shape) for each in self.model.inputs or ()]
         except (AttributeError, ValueError):  # It learns its inputs from the first batch.
             return []
 
@@ -267,20 +283,45 @@ class InspectedModel:
         Raises:
             WorkloadError: The model does not accept the examples.
         """
-        self._model.run_eagerly = True
+        self.model.run_eagerly = True
         self._listen()
         try:
             # The batch is a dataset of its own, so that no error of the user's dataset comes here.
-            self._model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
+            self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
         self._operations = self._traced(batch)
+        self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
+        rows = rows_of(batch) or 1
+        self._built_in_batch = None if rows < 2 or self._takes_half(batch, rows) else rows
+        few = first_rows(batch, 2) if rows > 2 and not self._built_in_batch else batch
+        self._carried_state = carried_state(self.model, few)
+
+    def _why_not_compiled(self, batch: Any) -> str:
+        """Return why a model that runs eagerly cannot be compiled; empty if it can."""
+        tf.config.run_functions_eagerly(run_eagerly=False)
+        try:
+            tf.function(self.model.train_step, autograph=False).get_concrete_function(batch)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the step has raised nothing
+            error = describe(exc)
+            where = f" in {error['where']}" if error["where"] else ""
+            return f"{error['kind']}{where}"
+        return ""
+
+    def _takes_half(self, batch: Any, rows: int) -> bool:
+        """Return whether the model can be trained with half of a batch."""
+        half = first_rows(batch, rows // 2)
+        try:
+            self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
+        except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
+            return False
+        return True
 
     def _traced(self, batch: Any) -> int:
         """Return how many operations the forward pass has, which is quickly traced."""
         features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
-        call = tf.function(lambda given: self._model(given, training=True))
+        call = tf.function(lambda given: self.model(given, training=True))
         try:
             return len(call.get_concrete_function(features).graph.get_operations())
         except Exception:  # noqa: BLE001 - a model with a step of its own need not have one
@@ -288,28 +329,33 @@ class InspectedModel:
 
     def facts(self) -> dict[str, Any]:
         """Return what is known of the model, once it has been tried."""
-        trainable = self._model.trainable_weights
+        trainable = self.model.trainable_weights
         return {
-            "weights": sum(int(np.prod(each.shape)) for each in self._model.weights),
+            "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),
             "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
             "dense_gradient_bytes": self._exchanged(),
             "operations": self._operations,
-            "only_steps": type(self._model).call is keras.Model.call,
-            "optimizer": type(self._model.optimizer).__name__,
-            "loss": _loss_name(self._model.loss),
+            "accumulated_steps": accumulated_steps(self.model),
+            "built_in_batch": self._built_in_batch,
+            "carried_state": self._carried_state,
+            "eager": self._eager,
+            "uncompilable": self._uncompilable,
+            "own_train_function": _makes_own_function(self.model),
+            "only_steps": type(self.model).call is keras.Model.call,
+            "optimizer": type(self.model.optimizer).__name__,
+            "loss": _loss_name(self.model.loss),
         }
 
     def _exchanged(self) -> int:
         # With accumulation only every so many steps exchange anything.
-        rarely = getattr(self._model.optimizer, "gradient_accumulation_steps", None)
-        return 0 if rarely else sum(self._dense.values())
+        return 0 if accumulated_steps(self.model) > 1 else sum(self._dense.values())
 
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""
         # A train_step may have optimizers of its own.
-        own = vars(self._model).values()
+        own = vars(self.model).values()
         optimizers = {id(each): each for each in own if isinstance(each, keras.Optimizer)}
-        for key, each in {**optimizers, id(self._model.optimizer): self._model.optimizer}.items():
+        for key, each in {**optimizers, id(self.model.optimizer): self.model.optimizer}.items():
             each.apply = self._noting(key, each.apply)
 
     def _noting(self, key: int, apply: Callable[..., Any]) -> Callable[..., Any]:
@@ -321,6 +367,11 @@ class InspectedModel:
             return apply(grads, *args, **kwargs)
 
         return noting
+
+
+def _makes_own_function(model: Any) -> bool:
+    made = type(model).make_train_function, type(model)._make_function  # noqa: SLF001 - what it calls
+    return made != (keras.Model.make_train_function, keras.Model._make_function)  # noqa: SLF001 - as above
 
 
 def _weight_bytes(weight: Any) -> int:

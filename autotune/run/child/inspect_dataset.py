@@ -140,8 +140,11 @@ class InspectedDataset:
             "apart (--unbatch; unbatch=True in Python).",
         )
 
-    def few(self) -> Any:
+    def few(self, size: int | None = None) -> Any:
         """Return a batch of a few examples.
+
+        Args:
+            size: Of the batch, where the model takes no other.
 
         Raises:
             WorkloadError: The examples do not fit into one batch.
@@ -149,7 +152,7 @@ class InspectedDataset:
         if self._taken.batched:
             return self._first
         try:
-            return next(iter(self._dataset.take(_TRIED).batch(_TRIED)))
+            return next(iter(self._dataset.take(size or _TRIED).batch(size or _TRIED)))
         except Exception as exc:
             raise FactoryFailed(
                 f"The examples cannot be batched: {ERROR}.",

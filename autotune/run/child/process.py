@@ -26,6 +26,7 @@ import tensorflow as tf
 from autotune.run import events
 from autotune.run.child import inspect, observe, screen
 from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
+from autotune.run.child.callback_times import CallbackTimes
 from autotune.run.child.clock import Clock, ClockCallback
 from autotune.run.child.exchange import remove_exchange
 from autotune.run.child.fill import fill_caches
@@ -121,10 +122,13 @@ def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
 def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     """Run the training program with the clock attached."""
     request = json.loads(folder.request.read_text(encoding="utf-8"))
+    times = CallbackTimes()
+    times.watch()
     program = load_program(folder, request["by_value"])
     if request["fill"]:
         fill_caches(program, request["fill"], writer)
-    program.main(endless(request), callbacks=[ClockCallback(Clock(writer))])
+    clock = ClockCallback(Clock(writer, callbacks=times.take))
+    program.main(endless(request), callbacks=[clock])
 
 
 def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:

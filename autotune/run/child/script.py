@@ -21,6 +21,7 @@ import keras
 import tensorflow as tf
 
 from autotune.errors import ScriptFailed
+from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.network import network_noted
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
@@ -117,13 +118,16 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
         found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
         found.update(_facts(call))
+        found["batch_callbacks"] = batch_callbacks(_listed(call.callbacks))
 
     with (
         _told_as_mistakes(),
         _strategies_noted(program) as built,
+        _eagerness_noted(program) as eager,
         network_noted(program) as connecting,
     ):
         _run(program, note, copy)
+    found["fit"]["eager"] = eager[-1] if eager else None
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
@@ -318,6 +322,33 @@ def _strategies_noted(program: ModuleType) -> Iterator[list[int]]:
         yield lines
     finally:
         tf.distribute.Strategy.__init__ = begin
+
+
+@contextmanager
+def _eagerness_noted(program: ModuleType) -> Iterator[list[int]]:
+    """Give the lines of the script that ask for eager execution, of a model or of everything."""
+    lines: list[int] = []
+    kept, functions = keras.Model.run_eagerly, tf.config.run_functions_eagerly
+
+    def note(run_eagerly: Any) -> None:
+        if run_eagerly:
+            lines.extend(program.lines_of(sys._getframe(2))[:1])  # noqa: SLF001 - as above
+
+    def set_for_model(model: Any, run_eagerly: Any) -> None:
+        note(run_eagerly)
+        kept.fset(model, run_eagerly)
+
+    def set_for_all(run_eagerly: Any) -> None:
+        note(run_eagerly)
+        functions(run_eagerly)
+
+    keras.Model.run_eagerly = property(kept.fget, set_for_model)
+    tf.config.run_functions_eagerly = set_for_all
+    try:
+        yield lines
+    finally:
+        del keras.Model.run_eagerly
+        tf.config.run_functions_eagerly = functions
 
 
 def _at(lines: list[int]) -> str:

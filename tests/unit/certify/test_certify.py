@@ -9,7 +9,10 @@ import pytest
 from autotune.certify import Candidate, certify, family
 from autotune.certify.certificate import Certificate, Finding
 from autotune.config import Configuration
+from autotune.reason import Raised
 from autotune.reason.sentences import check_text
+from autotune.run.engine import ObservationRequest
+from autotune.run.observation import Observation
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.observations import Fault
@@ -64,6 +67,24 @@ def test_every_fault_is_found(workload: Workload, fault: Fault, words: str) -> N
     """Each fault refuses the configuration, in words."""
     certificate = look(engine(fault), workload, GANG)
     assert words in " ".join(map(check_text, certificate.failures))
+
+
+@pytest.mark.parametrize(("error", "refused"), [("ValueError", True), ("MemoryError", False)])
+def test_what_one_device_cannot_train_at_all_is_refused(
+    workload: Workload, error: str, *, refused: bool
+) -> None:
+    """Unless it only lacks the memory for the global batch."""
+    fake = engine()
+    observe = fake.observe
+
+    def alone_fails(request: ObservationRequest) -> Observation:
+        why = Raised(error=error, message="shapes (64, 8) and (128, 8) differ")
+        return Observation(failure=why) if request.reference_to else observe(request)
+
+    fake.observe = alone_fails  # type: ignore[method-assign] # one engine, one test
+    certificate = look(fake, workload, MIRRORED)
+    assert bool(certificate.failures) is refused
+    assert certificate.failures or certificate.undecided
 
 
 def test_the_reference_takes_the_same_steps(workload: Workload) -> None:

@@ -11,6 +11,8 @@ from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, breakdown
 from autotune.diagnose.experiment import Experiment, Round
 from autotune.measure import EXPECTED, Interval, Noise
+from autotune.report.profile import limits
+from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -54,6 +56,19 @@ def test_what_more_steps_per_call_save_is_the_call(steps: int) -> None:
     found = apart(configuration, {"step": held, "held": held, "calls": calls})
     assert found.share(Part.CALL) == pytest.approx(1 / steps / held)
     assert found.share(Part.COMPUTE) == pytest.approx(3 / held)
+
+
+@pytest.mark.parametrize("calls", [{"calls": 1.825}, {}], ids=["calls told apart", "not"])
+def test_what_callbacks_take_is_no_computing(calls: dict[str, float]) -> None:
+    """Of 7.6 ms a callback takes 6.2: it is the limit, and computing is what is left."""
+    callbacks = (("Watch", 0.0062), ("History", 1e-6))
+    rounds = [once({"step": 7.6, "held": 7.6, **calls})]
+    found = breakdown(ALONE, rounds, QUIET, otherwise=1.0, callbacks=callbacks)
+    assert found.spent(Part.CALLBACKS) == pytest.approx(6.2, abs=0.01)
+    assert found.is_limit(Part.CALLBACKS)
+    assert not found.is_limit(Part.COMPUTE)
+    assert sum(found.spent(part) for part in Part) == pytest.approx(7.6)
+    assert "Callback Watch: 6.2 of 7.6 ms." in " ".join(limits(found, WorkloadFacts()))
 
 
 def test_what_overlaps_is_told_as_it_was_measured() -> None:

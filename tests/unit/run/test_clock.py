@@ -65,6 +65,16 @@ def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -
     assert report.events[-1] == ("first_step", {"steps": 4, "seconds": 2.0})
 
 
+def test_a_window_tells_what_callbacks_took(report: Report, time: Time) -> None:
+    """Not with what they took of the first call."""
+    taken = [{"Watch": 9.0}, {"Watch": 0.5}, {}]
+    clock = Clock(report, time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
+    clock.begin()
+    for _ in range(3):
+        step(clock, time, 1.0)
+    assert [each[1].get("callbacks") for each in report.events[-2:]] == [{"Watch": 0.5}, None]
+
+
 def test_a_window_is_as_long_as_it_must_be(clock: Clock, report: Report, time: Time) -> None:
     """Short steps are collected until the shortest window is full."""
     step(clock, time, 1.0)

@@ -38,6 +38,11 @@ def error(kind: str, message: str, where: str = "") -> dict[str, str]:
             "Attempt to convert a value (PerReplica:{...}) with",
             "custom training loop",
         ),
+        (
+            "RuntimeError",
+            "In Cond.call():\n`merge_call` called while defining a new graph or a tf.function.",
+            "apply them in every step",
+        ),
         ("UnknownError", "Could not start gRPC server", "port"),
         ("ValueError", "Please provide a TPU Name to connect to.", "No TPU"),
     ],

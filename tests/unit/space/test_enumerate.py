@@ -78,6 +78,44 @@ def test_an_odd_global_batch_leaves_one_device() -> None:
     assert "is not divisible" in rules(space)
 
 
+def test_eager_execution_is_the_users_own_and_nobody_elses() -> None:
+    """Where the user asks for it, one device has it once, beside all that are compiled."""
+    axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
+    facts = {"eager": True, "usual_batch": 64}
+    [own] = [c for c in found(axes, facts=facts).configurations if c.run_eagerly]
+    assert (own.distributed, own.per_replica_batch) == (False, 64)
+    assert not any(c.run_eagerly for c in found(axes).configurations)
+
+
+def test_what_cannot_be_compiled_stays_on_one_device() -> None:
+    """Every configuration runs eagerly then, and replicas are excluded with the reason."""
+    axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
+    space = found(axes, facts={"eager": True, "uncompilable": "TypeError in train.py line 9"})
+    assert not space.distributed
+    assert all(c.run_eagerly for c in space.one_device)
+    assert "compiling it fails (TypeError in train.py line 9)" in rules(space)
+
+
+def test_a_train_function_of_the_models_own_needs_fit() -> None:
+    """Loops would not call it."""
+    axes = {"replicas_per_worker": [2], "workers": [2], "reduction": ["one_device", "default"]}
+    space = found(axes | {"steps_per_execution": [1, 8]}, facts={"own_train_function": True})
+    assert {(c.reduction, c.steps_per_execution) for c in space.distributed} == {
+        *(("one_device", 1), ("one_device", 8), ("default", 1))
+    }
+    assert "only Model.fit calls" in rules(space)
+
+
+def test_a_batch_that_is_built_in_is_never_divided() -> None:
+    """It is a value of the axis, and replicas take it whole or not at all."""
+    axes = {"per_replica_batch": [16, 32], "replicas_per_worker": [2]}
+    whole = found(axes, facts={"built_in_batch": 12, "usual_batch": 12})
+    assert {c.per_replica_batch for c in whole.configurations} == {12}
+    only = FitFacts(line=6, only_batch=12)
+    bound = found(axes, facts={"built_in_batch": 12, "fit": only}, global_batch=12)
+    assert not bound.distributed
+
+
 def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
     """The bound holds for the sum over the replicas."""
     space = found({"per_replica_batch": [32, 64], "replicas_per_worker": [2]}, max_global_batch=64)
@@ -112,6 +150,10 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
         ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
         ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "as the script does in line 9"),
+        ({"workers": [2]}, {"carried_state": "layer gru"}, "to the next (layer gru)"),
+        ({"per_replica_batch": [32, 64]}, {"carried_state": "layer gru"}, "(layer gru)"),
+        ({"replicas_per_worker": [2]}, {"accumulated_steps": 4}, "the gradients of 4 steps"),
+        ({"per_replica_batch": [16, 32]}, {"built_in_batch": 32}, "a batch of 32 is built into"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:

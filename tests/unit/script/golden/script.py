@@ -106,13 +106,16 @@ def run_script(
         if FIT is not None and FIT not in lines_of(sys._getframe(1)):
             return other_fit(model, *arguments, **options)
         calls.append(Call(model, *arguments, **options))
-        before = model.jit_compile, model.steps_per_execution
+        before = model.jit_compile, model.steps_per_execution, model.run_eagerly
         keras.Model.fit = original
+        # Keras keeps what an earlier fit has compiled, which holds for the settings of that one.
+        model.train_function = None
         try:
             train(calls[-1])
         finally:
             keras.Model.fit = fit
-            model.jit_compile, model.steps_per_execution = before
+            model.jit_compile, model.steps_per_execution, model.run_eagerly = before
+            model.train_function = None
         return model.history
 
     keras.Model.fit = fit

@@ -145,8 +145,7 @@ def counted_updates(model: keras.Model) -> tf.Tensor:
     """Return how many updates the optimizer has counted; zero if the model brings its own."""
     if model.optimizer is None:
         return tf.constant(0, tf.int64)
-    each = model.optimizer.gradient_accumulation_steps or 1
-    return tf.cast(model.optimizer.iterations, tf.int64) * each
+    return tf.cast(model.optimizer.iterations, tf.int64)
 
 
 def share_lost(counted: Any, made: int) -> float:
@@ -193,7 +192,8 @@ def train(
     logs: dict[str, Any] = {}
     made = 0
     watchers.on_train_begin()
-    for epoch in range(watchers.params["epochs"]):
+    # As BackupAndRestore sets it, to go on from there.
+    for epoch in range(model._initial_epoch or 0, watchers.params["epochs"]):
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for number, results in enumerate(
@@ -203,9 +203,7 @@ def train(
             made += workers * STEPS_PER_EXECUTION
             counted = max(each for _, each in results)
             logs = {**results[-1][0], "lost_updates": share_lost(counted, made)}
-            # Past the list, which would turn the logs into numbers once more.
-            for each in watchers.callbacks:
-                each.on_train_batch_end((number + 1) * STEPS_PER_EXECUTION - 1, logs)
+            watchers.on_train_batch_end((number + 1) * STEPS_PER_EXECUTION - 1, logs)
             if model.stop_training:
                 break
         coordinator.join()

@@ -203,13 +203,16 @@ def train(
     model: keras.Model,
     iterator: Any,
     watchers: keras.callbacks.CallbackList,
+    initial_epoch: int = 0,
 ) -> None:
     """Train as `Model.fit` would."""
     train_steps = make_train_steps(strategy, model)
     model.stop_training = False
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
-    for epoch in range(watchers.params["epochs"]):
+    # As BackupAndRestore sets it, to go on from there.
+    begun = model._initial_epoch or initial_epoch
+    for epoch in range(begun, watchers.params["epochs"]):
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):

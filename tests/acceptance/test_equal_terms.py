@@ -1,0 +1,90 @@
+"""Scripts whose one device and several replicas would not do the same: told, or made the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.real
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+FIELD = Path(__file__).with_name("field")
+LIMITS = ("--space", "quick", "--engine", "counting:Counting", "--budget", "800s", "--no-diagnose")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scripts."""
+    return Path(shutil.copytree(FIELD, tmp_path_factory.mktemp("field") / "scripts"))
+
+
+@pytest.fixture(scope="module")
+def tuned(run: Run, folder: Path) -> Callable[..., dict[str, Any]]:
+    """Return a function that tunes a script with so many trials and returns the result."""
+
+    def tuned(name: str, trials: int) -> dict[str, Any]:
+        out = ("--out", folder / f"out-{name}", "--json", "--max-trials", str(trials))
+        done = run("tune", folder / name, *LIMITS, *out)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    return tuned
+
+
+def test_what_compiling_an_eager_model_gains_is_the_first_thing_told(
+    tuned: Callable[..., dict[str, Any]], folder: Path
+) -> None:
+    """The script's own settings are measured, the same compiled, and the program compiles."""
+    found = tuned("eager.py", 2)
+    own, compiled = (each["configuration"] for each in found["trials"][:2])
+    assert own.pop("run_eagerly")
+    assert not compiled.pop("run_eagerly")
+    assert own == compiled
+    assert found["reasons"][0].startswith("Your model runs eagerly (line 6): compiled, it takes 1/")
+    program = (folder / "out-eager.py" / "train.py").read_text()
+    assert "The script asks for eager execution in line 6" in program
+    assert "model.run_eagerly = False" in program
+
+
+def test_what_a_callback_takes_is_told_by_its_name(tuned: Callable[..., dict[str, Any]]) -> None:
+    """A callback that sleeps limits the step, whatever the machine computes meanwhile."""
+    reasons = tuned("slow_callback.py", 1)["reasons"]
+    [told] = [each for each in reasons if "with your own settings" in each]
+    assert told.startswith("Callbacks limit a step with your own settings: callback Logger: 2")
+
+
+def test_gradients_that_are_accumulated_stay_on_one_device(
+    tuned: Callable[..., dict[str, Any]],
+) -> None:
+    """That is an answer, and an update is told to see several batches."""
+    found = tuned("accumulating.py", 1)
+    assert found["verdict"] == "one device"
+    assert found["summary"].startswith(
+        "Stay on one device: nothing distributed can run, because Keras cannot accumulate"
+    )
+    assert any(each.startswith("An update sees 3 batches") for each in found["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "why"),
+    [
+        ("stateful_in_submodel.py", 12, "The model carries state"),
+        ("batch_in_loss.py", 24, "A batch of 24 is built into the model"),
+    ],
+)
+def test_a_model_that_is_tied_to_its_batches_stays_on_one_device(
+    run: Run, folder: Path, name: str, batch: int, why: str
+) -> None:
+    """The card keeps the batch, and says why no replica is tried."""
+    done = run("tune", folder / name, "--space", "quick", "--dry-run")
+    shown = " ".join(done.stdout.split())
+    assert f"its batches of {batch} stay as they are" in shown
+    assert "0 MirroredStrategy" in shown
+    assert shown.count(why) == 2

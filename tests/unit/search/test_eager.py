@@ -1,0 +1,70 @@
+"""A model that runs eagerly by the user's request is compared with what is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.result import Result
+from autotune.run.engine import Outcome
+from autotune.script import render
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.testing.fake import Ending
+from autotune.workload import FitFacts
+
+from .conftest import Tuner, speed
+
+
+def searched(tuner: Tuner, **facts: Any) -> Result:
+    """Search where eager steps take ten times as long."""
+    rates = speed(distributed=0.5)
+
+    def truth(configuration: Configuration) -> float | Ending:
+        rate = rates(configuration)
+        assert isinstance(rate, float)
+        return rate / 10 if configuration.run_eagerly else rate
+
+    known = FAKE_FACTS.model_copy(update={"eager": True, "fit": FitFacts(line=6, eager=4), **facts})
+    return tuner(truth, engine=FakeEngine(truth, between=0.001, facts=known))
+
+
+def test_what_compiling_gains_is_measured_and_told_first(tuner: Tuner) -> None:
+    """The user's own settings come first, then the same compiled, and nothing else runs eagerly."""
+    result = searched(tuner)
+    first, second, *others = [each.configuration for each in result.trials]
+    assert first == result.grounds.default == second.but(run_eagerly=True)
+    assert not any(each.run_eagerly for each in others if each != first)
+    assert not result.config.run_eagerly
+    assert result.reasons[0].startswith(
+        "Your model runs eagerly (line 4): compiled, it takes 1/10 of the time."
+    )
+    assert "model.run_eagerly = False" in result.script
+
+
+def test_a_gain_over_one_device_is_one_over_compiled_steps(tuner: Tuner) -> None:
+    """Both sides of the answer are compiled."""
+    result = searched(tuner)
+    assert not result.one_device.run_eagerly
+    assert result.speedup
+    assert result.speedup.high < 1
+
+
+def test_what_cannot_be_compiled_is_tuned_eagerly(tuner: Tuner) -> None:
+    """On one device, and the answer is decided."""
+    result = searched(tuner, uncompilable="AttributeError in train.py line 9")
+    assert all(each.configuration.run_eagerly for each in result.trials)
+    assert any(each.outcome is Outcome.MEASURED for each in result.trials)
+    assert result.summary.startswith("Stay on one device: nothing distributed can run, because ")
+    assert "(AttributeError in train.py line 9)" in result.reasons[0]
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_a_program_of_factories_says_who_asks(tuner: Tuner, *, eager: bool) -> None:
+    """Without a script there is no line to name."""
+    result = searched(tuner, fit=None)
+    chosen = result.config.but(run_eagerly=eager)
+    text = render(chosen, result.workload, result.facts, FAKE_MACHINE).train
+    assert f"model.run_eagerly = {eager}" in text
+    assert ("model_fn asks for eager execution" in text) is not eager
