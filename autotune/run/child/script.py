@@ -22,6 +22,7 @@ import tensorflow as tf
 
 from autotune.errors import ScriptFailed
 from autotune.run.child.network import network_noted
+from autotune.run.child.once import ReadOnce, lasting
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
@@ -59,6 +60,8 @@ def _train_only(program: ModuleType, train: Train) -> None:
         before = _Before(call)
         call.validation_freq = NEVER
         call.callbacks = [before, *_kept(call.callbacks), _After(before)]
+        if reads_once(call.x):
+            call.x = lasting(call.x)
         try:
             train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
@@ -197,7 +200,10 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(call: Any) -> dict[str, Any]:
-    batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
+    if reads_once(call.x):
+        call.x = ReadOnce(call.x)
+    # Keras does not ask for the size of batches where it is given batches.
+    batch = int(_batch_of(call.x) or call.batch_size or 32)  # of Keras
     if call.steps_per_epoch:
         return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
     if _kind_of(call.x) != "arrays":
@@ -238,7 +244,9 @@ def _kind_of(data: Any) -> str:
 
 
 def _batch_of(data: Any) -> int | None:
-    """Return the size of a dataset's batches."""
+    """Return the size of the batches that data consists of."""
+    if isinstance(data, ReadOnce):
+        return data.batch
     if isinstance(data, keras.utils.PyDataset):
         return _length(data[0])
     if not isinstance(data, tf.data.Dataset):

@@ -100,6 +100,71 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     assert facts.usual_batch == 7
 
 
+ONCE = """
+def batches(number, size=8):
+    for each in range(number):
+        yield x[:size] + each, y[:size]
+spec = tf.TensorSpec([None, 8]), tf.TensorSpec([None, 1])
+one = batches(10**9)
+def wrapped(): yield from one
+"""
+SAME = """
+def alike():
+    while True: yield x[:8], y[:8]
+alike = alike()
+"""
+WRAPPED = "model.fit(tf.data.Dataset.from_generator({}, output_signature=spec), steps_per_epoch=5)"
+
+
+@pytest.mark.parametrize(
+    ("fit", "examples"),
+    [
+        ("model.fit(batches(10**9), batch_size=64, steps_per_epoch=5)", 40),
+        ("model.fit(batches(30))", 240),
+        ("model.fit(batches(3))", 24),
+        ("model.fit(batches(3), steps_per_epoch=5)", 24),
+        ("model.fit(iter([(x[:8], y[:8])] * 5))", 40),
+        (f"{SAME}model.fit(alike, steps_per_epoch=5)", 40),
+        (WRAPPED.format("wrapped"), 40),
+        (SAME + WRAPPED.format("lambda: alike"), 40),
+    ],
+)
+def test_what_can_be_read_once_is_of_the_batch_that_it_gives(
+    inspect: Inspect, fit: str, examples: int
+) -> None:
+    """Steps or its end tell the examples, and no pass is taken for the repetition of another."""
+    facts = inspect(ONCE + fit)
+    assert (facts.usual_batch, facts.examples) == (8, examples)
+    assert (facts.repeatable, facts.same_examples, facts.second_pass) == (False, False, None)
+
+
+def test_two_inputs_of_varying_length_come_from_a_generator(inspect: Inspect) -> None:
+    """As `fit` takes them: in a list, with weights, and as long as the first two batches show."""
+    text = """
+left, right = keras.Input((None, 8)), keras.Input((None, 8))
+pooled = keras.layers.GlobalAveragePooling1D()(keras.layers.Concatenate(1)([left, right]))
+model = keras.Model([left, right], keras.layers.Dense(1)(pooled))
+model.compile("sgd", "mse")
+def sentences():
+    for length in range(1, 30):
+        words = np.ones((4, length, 8), "float32")
+        yield [words, words], np.ones((4, 1)), np.ones(4)
+model.fit(sentences())
+"""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (4, 4, 4 * 29)
+
+
+def test_a_generator_that_raises_is_no_end_of_it(inspect: Inspect) -> None:
+    """Whoever reads on would find nothing more, and take that for all."""
+    with pytest.raises(ScriptFailed, match=r"OSError: no more files.*line 8"):
+        inspect(
+            "def few():\n    yield x[:8], y[:8]\n    raise OSError('no more files')\n"
+            "model.fit(few())"
+        )
+
+
 VARYING = """
 def lengths():
     for number in range(60):
