@@ -256,7 +256,7 @@ _RULES = {
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ALONE: (
         "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
-        "as the script does in line {figure}"
+        "as line {figure} of the script may do"
     ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }

@@ -25,7 +25,7 @@ from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.run.child.once import OpenGenerators, ReadOnce
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
-from autotune.run.child.script import fit_reached
+from autotune.run.child.script import fit_reached, other_backend
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -184,10 +184,12 @@ def _looked_at_batches(
             f"The data of fit has no batch of {size} examples.", "Check its file paths and filters."
         ) from exc.__cause__
     except FactoryFailed as exc:
-        raise ScriptFailed(
-            exc.cause,
-            "Check that the script trains by itself, and that its fit is given arrays, tables, "
-            "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+        raise other_backend(
+            ScriptFailed(
+                exc.cause,
+                "Check that the script trains by itself, and that its fit is given arrays, tables, "
+                "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+            )
         ) from exc.__cause__
 
 
@@ -243,10 +245,12 @@ def _not_fitting(cause: str) -> WorkloadError:
 
 
 def _not_training(cause: str) -> WorkloadError:
-    return ScriptFailed(
-        cause,
-        "Check that the script trains by itself. Here a step of it was tried without a graph "
-        "(run_eagerly=True).",
+    return other_backend(
+        ScriptFailed(
+            cause,
+            "Check that the script trains by itself. Here a step of it was tried without a graph "
+            "(run_eagerly=True).",
+        )
     )
 
 

@@ -232,6 +232,81 @@ def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
     assert fit == FitFacts(line=6, data=FitData.ARRAYS, alone=7)
 
 
+OTHERS = """
+from functools import partial
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+classes = np.arange(80) % 2
+def made(): return StandardScaler()
+"""
+BEHIND = """
+clf = LogisticRegression()
+clf.fit(x, classes)
+clf.predict(x)
+"""
+INSIDE = """
+class Trainer:
+    def __init__(self, of): self.of = of
+    def fit(self, x, y): return self.of.fit(x, y)
+    def evaluate(self, x): return {}
+def main():
+    scaler, wrapped = made(), Trainer(model)
+    scaled = scaler.fit(x).transform(x)
+    wrapped.fit(scaled, y)
+    scaler.fit(y)
+    wrapped.evaluate(x)
+main()
+"""
+SUBCLASS = """
+class Net(keras.Sequential):
+    def train(self): self.fit(x, y)
+    def score(self): return self.predict(x)
+net = Net([keras.layers.Dense(1)])
+net.compile("sgd", "mse")
+net.train()
+net.score()
+"""
+WRAPPED_KERAS = """
+from keras.wrappers import SKLearnClassifier
+def build(X, y):
+    net = keras.Sequential([keras.layers.Dense(2)])
+    net.compile("sgd", "mse")
+    return net
+pipe = make_pipeline(StandardScaler(), SKLearnClassifier(build))
+pipe.fit(x, classes)
+pipe.predict(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("made().fit(x).transform(x)\nmodel.fit(x, y)", None),
+        ("model.fit(x, y)" + BEHIND, None),
+        (INSIDE, None),
+        ("fit = partial(model.fit, x)\nfit(y)\nmodel.predict(x)", 15),
+        ("def main(net):\n    net.fit(x, y)\n    net.evaluate(x, y)\nmain(model)", 15),
+        (SUBCLASS, 16),
+        (WRAPPED_KERAS, 21),
+    ],
+)
+def test_only_what_keras_does_keeps_several_workers_away(
+    inspect: Inspect, text: str, alone: int | None
+) -> None:
+    """It is told from other objects by what the script has bound to its names by then."""
+    fit = inspect(OTHERS + text).fit
+    assert fit
+    assert (fit.alone, fit.others) == (alone, ())
+
+
+def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
+    """With those that are, by their numbers."""
+    text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
+    with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 14.*from: \d: model, line 15"):
+        inspect(text, fit="scaler")
+
+
 def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
     """Also where a thread of its own does so, but not what stays on this machine."""
     text = """
@@ -310,7 +385,38 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--data", required=True)
 parser.parse_args()
 """
-LOOP = "for _ in range(3): model.train_on_batch(x, y)"
+LOOP = "for _ in range(10**9): model.train_on_batch(x, y)\n"
+OWN_FIT = f"""
+class Own:
+    def fit(self):
+        try:
+            {LOOP}
+        except Exception:
+            pass
+def made(): return Own()
+made().fit()
+"""
+OVERRIDDEN = """
+class Own(keras.Sequential):
+    def fit(self):
+        optimizer = keras.optimizers.SGD()
+        while True:
+            optimizer.apply([tf.ones((8, 1)), tf.ones(1)], self.weights)
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.fit()
+"""
+ELSEWHERE = """
+import os
+os.environ["KERAS_BACKEND"] = "{}"
+"""
+REPLACED = "backend {}, which was replaced by TensorFlow: .* likely cause"
+JAX_STEP = """
+class Own(keras.Sequential):
+    def train_step(self, state, data): return {}
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.compile("sgd", "mse")
+own.fit(x, y)
+"""
 STRATEGY = """
 with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
@@ -319,14 +425,26 @@ model.fit(x, y)
 """
 
 
+def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> None:
+    """A script may train by itself first, where a `fit` of Keras may come."""
+    text = "for _ in range(3): model.train_on_batch(x, y)\nmodel.fit(x, y)"
+    assert inspect(text).fit == FitFacts(line=7, data=FitData.ARRAYS)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (LOOP, "ended without the call of fit.*model_fn and a dataset_fn"),
-        (NEEDS, "does not accept its command line: .*--data.*behind --"),
-        ("import sys; sys.exit('done')", "ends before its fit: SystemExit.*line 6"),
-        ("name = input('Which? ')", "reads standard input.*line 6"),
-        ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
+        ("if len(x) < 8: model.fit(x)", "ended without the call of fit.*model_fn and a dataset_fn"),
+        (f"s = __import__('socket')\n{LOOP}", r"loop of its own in line 7 \(train_on_batch\)"),
+        (OWN_FIT, r"loop of its own in line 10 \(train_on_batch\)"),
+        (OVERRIDDEN, r"loop of its own in line 11 \(apply\)"),
+        (ELSEWHERE.format("jax") + "x.at[0]\nmodel.fit(x, y)", REPLACED.format("jax")),
+        (ELSEWHERE.format("torch") + "quit('no torch')\nmodel.fit(x, y)", REPLACED.format("torch")),
+        (ELSEWHERE.format("jax") + JAX_STEP, REPLACED.format("jax")),
+        (NEEDS + "model.fit(x, y)", "does not accept its command line: .*--data.*behind --"),
+        ("quit('done')\nmodel.fit(x)", "ends before its fit: SystemExit.*line 6"),
+        ("name = input('Which? ')\nmodel.fit(x)", "reads standard input.*line 6"),
+        ("1 / 0\nmodel.fit(x)", "raised ZeroDivisionError.*line 6.* before its fit"),
         (STRATEGY, "a strategy of its own in line 7"),
         ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
     ],
