@@ -156,10 +156,9 @@ def _imports(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield "." * node.level + node.module
         elif isinstance(node, ast.ImportFrom):
-            yield from ("." * node.level + each.name for each in node.names)
+            package = "." * node.level + (f"{node.module}." if node.module else "")
+            yield from (package + each.name for each in node.names)
 
 
 def _files(name: str, importer: Path, roots: Sequence[Path]) -> Iterator[Path]:
