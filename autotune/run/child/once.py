@@ -82,7 +82,7 @@ class ReadOnce:
 
 def lasting(source: Iterator[Any]) -> Iterator[Any]:
     """Yield what can be read once, and its first batches again and again when it has ended."""
-    kept = []
+    kept: list[Any] = []
     for batch in source:
         if len(kept) < _AGAIN:
             kept.append(batch)

@@ -79,7 +79,7 @@ class Receivers:
         if passed or self._others.has_receiver(call):
             return False
         found = self._value(call.receiver, call.scopes)
-        kind = found if isinstance(found, type) else type(found)
+        kind: type | None = found if isinstance(found, type) else type(found)
         if found is _UNKNOWN or found is None or isinstance(found, ModuleType):
             kind = self._made(call)
         return kind is None or _uses_keras(kind, methods) or _holds_keras(found)
