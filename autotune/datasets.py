@@ -10,6 +10,7 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import Any
 
 import keras
@@ -63,12 +64,15 @@ def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf
     Instead of its own number of workers, others may make the batches of a `PyDataset`.
     """
     lasting = isinstance(source, keras.utils.PyDataset)
-    first = source[0] if lasting else next(source)
+    first = [source[0]] if lasting else [*islice(source, 2)]
+    if not first:
+        raise ValueError("The generator yields no batch.")
+    # Every pass goes on where the one before it ended, and closes nothing.
+    once = chain(first, () if lasting else source)
 
     def batches() -> Iterator[Any]:
         if not lasting:
-            yield first
-            yield from source
+            yield from map(keras.tree.lists_to_tuples, once)
             return
         order = list(range(len(source)))
         if shuffle:
@@ -77,12 +81,16 @@ def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf
         yield from made(source, order, workers or source.workers)
         source.on_epoch_end()
 
-    def spec(array: Any) -> tf.TensorSpec:
-        found = tf.convert_to_tensor(array)
-        return tf.TensorSpec([None, *found.shape[1:]], found.dtype)
+    def spec(*arrays: Any) -> tf.TensorSpec:
+        found = [tf.convert_to_tensor(each) for each in arrays]
+        # A dimension in which two batches differ may differ in any.
+        sizes = [{*each} for each in zip(*(each.shape[1:] for each in found), strict=True)]
+        shape = [each.pop() if len(each) == 1 else None for each in sizes]
+        return tf.TensorSpec([None, *shape], found[0].dtype)
 
+    batch = [keras.tree.lists_to_tuples(each) for each in first]
     return tf.data.Dataset.from_generator(
-        batches, output_signature=tf.nest.map_structure(spec, first)
+        batches, output_signature=tf.nest.map_structure(spec, *batch)
     )
 
 

@@ -91,6 +91,16 @@ def _once(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(given))
 
 
+def _strategies(given: tuple[str, ...]) -> tuple[str, ...]:
+    # Here, so that the options are declared without what strategies need.
+    from autotune.strategies import strategies  # noqa: PLC0415 - see above
+
+    for name in given:
+        if name not in strategies():
+            raise _mistake(f"Unknown strategy {name!r}.", hint(name, strategies()))
+    return given
+
+
 def _mistake(cause: str, next_step: str) -> PydanticCustomError:
     return PydanticCustomError(
         "option", "{cause} {next_step}", {"cause": cause, "next_step": next_step}
@@ -163,7 +173,10 @@ class SearchOptions(Value):
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
     """Maximum global batch size."""
-    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = Field(
+    strategies: Annotated[
+        Annotated[Names, AfterValidator(_strategies)] | None,
+        Option(group=Group.BOUNDS, metavar="A,B"),
+    ] = Field(
         default=None,
         description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
         "in the space.",

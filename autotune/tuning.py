@@ -18,7 +18,7 @@ from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.run import resolve
 from autotune.run.engine import Engine
-from autotune.search.request import TuningRequest, check
+from autotune.search.request import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
 from autotune.tensorboard import board_for
 from autotune.value import Scalar
@@ -219,6 +219,7 @@ class Tuner:
         """
         workload = _workload(model_fn, dataset_fn, model_args, dataset_args, None)
         request = _request(workload, space, _options(options, budget), out=Path())
+        check_names(request)
         with ExitStack() as stack:
             engine = self._engine
             if engine is None or isinstance(engine, str):
@@ -287,9 +288,9 @@ def _workload(
             "Pass a dataset_fn too, or the path of a training script alone.",
         )
     return Workload(
-        model=_factory(model_fn, model_args),
-        dataset=_factory(dataset_fn, dataset_args),
-        callbacks=None if callbacks_fn is None else _factory(callbacks_fn, None),
+        model=_factory("model_fn", model_fn, model_args),
+        dataset=_factory("dataset_fn", dataset_fn, dataset_args),
+        callbacks=None if callbacks_fn is None else _factory("callbacks_fn", callbacks_fn, None),
     )
 
 
@@ -317,10 +318,22 @@ def _options(options: SearchOptions | None, budget: str | float | None) -> Searc
     return options if budget is None else SearchOptions(**{**dict(options), "budget": budget})
 
 
-def _factory(given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:
+def _factory(role: str, given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:
     if isinstance(given, str):
         return factory_from_text(given, arguments)
+    if not callable(given) or _is_model(given):
+        kind = type(given)
+        raise UsageError(
+            f"{role} is no function, but of the class {kind.__module__}.{kind.__qualname__}.",
+            "Pass a function that returns it, or the name of one: file.py:function.",
+        )
     return factory_from_callable(given, arguments)
+
+
+def _is_model(given: object) -> bool:
+    """Whether it is a model of Keras itself, which can be called too."""
+    bases = ((each.__module__.partition(".")[0], each.__name__) for each in type(given).__mro__)
+    return ("keras", "Model") in bases
 
 
 def _temporary() -> Path:

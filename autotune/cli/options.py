@@ -282,6 +282,7 @@ def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Scrip
     from autotune.workload import is_script, script_from_text
 
     if is_script(model):
+        _check_meant(model, behind)
         return script_from_text(model, behind, fit), None
     if len(behind) != 1 or fit is not None:
         raise UsageError(
@@ -289,6 +290,20 @@ def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Scrip
             "Use: autotune tune MODEL DATASET, or autotune tune train.py -- ARGUMENTS.",
         )
     return model, behind[0]
+
+
+def _check_meant(script: str, behind: list[str]) -> None:
+    """Make sure that a model function is not named by its file alone.
+
+    Raises:
+        UsageError: What stands behind it names a dataset function.
+    """
+    file, _, name = behind[0].rpartition(":") if len(behind) == 1 else ("", "", "")
+    if name.isidentifier() and file.endswith(".py") and Path(file).is_file():
+        raise UsageError(
+            f"{script} is a whole script, and {behind[0]} would be its argument.",
+            f"Name the model function too: autotune tune {script}:model_fn {behind[0]}.",
+        )
 
 
 def scalar(text: str, option: str) -> Scalar:

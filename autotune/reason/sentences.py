@@ -260,7 +260,7 @@ _RULES = {
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ALONE: (
         "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
-        "as the script does in line {figure}"
+        "as line {figure} of the script may do"
     ),
     RuleKind.CARRIED_STATE: (
         "the model carries state from one batch to the next{where}; replicas and other batches "

@@ -36,6 +36,7 @@ _IMPORTS = (
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
+    *(Import("itertools", name) for name in ("chain", "islice")),
     *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
     *(
         Import("dataclasses", "dataclass"),

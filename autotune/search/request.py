@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from autotune.errors import OutputError, UsageError
+from autotune.errors import FactoryFailed, OutputError, UsageError
+from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Batches, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
-from autotune.space import AUTO, Space, check_arguments, load_space
+from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.value import Value
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -76,9 +77,61 @@ def check(request: TuningRequest) -> None:
         raise UsageError(
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )
-    _check_proof(request.options)
-    named_space(request)
+    check_names(request)
+    if isinstance(request.storage, str):
+        _check_storage(request.storage)
     _check_output(request.out)
+
+
+def check_names(request: TuningRequest) -> None:
+    """Make sure that what is named is there, as far as that is known before anything is run.
+
+    Raises:
+        UsageError: Something is not; the text says what.
+    """
+    _check_proof(request.options)
+    for factory in request.workload.factories.values():
+        factory.check_name()
+    space, takes = named_space(request), _parameters(request.workload)
+    if space is not None and None not in takes.values():
+        check_own_axes(space, {name for names in takes.values() for name in names or ()})
+    for role, factory in request.workload.factories.items():
+        _check_arguments(role, factory, takes.get(role))
+
+
+def _parameters(workload: Workload) -> dict[str, tuple[str, ...] | None]:
+    """Return the parameters of each factory; None where only its import tells."""
+    if workload.script:
+        return {"script": ()}
+    return {"model_fn": workload.model.parameters, "dataset_fn": workload.dataset.parameters}
+
+
+def _check_arguments(role: str, factory: Factory, declared: tuple[str, ...] | None) -> None:
+    for name, _ in factory.arguments:
+        if declared is not None and name not in declared:
+            raise FactoryFailed(f"{role} has no parameter {name!r}.", hint(name, declared))
+
+
+def _check_storage(url: str) -> None:
+    # Only who names a database waits for its import.
+    from sqlalchemy.engine import make_url  # noqa: PLC0415 - see above
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415 - see above
+
+    try:
+        parsed = make_url(url)
+        parsed.get_dialect().import_dbapi()
+    except (ArgumentError, ImportError, ValueError) as exc:
+        raise OutputError(
+            f"The study's database {url} cannot be opened: {exc}.",
+            "Use a URL such as sqlite:///study.db, or install what it needs.",
+        ) from exc
+    if parsed.get_backend_name() == "sqlite" and parsed.database and not parsed.query:
+        place = Path(parsed.database)
+        if not os.access(place if place.exists() else place.parent, os.W_OK):
+            raise OutputError(
+                f"The study's database {place} cannot be opened: it is not writable.",
+                "Choose another --storage.",
+            )
 
 
 def named_space(request: TuningRequest) -> Space | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.axis import Axis, AxisRole
@@ -148,7 +148,7 @@ def candidates(
         DatasetTooSmall: Not even one device can fill a batch.
     """
     where = Situation(machine=machine, facts=facts, options=options)
-    _check_own_axes(space, facts)
+    check_own_axes(space, {*facts.model_takes, *facts.dataset_takes})
     legal: list[Configuration] = []
     broken: Counter[tuple[str, Rule]] = Counter()
     told = own_batch(facts)
@@ -309,8 +309,16 @@ def _check_size(name: str, size: int) -> None:
         )
 
 
-def _check_own_axes(space: Space, facts: WorkloadFacts) -> None:
-    taken = {*facts.model_takes, *facts.dataset_takes}
+def check_own_axes(space: Space, taken: Collection[str]) -> None:
+    """Make sure that each axis that is none of autotune's is a parameter of a factory.
+
+    Args:
+        space: Names the axes.
+        taken: Parameters of the factories.
+
+    Raises:
+        SpaceError: One is neither.
+    """
     for name in space.own_axes:
         if name not in taken:
             raise SpaceError(

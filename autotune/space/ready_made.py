@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -71,8 +72,32 @@ def kind_of(machine: Machine) -> MachineKind:
 
 def _parse(text: str, where: str) -> Space:
     try:
-        data = yaml.safe_load(text)
+        data, tree = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
     except yaml.YAMLError as exc:
-        first = " ".join(str(exc).split())
-        raise SpaceError(f"{where} is not valid YAML: {first}.", "Fix this line.") from exc
-    return parse_space(data, where=where)
+        raise SpaceError(f"{where} is not valid YAML{_problem(exc)}.", "Fix this line.") from exc
+    return parse_space(data, where=where, line_of=lambda path: _line_of(tree, path))
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f": {str(error).splitlines()[0]}"
+    begun = error.context_mark
+    since = f", for what begins in line {begun.line + 1}" if begun else ""
+    return f" in line {error.problem_mark.line + 1}: {error.problem}{since}"
+
+
+def _line_of(tree: yaml.Node | None, path: Sequence[str | int]) -> int | None:
+    """Return the line of the innermost part of a path that a file has."""
+    line = None
+    for key in path:
+        if isinstance(tree, yaml.MappingNode):
+            pairs = [(name, value) for name, value in tree.value if name.value == key]
+        elif isinstance(tree, yaml.SequenceNode) and isinstance(key, int):
+            pairs = [(each, each) for each in tree.value[key : key + 1]]
+        else:
+            break
+        if not pairs:
+            break
+        (name, tree), *_ = pairs
+        line = name.start_mark.line + 1
+    return line

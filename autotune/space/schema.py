@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import ConfigurationError, SpaceError
-from autotune.hints import hint
+from autotune.hints import closest, hint
 from autotune.strategies import strategies
 from autotune.value import Scalar, Value
 from autotune.workload import Workload
 
 MachineKind = Literal["cpu", "gpu", "gpus", "tpu"]
+Path = tuple[str | int, ...]
+"""Where something stands in data: keys and positions, the outermost first."""
 MAX_VALUES = 64
 """More values of one axis than this are a mistake."""
 
@@ -48,9 +50,10 @@ class Space(Value):
     @field_validator("strategies")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in strategies():
-                raise ValueError(f"Unknown strategy {name!r}. {hint(name, strategies())}")
+        unknown = [each for each in dict.fromkeys(names) if each not in strategies()]
+        if unknown:
+            told = (f"Unknown strategy {each!r}. {hint(each, strategies())}" for each in unknown)
+            raise ValueError(" ".join(told))
         return tuple(dict.fromkeys(names))
 
     @field_validator("axes", mode="before")
@@ -64,8 +67,9 @@ class Space(Value):
 
     @model_validator(mode="after")
     def _valid_domains(self) -> Self:
-        for name, values in self.axes.items():
-            _check_domain(name, values)
+        wrong = {name: _why_not(name, values) for name, values in self.axes.items()}
+        if found := {name: why for name, why in wrong.items() if why is not None}:
+            raise WrongAxes(found)
         return self
 
     @property
@@ -78,26 +82,73 @@ class Space(Value):
         return self.axes[name] if name in self.axes else (default_of(name),)
 
 
-def parse_space(data: Any, *, where: str) -> Space:
+class WrongAxes(ValueError):
+    """Axes whose values cannot be.
+
+    Args:
+        why: What is wrong, by the name of the axis.
+    """
+
+    def __init__(self, why: dict[str, str]) -> None:
+        super().__init__("; ".join(why.values()))
+        self.why = why
+
+
+def parse_space(
+    data: Any, *, where: str, line_of: Callable[[Path], int | None] = lambda _: None
+) -> Space:
     """Return the space that some data describes.
 
     Args:
         data: As read from YAML or JSON.
         where: What to call it in an error.
+        line_of: Tells the line of a file in which a part of the data stands.
 
     Raises:
-        SpaceError: One line that names the axis and what is wrong with it.
+        SpaceError: One line that names each axis that is wrong, and what is wrong with it.
     """
     try:
         return Space.model_validate(data)
     except ValidationError as exc:
-        first = exc.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ").rstrip(".")
+        told = dict(_mistakes(exc))
+        lines = {path: f"line {line}: " if (line := line_of(path)) else "" for path in told}
+        listed = "; ".join(f"{lines[path]}{text.rstrip('.')}" for path, text in told.items())
         raise SpaceError(
-            f"{where}: {place + ': ' if place else ''}{message}.",
-            "`autotune spaces cpu` shows a complete space.",
+            f"{where}: {listed}.", "`autotune spaces cpu` shows a complete space."
         ) from exc
+
+
+def _mistakes(error: ValidationError) -> Iterator[tuple[Path, str]]:
+    """Yield where each mistake stands, and what it is."""
+    for each in error.errors():
+        path, cause = each["loc"], each.get("ctx", {}).get("error")
+        if isinstance(cause, WrongAxes):
+            yield from ((("axes", name), why) for name, why in cause.why.items())
+        elif path[:1] == ("axes",) and len(path) > 1:
+            # Once for the value, not for each type that it might have had.
+            yield path[:2], f"axis {path[1]!r} takes numbers, texts, true and false"
+        else:
+            name = ".".join(map(str, path))
+            yield path, _in_words(name, each["type"], each["msg"])
+
+
+def _in_words(name: str, kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return f"there is no {name!r}. {hint(name, Space.model_fields)}"
+    if kind in _WORDS:
+        return f"{repr(name) if name else 'a space'} {_WORDS[kind]}"
+    return message.removeprefix("Value error, ").replace("Input should be", f"{name!r} is")
+
+
+_WORDS = {
+    "missing": "is missing",
+    "too_short": "is empty",
+    "model_type": "is a mapping of names to values",
+    "dict_type": "is a mapping of names to values",
+    "tuple_type": "is a list",
+    "string_type": "is a text",
+}
+"""What a part of a space is or lacks, by pydantic's name of the mistake."""
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
@@ -149,23 +200,35 @@ def _filled() -> dict[str, tuple[str, str]]:
     }
 
 
-def _check_domain(name: str, values: tuple[Scalar, ...]) -> None:
+def _why_not(name: str, values: tuple[Scalar, ...]) -> str | None:
+    """Return why an axis cannot have some values, or None if it can."""
     if name in ("strategy", "arguments"):
-        raise ValueError(f"{name!r} is not an axis of a space; list strategies under `strategies`")
+        return f"{name!r} is not an axis of a space; list strategies under `strategies`"
     if not values:
-        raise ValueError(f"axis {name!r} has no values")
+        return f"axis {name!r} has no values"
     if len(values) > MAX_VALUES:
-        raise ValueError(f"axis {name!r} has {len(values)} values; the limit is {MAX_VALUES}")
+        return f"axis {name!r} has {len(values)} values; the limit is {MAX_VALUES}"
     if len({(type(v), v) for v in values}) < len(values):
-        raise ValueError(f"axis {name!r} has duplicate values")
-    if name not in axes():
-        if name in (filled := _filled()):
-            instead = f"autotune sets the parameter {name!r}; use {filled[name][0]}"
-            raise ValueError(f"{name!r} cannot be a user-defined axis: {instead}")
-        return
-    for value in values:
-        if why_not := accepts(name, value):
-            raise ValueError(f"axis {name!r} cannot be {value!r}: {why_not}. {describe(name)}")
+        return f"axis {name!r} has duplicate values"
+    refused = _refused if name in axes() else _filled_by_us
+    return next(filter(None, (refused(name, each) for each in values)), None)
+
+
+def _filled_by_us(name: str, _: Scalar) -> str | None:
+    if name not in (filled := _filled()):
+        return None
+    instead = f"autotune sets the parameter {name!r}; use {filled[name][0]}"
+    return f"{name!r} cannot be a user-defined axis: {instead}"
+
+
+def _refused(name: str, value: Scalar) -> str | None:
+    why = accepts(name, value)
+    if why is None:
+        return None
+    close = closest(str(value), map(str, schema_of(name).get("enum", ())))
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    why = why.replace("Input should be", "it is")
+    return f"axis {name!r} cannot be {value!r}: {why}.{meant} {describe(name)}"
 
 
 def _yaml_off(name: str, value: Any) -> Any:

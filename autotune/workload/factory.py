@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -24,6 +25,7 @@ from autotune.change import Change
 from autotune.errors import FactoryNotFound
 from autotune.learning import Learning
 from autotune.value import Scalar, Value
+from autotune.workload.declared import check_name, parameters_in
 from autotune.workload.script import FitData, FitFacts, Script
 from autotune.workload.source import Source, root_of, source_of
 from autotune.workload.stock import Stock
@@ -53,6 +55,21 @@ class Factory(Value):
         """The name for people: `digits:model_fn`."""
         return f"{self.module}:{self.name}" if self.module else self.name
 
+    def check_name(self) -> None:
+        """Make sure that its file has its name, as far as the text tells.
+
+        Raises:
+            FactoryNotFound: It surely has not, or is no Python.
+        """
+        for path, _ in _files(self.module, self.root) if self.root is not None else ():
+            check_name(path, self.name)
+
+    @property
+    def parameters(self) -> tuple[str, ...] | None:
+        """The parameters that its text declares; None where only running it tells."""
+        text = _text_of(self)
+        return None if text is None else parameters_in(text, self.name)
+
     @property
     def identity(self) -> str:
         """Text that is equal for the same code with the same arguments.
@@ -63,6 +80,16 @@ class Factory(Value):
         body, needed = (self.source.text, self.source.roots) if self.source else ("", ())
         files = " ".join(_file_digest(module, root) for module, root in (*own, *needed))
         return f"{self.short_name} {self.arguments!r} {body} {files}"
+
+
+def _text_of(factory: Factory) -> str | None:
+    """Return the text that defines a factory of the user's own; None where there is none."""
+    if factory.source is not None:
+        return factory.source.text
+    if factory.root is None:
+        return None
+    found = next(_files(factory.module, factory.root), None)
+    return found and found[1].decode(errors="replace")
 
 
 def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) -> Factory:
@@ -112,13 +139,15 @@ def is_dotted_name(text: str) -> bool:
 
 def _file_digest(module: str, root: str) -> str:
     """Return a fingerprint of the file that importing a module would read, if there is one."""
+    return next((hashlib.sha256(text).hexdigest() for _, text in _files(module, root)), "")
+
+
+def _files(module: str, root: str) -> Iterator[tuple[Path, bytes]]:
+    """Yield the file that importing a module would read, with what it holds."""
     stem = Path(root, *module.split("."))
     for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
-        try:
-            return hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError:
-            continue
-    return ""
+        with suppress(OSError):
+            yield path, path.read_bytes()
 
 
 def _pairs(arguments: Mapping[str, Scalar] | None) -> tuple[tuple[str, Scalar], ...]:

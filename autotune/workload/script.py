@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from autotune.calls import Others, method_calls
 from autotune.errors import FactoryNotFound
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
+from autotune.workload.training import FIT, check_training
 
 NOTEBOOK = ".ipynb"
+RUN = "%run"
+"""Runs another file from a notebook."""
 SUFFIXES = (".py", NOTEBOOK)
 
 
@@ -106,10 +110,13 @@ def script_from_text(
 
     Raises:
         FactoryNotFound: There is no such file, or no such call in it.
+        ScriptFailed: It surely comes to no `fit` of Keras.
     """
     path = Path(text)
     if not path.is_file():
         raise FactoryNotFound(f"File {text} not found.", "Check the path.")
+    if path.suffix != NOTEBOOK or RUN not in path.read_text(encoding="utf-8", errors="ignore"):
+        check_training(path, *parsed(path))
     return Script(
         path=os.path.relpath(path.resolve()),
         notebook=path.suffix == NOTEBOOK,
@@ -119,39 +126,30 @@ def script_from_text(
 
 
 def fit_calls(path: Path) -> tuple[FitCall, ...]:
-    """Return every call of a method `fit` in a script, in the order of their lines.
+    """Return the calls of a method `fit` in a script that may be Keras's, by their lines.
 
     Raises:
         FactoryNotFound: The file is no Python.
     """
-    return _calls_of(path, "fit")
+    tree = parsed(path)[1]
+    others = Others(tree)
+    calls = (each for each in method_calls(tree, FIT) if not others.has_receiver(each))
+    return tuple(FitCall(line=each.line, of=ast.unparse(each.receiver)) for each in calls)
 
 
-def evaluating_lines(path: Path) -> tuple[int, ...]:
-    """Return the lines of a script that call a method `evaluate` or `predict`.
+def parsed(path: Path) -> tuple[str, ast.Module]:
+    """Return the text of a script, or of a notebook's cells, as it is and as a tree.
 
     Raises:
         FactoryNotFound: The file is no Python.
     """
-    return tuple(each.line for each in _calls_of(path, "evaluate", "predict"))
-
-
-def _calls_of(path: Path, *methods: str) -> tuple[FitCall, ...]:
     try:
-        tree = ast.parse(_code(path))
+        text = _code(path)
+        return text, ast.parse(text)
     except (OSError, ValueError, SyntaxError) as exc:
         raise FactoryNotFound(
             f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
         ) from exc
-    return tuple(sorted(_calls(tree, methods), key=lambda each: each.line))
-
-
-def _calls(tree: ast.Module, methods: Sequence[str]) -> Iterator[FitCall]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            line = node.func.end_lineno or node.lineno  # where Python says that the call stands
-            if node.func.attr in methods:
-                yield FitCall(line=line, of=ast.unparse(node.func.value))
 
 
 def _chosen(path: Path, fit: str) -> FitCall:
@@ -163,11 +161,22 @@ def _chosen(path: Path, fit: str) -> FitCall:
         named = [each for each in calls if fit == f"line {each.line}"]
     if len(named) == 1:
         return named[0]
-    listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in enumerate(calls, 1))
     raise FactoryNotFound(
         f"{path.name} has {'no' if not named else 'more than one'} call of fit {fit!r}.",
-        f"Choose by number from: {listed or 'none'}.",
+        choice(calls),
     )
+
+
+def choice(calls: Sequence[FitCall], lines: Collection[int] | None = None) -> str:
+    """Return the sentence that lists calls to choose from, by their numbers.
+
+    Args:
+        calls: All of the script.
+        lines: Of those that are listed; None lists all.
+    """
+    numbered = [(n, each) for n, each in enumerate(calls, 1) if not lines or each.line in lines]
+    listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in numbered)
+    return f"Choose by number from: {listed or 'none'}."
 
 
 def _code(path: Path) -> str:

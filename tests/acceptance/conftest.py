@@ -30,6 +30,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(EXAMPLES / name, folder / "examples")
     shutil.copy(Path(__file__).with_name("wrong.py"), folder)
     (folder / "axis.yaml").write_text("strategies: [one_device]\naxes: {image_size: [96, 128]}\n")
+    (folder / "prefetsh.yaml").write_text("strategies: [one_device]\naxes: {prefetsh: [2]}\n")
+    (folder / "no_fit.py").write_text("import keras\nwhile True:\n    m.train_on_batch(1)\n")
     return folder
 
 

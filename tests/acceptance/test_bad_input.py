@@ -22,6 +22,13 @@ WRONG = {
     "uncompiled model": (("wrong.py:uncompiled", GOOD[1]), "compile"),
     "model factory raises": (("wrong.py:raises", GOOD[1]), "the vocabulary is missing"),
     "unknown axis": ((*GOOD, "--space", "axis.yaml"), "image_size"),
+    "misspelt function": (("wrong.py:model_fun", GOOD[1]), "model_fun"),
+    "misspelt strategy": ((*GOOD, "--strategies", "mirored"), "mirored"),
+    "misspelt axis": ((*GOOD, "--space", "prefetsh.yaml"), "prefetsh"),
+    "misspelt argument": ((*GOOD, "--model-arg", "filtres=3"), "filtres"),
+    "unknown storage": ((*GOOD, "--storage", "mysql://nope/x"), "mysql://nope/x"),
+    "forgotten function": (("wrong.py", GOOD[1]), "whole script"),
+    "script without fit": (("no_fit.py",), "line 3 (train_on_batch)"),
     "out under a file": ((*GOOD, "--out", "wrong.py/out"), "wrong.py/out"),
 }
 DRY_RUN = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn", "--dry-run")
@@ -46,7 +53,7 @@ def test_a_wrong_call_names_cause_and_next_step(calls: Calls, name: str) -> None
     cause, next_step = done.stderr.strip().splitlines()[-2:]
     assert cause.startswith("Error: ")
     assert WRONG[name][1] in cause
-    assert next_step.endswith(".")
+    assert next_step.endswith((".", "?"))
 
 
 def test_dry_run_prints_the_card(calls: Calls, project: Path) -> None:

@@ -51,6 +51,15 @@ def test_lists_may_be_written_with_commas() -> None:
     assert (read.strategies, read.workers) == (("mirrored", "tpu"), (1, 2, 4))
 
 
+@pytest.mark.parametrize("given", ["mirored", ("one_device", "mirored")])
+def test_an_unknown_strategy_is_told_with_what_was_meant(given: object) -> None:
+    """Whoever gives it."""
+    with pytest.raises(UsageError, match=r"'mirored'.*Did you mean mirrored"):
+        SearchOptions(strategies=given)
+    with pytest.raises(UsageError, match="--strategies: Unknown strategy"):
+        options_from({"strategies": given})
+
+
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "two", "1,x"])
 def test_counts_are_whole_numbers_above_zero(text: str) -> None:
     """Anything else is refused, named as the command line does."""

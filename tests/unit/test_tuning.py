@@ -18,10 +18,8 @@ from autotune.run.engine import Tell
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
-SHORT = {
-    "options": SearchOptions(budget=None, max_trials=2),
-    "space": {"strategies": ["one_device"], "axes": {}},
-}
+ONE = {"strategies": ["one_device"], "axes": {}}
+SHORT = {"options": SearchOptions(budget=None, max_trials=2), "space": ONE}
 
 
 class Own(FakeEngine):
@@ -78,6 +76,75 @@ def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
     """It is clear from the call alone."""
     with pytest.raises(OutputError):
         autotune(*CALL, **SHORT, out="mine.py/out")
+    assert own == []
+
+
+class Model:
+    """Stands for that of Keras, which is callable as well."""
+
+    __module__ = "keras.src.models.model"
+
+    def __call__(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("call", "more", "words"),
+    [
+        ((3, 4), {}, "model_fn is no function, but of the class builtins.int"),
+        ((Model(), CALL[1]), {}, "model_fn is no function, but of the class keras"),
+        ((CALL[0], [1]), {}, "dataset_fn is no function"),
+        (CALL, {"callbacks_fn": ()}, "callbacks_fn is no function"),
+        (("mine.py:model_fun", CALL[1]), {}, "mine.py has no 'model_fun'.*mean model_fn"),
+        ((CALL[0], "mine:data_fn"), {}, "mine.py has no 'data_fn'"),
+        (CALL, {"callbacks_fn": "mine.py:callback_fn"}, "mine.py has no 'callback_fn'"),
+        (("wrong.py:model_fn", CALL[1]), {}, "wrong.py cannot be imported: SyntaxError.*line 2"),
+        (CALL, {"model_args": {"filtres": 3}}, "no parameter 'filtres'.*mean filters"),
+        (CALL, {"dataset_args": {"rows": 3}}, "no parameter 'rows'"),
+        (CALL, {"space": {**ONE, "axes": {"prefetsh": [2]}}}, "axis 'prefetsh'.*mean prefetch"),
+        (("loop.py",), {}, r"line 3 \(train_on_batch\)"),
+        (CALL, {"space": {"strategies": ["mirored"]}}, "'mirored'.*mean mirrored"),
+    ],
+)
+def test_what_the_text_tells_is_told_without_a_wait(
+    own: list[Own], tmp_path: Path, call: tuple[object, ...], more: dict[str, object], words: str
+) -> None:
+    """Before the machine is asked for, and TensorFlow imported; a plan tells it as well."""
+    (tmp_path / "mine.py").write_text("def model_fn(filters=2): ...\ndef dataset_fn(): ...\n")
+    (tmp_path / "wrong.py").write_text("def model_fn(): ...\ndef (:\n")
+    (tmp_path / "loop.py").write_text("import keras\nwhile True:\n    m.train_on_batch(1)\n")
+    with pytest.raises(UsageError, match=words):
+        Tuner().tune(*call, **{**SHORT, **more})  # type: ignore[arg-type]
+    if "callbacks_fn" not in more:
+        with pytest.raises(UsageError, match=words):
+            Tuner().plan(*call, **{**SHORT, **more})  # type: ignore[arg-type]
+    assert own == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def model_fn(**more): ...",
+        "@decorated\ndef model_fn(): ...",
+        "from other import *",
+        "model_fn = functools.partial(make, 2)",
+        "if True:\n    def model_fn(): ...",
+        "try:\n    from fast import model_fn\nexcept ImportError:\n    from slow import model_fn",
+        "def __getattr__(name): ...",
+        "def fill():\n    global model_fn",
+    ],
+)
+def test_what_only_an_import_tells_is_left_to_it(tmp_path: Path, text: str) -> None:
+    """The fake engine takes what it is given."""
+    (tmp_path / "mine.py").write_text(f"{text}\ndef dataset_fn(): ...\n")
+    assert Tuner().plan(*CALL, **SHORT, model_args={"filters": 3}).configurations
+
+
+@pytest.mark.parametrize("url", ["mysql://nope/x", "nonsense", "sqlite:///nowhere/study.db"])
+def test_a_storage_that_cannot_be_used_is_told_without_a_wait(own: list[Own], url: str) -> None:
+    """Its driver is missing, its folder, or all of it."""
+    with pytest.raises(OutputError, match="cannot be opened"):
+        Tuner(storage=url).tune(*CALL, **SHORT)
     assert own == []
 
 

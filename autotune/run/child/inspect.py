@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -29,9 +30,10 @@ from autotune.run.child.batch_bound import (
 )
 from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.inspect_dataset import Handed, InspectedDataset, offered
+from autotune.run.child.once import OpenGenerators, ReadOnce
 from autotune.run.child.program import Call, fill, load, load_reader, parameters, usual_batch
 from autotune.run.child.returned import BATCH, Taken, class_of, taken_from
-from autotune.run.child.script import fit_reached
+from autotune.run.child.script import fit_reached, other_backend
 from autotune.run.events import EventWriter, Step
 from autotune.run.failure import ERROR, describe
 from autotune.run.folder import TrialFolder
@@ -67,8 +69,9 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     if request["script"]:
         return _script_facts(request, folder, announce)
     announce(Step.IMPORTING)
-    begun = time.monotonic()
-    dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
+    begun, generators = time.monotonic(), OpenGenerators()
+    with generators:
+        dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
     model_fn = _load(request["model"], folder.pickled("model_fn"))
     own, handed = request["offered"], Handed()
     dataset_values = _values(dataset_fn, "dataset", request, offered(handed) | own)
@@ -76,7 +79,8 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     callbacks = _checked_callbacks(request, folder) if request["callbacks"] else []
 
     announce(Step.CALLING_DATASET)
-    made = _call(dataset_fn, "dataset_fn", dataset_values)
+    with generators:
+        made = _call(dataset_fn, "dataset_fn", dataset_values)
     calling = time.monotonic() - begun
     announce(Step.FIRST_EXAMPLE)
     batched = "batch_size" in dataset_values
@@ -101,7 +105,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         "calling_seconds": calling,
         "batch_callbacks": batch_callbacks(callbacks),
         **model.facts(),
-        **data.facts(patience),
+        **_passing(data.facts(patience), generators),
         "handed": handed.facts(patience) if "cache" in dataset_values else (),
     }
 
@@ -112,15 +116,31 @@ def _script_facts(
     announce(Step.IMPORTING)
     program = load_reader(folder, request["script"])
     announce(Step.RUNNING)
-    begun = time.monotonic()
-    with fit_reached(program) as of_fit:
+    begun, generators = time.monotonic(), OpenGenerators()
+    with ExitStack() as stack:
+        with generators:
+            of_fit = stack.enter_context(fit_reached(program))
         calling = time.monotonic() - begun
+        found = _looked_at(program, of_fit, request["seconds"] / 4, announce)
         return {
             "dataset_takes": ("batch_size",),
             "calling_seconds": calling,
-            **_looked_at(program, of_fit, request["seconds"] / 4, announce),
+            **_passing(found, generators),
             **of_fit,
+            **_counted(program.calls[-1].x, of_fit),
         }
+
+
+def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any]:
+    """Return facts that say of what can be read once that no pass gives the same as another."""
+    return {**facts, "repeatable": False, "same_examples": False} if generators.once else facts
+
+
+def _counted(data: Any, of_fit: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of examples of what has ended while it was looked at."""
+    if not isinstance(data, ReadOnce) or not data.ended:
+        return {}
+    return {"examples": min(data.examples, of_fit.get("examples", data.examples))}
 
 
 def _looked_at(
@@ -153,14 +173,21 @@ def _looked_at_batches(
     announce: Announce,
     **how: bool,
 ) -> dict[str, Any]:
+    source = program.calls[-1].x
+    once = source if isinstance(source, ReadOnce) else None
     try:
         announce(Step.CALLING_DATASET)
+        if once:
+            once.begin()
         made = _call(program.dataset_fn, "The data of fit", {"batch_size": size, **how})
-        data = InspectedDataset(Taken(made, size, batched=True, returned={}))
+        taken = Taken(made, size, batched=True, returned={}, once=once is not None)
+        data = InspectedDataset(taken)
         announce(Step.FIRST_EXAMPLE)
         data.read_first()
         announce(Step.TRYING)
         model.train_on(data.few(), _not_training)
+        if once:
+            once.go_on()
         announce(Step.LOOKING)
         return {**model.facts(), **data.facts(patience)}
     except DatasetTooSmall as exc:
@@ -168,10 +195,12 @@ def _looked_at_batches(
             f"The data of fit has no batch of {size} examples.", "Check its file paths and filters."
         ) from exc.__cause__
     except FactoryFailed as exc:
-        raise ScriptFailed(
-            exc.cause,
-            "Check that the script trains by itself, and that its fit is given arrays, tables, "
-            "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+        raise other_backend(
+            ScriptFailed(
+                exc.cause,
+                "Check that the script trains by itself, and that its fit is given arrays, tables, "
+                "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+            )
         ) from exc.__cause__
 
 
@@ -228,10 +257,12 @@ def _not_fitting(cause: str) -> WorkloadError:
 
 
 def _not_training(cause: str) -> WorkloadError:
-    return ScriptFailed(
-        cause,
-        "Check that the script trains by itself. Here a step of it was tried without a graph "
-        "(run_eagerly=True).",
+    return other_backend(
+        ScriptFailed(
+            cause,
+            "Check that the script trains by itself. Here a step of it was tried without a graph "
+            "(run_eagerly=True).",
+        )
     )
 
 

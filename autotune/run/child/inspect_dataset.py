@@ -13,7 +13,12 @@ import tensorflow as tf
 from autotune.change import Change
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.run.child.autotuned_values import leaves_numbers
-from autotune.run.child.dataset_graph import holds_cache, prefetched, runs_python
+from autotune.run.child.dataset_graph import (
+    Randomness,
+    holds_cache,
+    prefetched,
+    runs_python,
+)
 from autotune.run.child.passes import (
     Stretch,
     length_facts,
@@ -106,6 +111,7 @@ class InspectedDataset:
         self._taken = taken
         self._dataset = taken.dataset
         self._first: Any = None
+        self._shrinks = False
 
     def read_first(self) -> None:
         """Read one element.
@@ -172,7 +178,8 @@ class InspectedDataset:
         # First, because any other pass may fill a cache.
         least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
         read = self._passes(patience, least)
-        found = changes(self._dataset, patience)
+        once = self._taken.once or self._shrinks
+        found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
@@ -204,16 +211,19 @@ class InspectedDataset:
         ends = time.monotonic() + least
         first = self._pass(seconds, max(known, self._taken.least))
         if first.done and counting:
-            known = first.values[-1].elements if first.values else 0
+            known = _read(first)
         elif counting:
             known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
         if found["first_pass"]:
             found["first_pass"] |= length_facts(first, size)
         passes = [first]
-        if first.done:
+        if self._taken.once:
+            ends = 0.0 if first.done else ends
+        elif first.done:
             passes.append(self._pass(min(patience, _READING_SECONDS), known))
             found["second_pass"] = pass_facts(passes[-1], size)
+            self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
         if (left := ends - time.monotonic()) > 0 and passes[-1].values:
             passes.append(self._pass(left, known, read=read_on))
         counted = known * size if known >= 0 else None
@@ -222,6 +232,10 @@ class InspectedDataset:
 
     def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
         return successful(read(self._dataset, patience, known, batched=self._taken.batched))
+
+
+def _read(progress: Progress[Stretch]) -> int:
+    return progress.values[-1].elements if progress.values else 0
 
 
 def _told(question: Callable[[Any], T], dataset: Any) -> T | None:

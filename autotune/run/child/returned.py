@@ -32,6 +32,7 @@ class Taken(NamedTuple):
         examples: How many there are; None where only the dataset knows.
         least: The fewest elements that the dataset has; below zero where nobody knows.
         own_batch: Examples in the batches that were returned; None where they were not batches.
+        once: Whether it can be read once.
     """
 
     dataset: Any
@@ -41,6 +42,7 @@ class Taken(NamedTuple):
     examples: int | None = None
     least: int = tf.data.UNKNOWN_CARDINALITY
     own_batch: int | None = None
+    once: bool = False
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:

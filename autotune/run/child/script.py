@@ -7,6 +7,7 @@ ends with the `fit` that is tuned, and for every other `fit` one that takes a si
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import os
 import sys
@@ -23,6 +24,8 @@ import tensorflow as tf
 from autotune.errors import ScriptFailed
 from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.network import network_noted
+from autotune.run.child.once import ReadOnce, lasting
+from autotune.run.child.receivers import EVALUATING, Receivers, evaluations_noted
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
@@ -48,6 +51,18 @@ class FitReached(BaseException):
     """The script has done what it was run for; no `except Exception` of its own stops this."""
 
 
+class OwnLoopReached(BaseException):
+    """The script trains without `fit`; as above, nothing of its own stops this.
+
+    Args:
+        told: What the user is told.
+    """
+
+    def __init__(self, told: ScriptFailed) -> None:
+        super().__init__(str(told))
+        self.told = told
+
+
 def end_with_fit(program: ModuleType) -> None:
     """Have a program end its script with the `fit` that is tuned, and every other `fit` soon."""
     program.run_script = wraps(program.run_script)(partial(_train_only, program))  # type: ignore[attr-defined] # its own name
@@ -60,6 +75,8 @@ def _train_only(program: ModuleType, train: Train) -> None:
         before = _Before(call)
         call.validation_freq = NEVER
         call.callbacks = [before, *_kept(call.callbacks), _After(before)]
+        if reads_once(call.x):
+            call.x = lasting(call.x)
         try:
             train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
@@ -112,21 +129,42 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
 
 
 def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
+    # It needs pydantic, which no process that trains should have.
+    from autotune.workload.training import (  # noqa: PLC0415 - see above
+        OwnLoop,
+        fits_elsewhere,
+        own_loop,
+    )
+
     found: dict[str, Any] = {}
+    others: set[int] = set()
+    tree = ast.parse(program.text_of_script())
+
+    def receivers() -> Receivers:
+        return Receivers(tree, program, sys._getframe(1), noted | others)  # noqa: SLF001 - tells where it is
 
     def note(call: Any) -> None:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
-        found["fit"] = _fit_facts(program, call, lines[0] if lines else None)
+        found["fit"] = _fit_facts(receivers(), call, lines[0] if lines else None)
         found.update(_facts(call))
         found["batch_callbacks"] = batch_callbacks(_listed(call.callbacks))
+
+    def check(method: str) -> None:
+        """Leave a script that trains by a loop of its own, and comes to no `fit`."""
+        if receivers().calls_of_keras("fit") or fits_elsewhere(program.SCRIPT, tree):
+            return
+        line = program.lines_of(sys._getframe())[0]  # noqa: SLF001 - as above
+        raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, OwnLoop(line, method)))
 
     with (
         _told_as_mistakes(),
         _strategies_noted(program) as built,
         _eagerness_noted(program) as eager,
         network_noted(program) as connecting,
+        evaluations_noted(program) as noted,
+        _updates_checked(check),
     ):
-        _run(program, note, copy)
+        _run(program, note, copy, others)
     found["fit"]["eager"] = eager[-1] if eager else None
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
@@ -147,8 +185,16 @@ def _copied(program: ModuleType) -> Iterator[Path]:
         yield copy.path
 
 
-def _run(program: ModuleType, train: Train, copy: Path) -> None:
-    """Run a script for the sake of its `fit`, and leave it there."""
+def _run(program: ModuleType, train: Train, copy: Path, others: set[int] | None = None) -> None:
+    """Run a script for the sake of its `fit`, and leave it there.
+
+    Args:
+        program: Runs the script.
+        train: Is given the call.
+        copy: The folder that it works in.
+        others: Takes in the lines of every other `fit` that it comes to.
+    """
+    others = set() if others is None else others
     reached = False
 
     def train_and_leave(call: Any) -> NoReturn:
@@ -158,16 +204,26 @@ def _run(program: ModuleType, train: Train, copy: Path) -> None:
         raise FitReached
 
     try:
-        inspect.unwrap(program.run_script)(train_and_leave, partial(_one_step, program, copy))
+        inspect.unwrap(program.run_script)(
+            train_and_leave, partial(_one_step, program, copy, others)
+        )
     except BaseException:
         if not reached:
             raise
     # A script may take what ends it for an error of its own, and go on.
     if not reached:
-        raise _without_fit()
+        raise _without_fit(program, others)
 
 
-def _without_fit() -> ScriptFailed:
+def _without_fit(program: ModuleType, others: set[int]) -> ScriptFailed:
+    if program.FIT is not None:
+        # It needs pydantic, which no process that trains should have.
+        from autotune.workload.script import choice, fit_calls  # noqa: PLC0415 - see above
+
+        return ScriptFailed(
+            f"The script has come to no fit of Keras in line {program.FIT}.",
+            choice(fit_calls(program.SCRIPT), others),
+        )
     return ScriptFailed(
         "The script ended without the call of fit that is to be tuned.",
         "If it trains by a loop of its own, put model and data into a model_fn and a dataset_fn, "
@@ -175,8 +231,11 @@ def _without_fit() -> ScriptFailed:
     )
 
 
-def _one_step(program: ModuleType, copy: Path, *arguments: Any, **options: Any) -> Any:
+def _one_step(
+    program: ModuleType, copy: Path, others: set[int], *arguments: Any, **options: Any
+) -> Any:
     """Train for one step, so that what comes later finds a model that was trained."""
+    others.update(program.lines_of(sys._getframe())[:1])  # noqa: SLF001 - as above
     given = dict(vars(program.Call(*arguments, **options)))
     given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
     if given["validation_data"] is not None or given["validation_split"]:
@@ -201,7 +260,10 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(call: Any) -> dict[str, Any]:
-    batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
+    if reads_once(call.x):
+        call.x = ReadOnce(call.x)
+    # Keras does not ask for the size of batches where it is given batches.
+    batch = int(_batch_of(call.x) or call.batch_size or 32)  # of Keras
     if call.steps_per_epoch:
         return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
     if _kind_of(call.x) != "arrays":
@@ -210,28 +272,26 @@ def _facts(call: Any) -> dict[str, Any]:
     return {"usual_batch": max(min(batch, examples), 1), "examples": examples}
 
 
-def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
-    # It needs pydantic, which no process that trains should have.
-    from autotune.workload.script import evaluating_lines, fit_calls  # noqa: PLC0415 - see above
-
+def _fit_facts(receivers: Receivers, call: Any, line: int | None) -> dict[str, Any]:
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
-    others = [each for each in fit_calls(program.SCRIPT) if each.line != line]
+    others = [each for each in receivers.calls_of_keras("fit") if each.line != line]
     validates = [line] if call.validation_data is not None or call.validation_split else []
-    elsewhere = [*evaluating_lines(program.SCRIPT), *(each.line for each in others)]
+    elsewhere = [*receivers.calls_of_keras(*EVALUATING), *others]
+    lines = [*validates, *(each.line for each in elsewhere)]
     return {
         "line": line,
         "data": _kind_of(call.x),
         "callbacks": bool(callbacks),
         "left_out": left_out,
-        "others": [each.model_dump() for each in others],
+        "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
         "validates": bool(validates) and not reads_once(call.validation_data),
-        "alone": min(filter(None, [*validates, *elsewhere]), default=None),
+        "alone": min(filter(None, lines), default=None),
     }
 
 
 def _kind_of(data: Any) -> str:
-    # As above: it needs pydantic.
+    # It needs pydantic, which no process that trains should have.
     from autotune.workload.script import FitData  # noqa: PLC0415 - see above
 
     if isinstance(data, tf.data.Dataset):
@@ -242,7 +302,9 @@ def _kind_of(data: Any) -> str:
 
 
 def _batch_of(data: Any) -> int | None:
-    """Return the size of a dataset's batches."""
+    """Return the size of the batches that data consists of."""
+    if isinstance(data, ReadOnce):
+        return data.batch
     if isinstance(data, keras.utils.PyDataset):
         return _length(data[0])
     if not isinstance(data, tf.data.Dataset):
@@ -277,10 +339,14 @@ def _told_as_mistakes() -> Iterator[None]:
         yield
     except ScriptFailed:
         raise
+    except OwnLoopReached as exc:
+        raise exc.told from None
     except SystemExit as exc:
-        raise ScriptFailed(
-            f"The script ends before its fit: {ERROR}.",
-            "Have it come to its fit, or choose another fit by --fit.",
+        raise other_backend(
+            ScriptFailed(
+                f"The script ends before its fit: {ERROR}.",
+                "Have it come to its fit, or choose another fit by --fit.",
+            )
         ) from exc
     except EOFError as exc:
         raise ScriptFailed(
@@ -293,11 +359,25 @@ def _told_as_mistakes() -> Iterator[None]:
             "Have it take the path from its working folder or its __file__.",
         ) from exc
     except Exception as exc:
-        raise ScriptFailed(
-            f"The script raised {ERROR} before its fit.", "Check that it runs by itself."
+        raise other_backend(
+            ScriptFailed(
+                f"The script raised {ERROR} before its fit.", "Check that it runs by itself."
+            )
         ) from exc
     finally:
         argparse.ArgumentParser.error = refuse  # type: ignore[method-assign] # as it was
+
+
+def other_backend(failed: ScriptFailed) -> ScriptFailed:
+    """Return an error that says where Keras does not compute with what the script asks for."""
+    asked = os.environ.get("KERAS_BACKEND", keras.backend.backend())
+    if asked == keras.backend.backend():
+        return failed
+    return ScriptFailed(
+        f"{failed.cause} It asks for Keras's backend {asked}, which was replaced by TensorFlow: "
+        "that is the likely cause.",
+        "tf.distribute needs TensorFlow: check that it runs with KERAS_BACKEND=tensorflow.",
+    )
 
 
 def _refuse(_: argparse.ArgumentParser, message: str) -> NoReturn:
@@ -349,6 +429,38 @@ def _eagerness_noted(program: ModuleType) -> Iterator[list[int]]:
     finally:
         del keras.Model.run_eagerly
         tf.config.run_functions_eagerly = functions
+
+
+@contextmanager
+def _updates_checked(check: Callable[[str], None]) -> Iterator[None]:
+    """Have each update that is none of a `fit` checked, by the name of its method."""
+    methods = [(keras.Model, "train_on_batch")]
+    methods += [(keras.Optimizer, name) for name in ("apply_gradients", "apply")]
+
+    def checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def update(*arguments: Any, **options: Any) -> Any:
+            if not _is_in_fit():
+                check(name)
+            return method(*arguments, **options)
+
+        return update
+
+    own = {(of, name): vars(of).get(name) for of, name in methods}
+    for of, name in methods:
+        setattr(of, name, checked(name, getattr(of, name)))
+    try:
+        yield
+    finally:
+        for (of, name), method in own.items():
+            setattr(of, name, method) if method else delattr(of, name)
+
+
+def _is_in_fit() -> bool:
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not _one_step.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _at(lines: list[int]) -> str:

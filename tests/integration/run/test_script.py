@@ -100,6 +100,71 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     assert facts.usual_batch == 7
 
 
+ONCE = """
+def batches(number, size=8):
+    for each in range(number):
+        yield x[:size] + each, y[:size]
+spec = tf.TensorSpec([None, 8]), tf.TensorSpec([None, 1])
+one = batches(10**9)
+def wrapped(): yield from one
+"""
+SAME = """
+def alike():
+    while True: yield x[:8], y[:8]
+alike = alike()
+"""
+WRAPPED = "model.fit(tf.data.Dataset.from_generator({}, output_signature=spec), steps_per_epoch=5)"
+
+
+@pytest.mark.parametrize(
+    ("fit", "examples"),
+    [
+        ("model.fit(batches(10**9), batch_size=64, steps_per_epoch=5)", 40),
+        ("model.fit(batches(30))", 240),
+        ("model.fit(batches(3))", 24),
+        ("model.fit(batches(3), steps_per_epoch=5)", 24),
+        ("model.fit(iter([(x[:8], y[:8])] * 5))", 40),
+        (f"{SAME}model.fit(alike, steps_per_epoch=5)", 40),
+        (WRAPPED.format("wrapped"), 40),
+        (SAME + WRAPPED.format("lambda: alike"), 40),
+    ],
+)
+def test_what_can_be_read_once_is_of_the_batch_that_it_gives(
+    inspect: Inspect, fit: str, examples: int
+) -> None:
+    """Steps or its end tell the examples, and no pass is taken for the repetition of another."""
+    facts = inspect(ONCE + fit)
+    assert (facts.usual_batch, facts.examples) == (8, examples)
+    assert (facts.repeatable, facts.same_examples, facts.second_pass) == (False, False, None)
+
+
+def test_two_inputs_of_varying_length_come_from_a_generator(inspect: Inspect) -> None:
+    """As `fit` takes them: in a list, with weights, and as long as the first two batches show."""
+    text = """
+left, right = keras.Input((None, 8)), keras.Input((None, 8))
+pooled = keras.layers.GlobalAveragePooling1D()(keras.layers.Concatenate(1)([left, right]))
+model = keras.Model([left, right], keras.layers.Dense(1)(pooled))
+model.compile("sgd", "mse")
+def sentences():
+    for length in range(1, 30):
+        words = np.ones((4, length, 8), "float32")
+        yield [words, words], np.ones((4, 1)), np.ones(4)
+model.fit(sentences())
+"""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (4, 4, 4 * 29)
+
+
+def test_a_generator_that_raises_is_no_end_of_it(inspect: Inspect) -> None:
+    """Whoever reads on would find nothing more, and take that for all."""
+    with pytest.raises(ScriptFailed, match=r"OSError: no more files.*line 8"):
+        inspect(
+            "def few():\n    yield x[:8], y[:8]\n    raise OSError('no more files')\n"
+            "model.fit(few())"
+        )
+
+
 VARYING = """
 def lengths():
     for number in range(60):
@@ -165,6 +230,81 @@ def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
     """The first line that evaluates or predicts, wherever it stands."""
     fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
     assert fit == FitFacts(line=6, data=FitData.ARRAYS, alone=7)
+
+
+OTHERS = """
+from functools import partial
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+classes = np.arange(80) % 2
+def made(): return StandardScaler()
+"""
+BEHIND = """
+clf = LogisticRegression()
+clf.fit(x, classes)
+clf.predict(x)
+"""
+INSIDE = """
+class Trainer:
+    def __init__(self, of): self.of = of
+    def fit(self, x, y): return self.of.fit(x, y)
+    def evaluate(self, x): return {}
+def main():
+    scaler, wrapped = made(), Trainer(model)
+    scaled = scaler.fit(x).transform(x)
+    wrapped.fit(scaled, y)
+    scaler.fit(y)
+    wrapped.evaluate(x)
+main()
+"""
+SUBCLASS = """
+class Net(keras.Sequential):
+    def train(self): self.fit(x, y)
+    def score(self): return self.predict(x)
+net = Net([keras.layers.Dense(1)])
+net.compile("sgd", "mse")
+net.train()
+net.score()
+"""
+WRAPPED_KERAS = """
+from keras.wrappers import SKLearnClassifier
+def build(X, y):
+    net = keras.Sequential([keras.layers.Dense(2)])
+    net.compile("sgd", "mse")
+    return net
+pipe = make_pipeline(StandardScaler(), SKLearnClassifier(build))
+pipe.fit(x, classes)
+pipe.predict(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("made().fit(x).transform(x)\nmodel.fit(x, y)", None),
+        ("model.fit(x, y)" + BEHIND, None),
+        (INSIDE, None),
+        ("fit = partial(model.fit, x)\nfit(y)\nmodel.predict(x)", 15),
+        ("def main(net):\n    net.fit(x, y)\n    net.evaluate(x, y)\nmain(model)", 15),
+        (SUBCLASS, 16),
+        (WRAPPED_KERAS, 21),
+    ],
+)
+def test_only_what_keras_does_keeps_several_workers_away(
+    inspect: Inspect, text: str, alone: int | None
+) -> None:
+    """It is told from other objects by what the script has bound to its names by then."""
+    fit = inspect(OTHERS + text).fit
+    assert fit
+    assert (fit.alone, fit.others) == (alone, ())
+
+
+def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
+    """With those that are, by their numbers."""
+    text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
+    with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 14.*from: \d: model, line 15"):
+        inspect(text, fit="scaler")
 
 
 def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
@@ -245,7 +385,38 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--data", required=True)
 parser.parse_args()
 """
-LOOP = "for _ in range(3): model.train_on_batch(x, y)"
+LOOP = "for _ in range(10**9): model.train_on_batch(x, y)\n"
+OWN_FIT = f"""
+class Own:
+    def fit(self):
+        try:
+            {LOOP}
+        except Exception:
+            pass
+def made(): return Own()
+made().fit()
+"""
+OVERRIDDEN = """
+class Own(keras.Sequential):
+    def fit(self):
+        optimizer = keras.optimizers.SGD()
+        while True:
+            optimizer.apply([tf.ones((8, 1)), tf.ones(1)], self.weights)
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.fit()
+"""
+ELSEWHERE = """
+import os
+os.environ["KERAS_BACKEND"] = "{}"
+"""
+REPLACED = "backend {}, which was replaced by TensorFlow: .* likely cause"
+JAX_STEP = """
+class Own(keras.Sequential):
+    def train_step(self, state, data): return {}
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.compile("sgd", "mse")
+own.fit(x, y)
+"""
 STRATEGY = """
 with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
@@ -254,14 +425,26 @@ model.fit(x, y)
 """
 
 
+def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> None:
+    """A script may train by itself first, where a `fit` of Keras may come."""
+    text = "for _ in range(3): model.train_on_batch(x, y)\nmodel.fit(x, y)"
+    assert inspect(text).fit == FitFacts(line=7, data=FitData.ARRAYS)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (LOOP, "ended without the call of fit.*model_fn and a dataset_fn"),
-        (NEEDS, "does not accept its command line: .*--data.*behind --"),
-        ("import sys; sys.exit('done')", "ends before its fit: SystemExit.*line 6"),
-        ("name = input('Which? ')", "reads standard input.*line 6"),
-        ("1 / 0", "raised ZeroDivisionError.*line 6.* before its fit"),
+        ("if len(x) < 8: model.fit(x)", "ended without the call of fit.*model_fn and a dataset_fn"),
+        (f"s = __import__('socket')\n{LOOP}", r"loop of its own in line 7 \(train_on_batch\)"),
+        (OWN_FIT, r"loop of its own in line 10 \(train_on_batch\)"),
+        (OVERRIDDEN, r"loop of its own in line 11 \(apply\)"),
+        (ELSEWHERE.format("jax") + "x.at[0]\nmodel.fit(x, y)", REPLACED.format("jax")),
+        (ELSEWHERE.format("torch") + "quit('no torch')\nmodel.fit(x, y)", REPLACED.format("torch")),
+        (ELSEWHERE.format("jax") + JAX_STEP, REPLACED.format("jax")),
+        (NEEDS + "model.fit(x, y)", "does not accept its command line: .*--data.*behind --"),
+        ("quit('done')\nmodel.fit(x)", "ends before its fit: SystemExit.*line 6"),
+        ("name = input('Which? ')\nmodel.fit(x)", "reads standard input.*line 6"),
+        ("1 / 0\nmodel.fit(x)", "raised ZeroDivisionError.*line 6.* before its fit"),
         (STRATEGY, "a strategy of its own in line 7"),
         ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
     ],

@@ -85,8 +85,19 @@ def test_asynchronous_strategies_take_part_only_if_allowed(
     assert {each.configuration.strategy for each in engine.requests} == tried
 
 
-def test_callbacks_take_part(tune: Run, engine: FakeEngine) -> None:
+def test_a_model_function_that_was_forgotten_is_told(run: Run, folder: Path) -> None:
+    """Its file alone would be a script, and the dataset function its argument."""
+    done = run("tune", "mine.py", "mine.py:dataset_fn")
+    assert done.exit_code == 2
+    assert "autotune tune mine.py:model_fn mine.py:dataset_fn" in done.stderr
+    (folder / "whole.py").write_text("model.fit(1)")
+    assert "whole script" not in run("tune", "whole.py", "--fit", "9", "--", "data:part").stderr
+
+
+def test_callbacks_take_part(tune: Run, engine: FakeEngine, folder: Path) -> None:
     """Their factory is handed to every trial."""
+    with (folder / "mine.py").open("a") as file:
+        file.write("\ndef callbacks_fn(): ...\n")
     tune("--callbacks", "mine.py:callbacks_fn")
     callbacks = engine.requests[0].workload.callbacks
     assert callbacks

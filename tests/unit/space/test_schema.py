@@ -42,7 +42,7 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
     ("data", "said"),
     [
         ({"strategies": ["mirored"]}, "Did you mean mirrored?"),
-        ({"strategies": []}, "at least 1 item"),
+        ({"strategies": []}, "'strategies' is empty"),
         ({}, "strategies"),
         ({"strategies": ["one_device"], "axes": {"prefetch": []}}, "'prefetch' has no values"),
         ({"strategies": ["one_device"], "axes": {"per_replica_batch": [0]}}, "cannot be 0"),
@@ -52,7 +52,7 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
         ({"strategies": ["one_device"], "axes": {"prefetch": [2, 2]}}, "has duplicate values"),
         ({"strategies": ["one_device"], "axes": {"strategy": ["x"]}}, "list strategies under"),
         ({"strategies": ["one_device"], "oops": 1}, "oops"),
-        (["one_device"], "dictionary"),
+        (["one_device"], "a space is a mapping"),
     ],
 )
 def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
@@ -63,6 +63,41 @@ def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
     assert "my.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert ".." not in str(caught.value)
+
+
+WRONG = """\
+strategies: [one_device, mirored]
+oops: 1
+axes:
+  prefetch: [[1]]
+  cache: [memry, off]
+"""
+WRONG_AXES = """\
+strategies: [one_device]
+axes:
+  per_replica_batch: [0]
+
+  cache: [memry]
+"""
+
+
+def test_all_mistakes_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
+    """In our words."""
+    path = tmp_path / "mine.yaml"
+    for text, lines in [
+        (WRONG, ["line 1: Unknown strategy 'mirored'", "line 2: there is no 'oops'", "line 4: "]),
+        (WRONG_AXES, ["line 3: axis 'per_replica_batch' cannot be 0", "Did you mean memory?"]),
+        ("strategies: [one_device\n", ["line 2: expected", "for what begins in line 1"]),
+        ("strategies: 3", ["line 1: 'strategies' is a list"]),
+    ]:
+        path.write_text(text)
+        with pytest.raises(SpaceError) as caught:
+            load_space(str(path))
+        told = str(caught.value)
+        assert all(each in told for each in lines), told
+        assert "Input" not in told
+        assert "unicode" not in told
+        assert told.count("axes.prefetch") == 0
 
 
 def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:

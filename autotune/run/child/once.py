@@ -1,0 +1,124 @@
+"""Python generators that datasets are made of: looked at without being used up or closed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+_AGAIN = 64
+"""Batches that a trial reads again where a generator has no more."""
+
+
+class ReadOnce:
+    """What can be read once: until it goes on, each look at it begins with the same batches.
+
+    Args:
+        source: Yields batches.
+    """
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        self._source = source
+        self._kept: list[Any] = []
+        self._keeps = True
+        self._error: Exception | None = None
+        self._again: Iterator[Any] = iter(())
+        self._reading = threading.Lock()  # A look that was given up may still wait for a batch.
+        self.examples = 0
+        """In all batches that it has given."""
+        self.ended = False
+        """Whether it has no more."""
+        self.batch = self._first()
+        """Examples in its first batch; 0 where it has none."""
+
+    def begin(self) -> None:
+        """Begin with what was kept."""
+        self._again = iter([*self._kept])
+
+    def go_on(self) -> None:
+        """Keep no more batches."""
+        self._keeps = False
+
+    def __iter__(self) -> Self:
+        """Return what gives the batches."""
+        return self
+
+    def __next__(self) -> Any:
+        """Return the next batch.
+
+        Raises:
+            StopIteration: There is none.
+        """
+        with self._reading:
+            for batch in self._again:
+                return batch
+            return self._read()
+
+    def _first(self) -> int:
+        next(self, None)
+        self.begin()
+        return self.examples
+
+    def _read(self) -> Any:
+        if self._error:  # What has raised would seem to have ended.
+            raise self._error
+        try:
+            batch = next(self._source)
+        except StopIteration:
+            self.ended = True
+            raise
+        except Exception as exc:
+            self._error = exc
+            raise
+        self.examples += int(np.shape(keras.tree.flatten(batch)[0])[0])
+        if self._keeps:
+            self._kept.append(batch)
+        return batch
+
+
+def lasting(source: Iterator[Any]) -> Iterator[Any]:
+    """Yield what can be read once, and its first batches again and again when it has ended."""
+    kept: list[Any] = []
+    for batch in source:
+        if len(kept) < _AGAIN:
+            kept.append(batch)
+        yield batch
+    while kept:
+        yield from kept
+
+
+class OpenGenerators:
+    """Keeps generators open that datasets are read from, and finds those that are read once.
+
+    A look ends before they do, and what it closes may be the only one: the user may go on with it.
+    Datasets are those that are made by `from_generator` within its `with`.
+    """
+
+    def __init__(self) -> None:
+        self.once = False
+        """Whether a second reading was given the iterator of the first."""
+        self._open: list[Any] = []
+        self._original = tf.data.Dataset.from_generator
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        tf.data.Dataset.from_generator = staticmethod(self._from_generator)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End; the datasets that were made meanwhile stay watched."""
+        tf.data.Dataset.from_generator = staticmethod(self._original)
+
+    def _from_generator(self, generator: Callable[..., Any], *rest: Any, **options: Any) -> Any:
+        def read(*arguments: Any) -> Iterator[Any]:
+            made = iter(generator(*arguments))
+            self.once = self.once or any(made is each for each in self._open)
+            self._open.append(made)
+            for element in made:  # noqa: UP028 - `yield from` would close it
+                yield element
+
+        return self._original(read if callable(generator) else generator, *rest, **options)

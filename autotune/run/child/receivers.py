@@ -1,0 +1,175 @@
+"""Which calls in a script are Keras's, as its run up to the `fit` that is tuned has shown."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from types import FrameType, ModuleType
+from typing import Any
+
+import keras
+
+from autotune.calls import SCOPES, MethodCall, Others, class_of_self, method_calls
+
+EVALUATING = ("evaluate", "predict")
+_OF_KERAS = ("keras", "tensorflow", "tf_keras")
+_UNKNOWN = object()
+
+
+@contextmanager
+def evaluations_noted(program: ModuleType) -> Iterator[set[int]]:
+    """Give the lines of the script that have called `evaluate` or `predict` of a Keras model."""
+    lines: set[int] = set()
+    originals = {name: getattr(keras.Model, name) for name in EVALUATING}
+
+    def noting(method: Any) -> Any:
+        @wraps(method)
+        def noted(*arguments: Any, **options: Any) -> Any:
+            lines.update(program.lines_of(sys._getframe(1))[:1])  # noqa: SLF001 - tells the line
+            return method(*arguments, **options)
+
+        return noted
+
+    for name, method in originals.items():
+        setattr(keras.Model, name, noting(method))
+    try:
+        yield lines
+    finally:
+        for name, method in originals.items():
+            setattr(keras.Model, name, method)
+
+
+class Receivers:
+    """Tells whose methods a script calls, by what its names stand for while it runs.
+
+    Args:
+        tree: The script.
+        program: Runs it.
+        frame: Where it is.
+        noted: Lines that have called a method of Keras.
+    """
+
+    def __init__(
+        self, tree: ast.Module, program: ModuleType, frame: FrameType, noted: set[int]
+    ) -> None:
+        self._tree = tree
+        self._others = Others(tree)
+        self._noted = noted
+        self._frames = [*_frames_of(program, frame)]
+        self._under_way = [each.f_lineno for each in self._frames]
+        self._line = self._under_way[-1] if self._frames else 0
+        self._globals = vars(sys.modules["__main__"])
+
+    def calls_of_keras(self, *methods: str) -> list[MethodCall]:
+        """Return the calls of methods that are Keras's, or of which that is not known."""
+        return [
+            each for each in method_calls(self._tree, methods) if self._is_kerass(each, methods)
+        ]
+
+    def _is_kerass(self, call: MethodCall, methods: Sequence[str]) -> bool:
+        if call.line in self._noted:
+            return True
+        passed = call.line in self._under_way or (not call.again and call.line < self._line)
+        # Of what was passed, Keras was not called.
+        if passed or self._others.has_receiver(call):
+            return False
+        found = self._value(call.receiver, call.scopes)
+        kind: type | None = found if isinstance(found, type) else type(found)
+        if found is _UNKNOWN or found is None or isinstance(found, ModuleType):
+            kind = self._made(call)
+        return kind is None or _uses_keras(kind, methods) or _holds_keras(found)
+
+    def _made(self, call: MethodCall) -> type | None:
+        """Return the class of what a text makes and calls, or of the object that a method is of."""
+        node = call.receiver
+        if isinstance(node, ast.Call):
+            names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+            values = [self._value(each, call.scopes) for each in names]
+            made = self._value(node.func, call.scopes)
+            plain = not any(each is _UNKNOWN or _holds_keras(each) for each in values)
+            return made if isinstance(made, type) and plain else None
+        owner = class_of_self(node.id, call.scopes) if isinstance(node, ast.Name) else None
+        found = self._globals.get(owner.name) if owner else None
+        return found if isinstance(found, type) else None
+
+    def _value(self, node: ast.expr, scopes: Sequence[ast.AST]) -> Any:
+        if isinstance(node, ast.Name):
+            return self._named(node.id, scopes)
+        if isinstance(node, ast.Attribute):
+            base = self._value(node.value, scopes)
+            found = inspect.getattr_static(base, node.attr, _UNKNOWN)
+            return _UNKNOWN if isinstance(found, property) else found
+        return _UNKNOWN
+
+    def _named(self, name: str, scopes: Sequence[ast.AST]) -> Any:
+        functions = [each for each in scopes if isinstance(each, ast.FunctionDef)]
+        for function in reversed(functions):
+            arguments = (each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
+            if name in {*arguments, *_bound(function)}:
+                return self._in_frame(function, name, scopes)
+        found = self._globals.get(name, getattr(builtins, name, _UNKNOWN))
+        return _UNKNOWN if name in _bound(self._tree, self._line) else found
+
+    def _in_frame(self, function: ast.FunctionDef, name: str, scopes: Sequence[ast.AST]) -> Any:
+        owner = class_of_self(name, tuple(scopes))
+        for frame in self._frames:
+            found = frame.f_locals.get(name, _UNKNOWN)
+            mine = frame.f_code.co_name == function.name
+            if mine and name in _bound(function, frame.f_lineno):
+                return _UNKNOWN
+            if mine or (owner is not None and type(found).__name__ == owner.name):
+                return found
+        return _UNKNOWN
+
+
+def _bound(scope: ast.AST, after: int = 0) -> Iterator[str]:
+    """Yield the names that a scope binds by itself, in lines after one."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno > after:
+            yield node.id
+        if not isinstance(node, SCOPES):
+            yield from _bound(node, after)
+
+
+def _frames_of(program: ModuleType, frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        if frame.f_code.co_filename == str(program.SCRIPT):
+            yield frame
+        frame = frame.f_back
+
+
+def _uses_keras(kind: type, methods: Sequence[str] = ()) -> bool:
+    """Whether an object of a class computes with Keras where the script does not show it."""
+    own = [each for each in kind.__mro__ if each.__module__ == "__main__"]
+    if any(name in vars(each) for each in own for name in methods):
+        return False  # What it calls is in the script.
+    return any(_knows_keras(each.__module__) for each in kind.__mro__ if each not in own)
+
+
+def _knows_keras(module: str) -> bool:
+    """Whether the library that a module is of has imported Keras or TensorFlow."""
+    top = module.partition(".")[0]
+    if top in _OF_KERAS:
+        return True
+    mine = [each for name, each in [*sys.modules.items()] if name.partition(".")[0] == top]
+    values = (value for each in mine for value in [*getattr(each, "__dict__", {}).values()])
+    names = (each.__name__ for each in values if isinstance(each, ModuleType))
+    return any(name.partition(".")[0] in _OF_KERAS for name in names)
+
+
+def _holds_keras(found: Any) -> bool:
+    """Whether something is Keras's, or is told in the manner of scikit-learn to work with it."""
+    if isinstance(found, type):
+        return _uses_keras(found)
+    if _uses_keras(type(found)):
+        return True
+    try:
+        parts = found.get_params() if hasattr(type(found), "get_params") else {}
+    except Exception:  # noqa: BLE001 - the user's own
+        return True
+    return any(_uses_keras(type(each)) for each in parts.values())
