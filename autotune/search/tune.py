@@ -367,8 +367,10 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         identity={
             FACTORIES: subject.workload.identity,
             "workload": prepared.fingerprint,
+            "number of examples": str(subject.facts.certain("examples") or ""),
+            "number of input files": str(subject.facts.certain("file_shards") or ""),
             "machine": subject.machine.fingerprint,
-            "space": prepared.space.model_dump_json(),
+            "space": prepared.space.identity,
             "set of bounds": request.options.bounds,
             "objective": request.options.objective,
         },

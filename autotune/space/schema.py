@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import Any, Literal, Self
 
@@ -67,6 +68,12 @@ class Space(Value):
         for name, values in self.axes.items():
             _check_domain(name, values)
         return self
+
+    @property
+    def identity(self) -> str:
+        """Equal for spaces of the same configurations, in whichever order their axes stand."""
+        tried = self.model_dump(mode="json", include={"strategies", "axes"})
+        return json.dumps(tried, sort_keys=True)
 
     @property
     def own_axes(self) -> tuple[str, ...]:

@@ -219,20 +219,21 @@ def _same(asked: Mapping[RemoteHost, Future[WorkloadFacts]], seconds: float) -> 
             f"On machine {host.node}, not on {first.node}: {error.cause}",
             f"{error.next_step} {_EVERYWHERE}",
         ) from error
-    for host, facts in found.items():
-        _check_same(first, found[first], host, facts)
-    return found[first]
-
-
-def _check_same(
-    first: RemoteHost, expected: WorkloadFacts, host: RemoteHost, facts: WorkloadFacts
-) -> None:
     for name, words in _SAME.items():
-        here, there = getattr(facts, name), getattr(expected, name)
-        if here != there:
+        _check_same(name, words, found)
+    return min(found.values(), key=lambda facts: len(facts.uncertain))
+
+
+def _check_same(name: str, words: str, found: Mapping[RemoteHost, WorkloadFacts]) -> None:
+    """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
+    told = {host: facts.certain(name) for host, facts in found.items()}
+    certain = {host: fact for host, fact in told.items() if fact is not None}
+    first = next(iter(certain), None)
+    for host, fact in certain.items():
+        if first and fact != certain[first]:
             raise FactoryFailed(
                 f"The factories do not give the same on machine {host.node} and on {first.node}: "
-                f"{words} {here} and {there}.",
+                f"{words} {fact} and {certain[first]}.",
                 _EVERYWHERE,
             )
 
