@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autotune.disk import named
 from autotune.errors import UsageError
 from autotune.events import Event, Notice, Observer, nobody
 from autotune.options import SearchOptions, usage_error
@@ -187,7 +188,7 @@ class Tuner:
             files=out is not None,
         )
         check(request)
-        with ExitStack() as stack:
+        with named(request.out), ExitStack() as stack:
             tell = self._followed(stack, stack.enter_context(board_for(self._tensorboard)))
             say = lambda text: tell(Notice(text=text))  # noqa: E731 - shorter than a function
             engine = stack.enter_context(resolve.reserved_engine(self._engine, workload.name, say))
@@ -195,9 +196,13 @@ class Tuner:
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
                 warnings.filterwarnings("ignore", "IProgress not found")
+                from autotune.search.ending import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
-            return tune(request, engine, tell)
+            result = tune(request, engine, tell)
+            with uninterrupted():  # Closing takes a moment, and the result is there.
+                stack.close()
+        return result
 
     def plan(  # noqa: PLR0913 - as above
         self,
@@ -324,7 +329,8 @@ def _factory(given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Fact
 
 
 def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="run-", dir=_scratch().name))
+    with named(Path()):
+        return Path(tempfile.mkdtemp(prefix="run-", dir=_scratch().name))
 
 
 @cache

@@ -108,7 +108,11 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
     with engine.reserved(order.name, lambda _: tell(events.Notice(text=BUSY))), engine:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
-        return tune(_request(order), engine, _observer(order, tell))
+        result = tune(_request(order), engine, _observer(order, tell))
+    if result.unsaved:
+        # Another worker has room; it goes on with the trials that the database holds.
+        raise OutputError(result.unsaved.cause)
+    return result
 
 
 def _save(result: Result, order: Order) -> None:

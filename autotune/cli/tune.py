@@ -113,6 +113,12 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
             )
     show_result(result, out, as_json=json)
     copies.write(result)
+    if result.unsaved:
+        raise OutputError(
+            result.unsaved.cause,
+            "The result above is what was measured until then. Free some space and run the same "
+            "command with --resume, or choose another --out.",
+        )
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
     return None
