@@ -38,6 +38,7 @@ from autotune.run.engine import (
     TrialRequest,
     Watch,
 )
+from autotune.run.exclusive import Wait
 from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.run.resolve import new_engine
@@ -105,7 +106,7 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
         restore(_url(order), STUDY, order.study, order.kept)
     engine = InterruptibleEngine(new_engine(order.engine), tell, order.aside)
     # Somebody may run a search on this machine without the service.
-    with engine.reserved(order.name, lambda _: tell(events.Notice(text=BUSY))), engine:
+    with engine.reserved(order.name, lambda told: tell(_busy(told)), order.options.budget), engine:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
         result = tune(_request(order), engine, _observer(order, tell))
@@ -113,6 +114,12 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
         # Another worker has room; it goes on with the trials that the database holds.
         raise OutputError(result.unsaved.cause)
     return result
+
+
+def _busy(told: Wait | str) -> events.Notice:
+    """Return what a job waits for, without the name of a search that is another's."""
+    wait = told.model_copy(update={"holder": None}) if isinstance(told, Wait) else None
+    return events.Notice(text=BUSY, waiting=wait)
 
 
 def _save(result: Result, order: Order) -> None:
@@ -197,9 +204,11 @@ class InterruptibleEngine(Engine):
         self._engine.__enter__()
         return self
 
-    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
         """Wait until nobody else is timing on the engine's hosts, then keep others waiting."""
-        return self._engine.reserved(what, tell)
+        return self._engine.reserved(what, tell, seconds)
 
     def load(self) -> Load | None:
         """Return what other programs have taken of the cores since the last call."""

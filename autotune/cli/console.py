@@ -44,9 +44,9 @@ def show(answer: RenderableType) -> None:
     answers().print(answer, crop=False)
 
 
-def say(text: str) -> None:
+def say(text: object) -> None:
     """Print a notice in one line, however long, so that whoever searches a log finds it."""
-    notices().print(Text(text), soft_wrap=True)
+    notices().print(Text(str(text)), soft_wrap=True)
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

@@ -26,6 +26,7 @@ LOCAL_ONLY = (
     "dataset",
     "fit",
     "resume",
+    "no_wait",
     "dry_run",
     "engine",
     "callbacks",

@@ -64,11 +64,11 @@ class RayEngine(ProcessEngine):
         return self
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
         try:
             self.hosts.take(tell)
-            self.hosts.reserve(what, tell)
+            self.hosts.reserve(what, tell, seconds)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()

@@ -19,6 +19,7 @@ from autotune.machine import Machine
 from autotune.reason import Exited, HostLost, Orphaned
 from autotune.run import events
 from autotune.run.engine import Outcome, TrialRequest
+from autotune.run.exclusive import Holder, Wait
 from autotune.run.folder import TrialFolder
 from autotune.run.remote import code, group, hosts, links
 from autotune.run.remote.agent import HostFacts, News, Order
@@ -221,11 +222,13 @@ def test_a_host_that_went_between_runs_ends_none() -> None:
 def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user is told on which machine and for whom, once, and it goes on when that has ended."""
     monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
-    busy = iter(["Another search (process 7) is running"] * 3)
-    agents = Agents(reserve=lambda key, _: next(busy, None) if key == "1" else None)
-    notices: list[str] = []
+    holder = Holder(pid=7, since=time.time(), what="theirs")
+    busy = iter([Wait(holder=holder, before=2)] * 3)
+    agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
+    notices: list[object] = []
     cluster_of(agents).reserve("digits", notices.append)
-    assert notices == ["host1 (10.0.0.1): Another search (process 7) is running"]
+    assert notices == [Wait(holder=holder, before=2, host="host1 (10.0.0.1)")]
+    assert "is running on host1 (10.0.0.1); 2 others came before" in str(notices[0])
     assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
 
 
@@ -234,9 +237,11 @@ def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
     claimed: Future[None] = Future()
     threading.Timer(0.05, claimed.set_result, [None]).start()
     agents = Agents(
-        reserve=lambda key, _: claimed if key == "0" else None if claimed.done() else "Another"
+        reserve=lambda key, *_: (
+            claimed if key == "0" else None if claimed.done() else Wait(holder=None)
+        )
     )
-    notices: list[str] = []
+    notices: list[object] = []
     cluster_of(agents).reserve("digits", notices.append)
     assert notices == []
 
