@@ -10,6 +10,7 @@ from typing import Literal
 
 from autotune.config import Configuration
 from autotune.plan import Plan
+from autotune.run.exclusive import Wait
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 
@@ -55,6 +56,8 @@ class Notice(Value):
 
     kind: Literal["notice"] = "notice"
     text: str
+    waiting: Wait | None = None
+    """What is waited for, where it tells of that; the search has not begun then."""
 
 
 Event = Preparing | Planned | TrialStarted | TrialEnded | Notice
@@ -64,3 +67,8 @@ Observer = Callable[[Event], None]
 
 def nobody(_: Event) -> None:
     """Ignore every event."""
+
+
+def told(what: Wait | str) -> Notice:
+    """Return what whoever reserves an engine is told, as an event."""
+    return Notice(text=str(what), waiting=what if isinstance(what, Wait) else None)

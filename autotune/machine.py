@@ -84,8 +84,12 @@ class Machine(Value):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for machines on which measurements may be compared. Twelve hex digits."""
-        described = self.model_dump_json(exclude={"hosts": {"__all__": {"name", "free_disk"}}})
+        """Equal for machines on which measurements may be compared. Twelve hex digits.
+
+        What a virtual machine or a kernel varies is no part of it, nor what only bounds a trial.
+        """
+        varies = {"name", "free_disk", "memory"}
+        described = self.model_dump_json(exclude={"hosts": {"__all__": varies}})
         return hashlib.sha256(described.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autotune.disk import named
 from autotune.errors import UsageError
-from autotune.events import Event, Notice, Observer, nobody
+from autotune.events import Event, Observer, nobody, told
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.run import resolve
@@ -122,6 +123,8 @@ class Tuner:
         progress: Whether to show progress; None shows it in notebooks and terminals, unless there
             is an observer.
         tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
+        wait: Whether to wait for other searches on the engine's machines, in the order of arrival;
+            otherwise `tune` raises `EngineError` while one is running.
     """
 
     def __init__(
@@ -132,8 +135,10 @@ class Tuner:
         observer: Observer | None = None,
         progress: bool | None = None,
         tensorboard: str | Path | None = None,
+        wait: bool = True,
     ) -> None:
         self._engine = engine
+        self._wait = wait
         self._storage = storage
         self._observer = observer or nobody
         self._progress = False if observer and progress is None else progress
@@ -187,17 +192,28 @@ class Tuner:
             files=out is not None,
         )
         check(request)
-        with ExitStack() as stack:
+        with named(request.out), ExitStack() as stack:
             tell = self._followed(stack, stack.enter_context(board_for(self._tensorboard)))
-            say = lambda text: tell(Notice(text=text))  # noqa: E731 - shorter than a function
-            engine = stack.enter_context(resolve.reserved_engine(self._engine, workload.name, say))
+            engine = stack.enter_context(
+                resolve.reserved_engine(
+                    self._engine,
+                    workload.name,
+                    lambda what: tell(told(what)),
+                    seconds=request.options.budget,
+                    wait=self._wait,
+                )
+            )
             # Optuna is imported while the engine's own process imports TensorFlow.
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
                 warnings.filterwarnings("ignore", "IProgress not found")
+                from autotune.search.ending import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
-            return tune(request, engine, tell)
+            result = tune(request, engine, tell)
+            with uninterrupted():  # Closing takes a moment, and the result is there.
+                stack.close()
+        return result
 
     def plan(  # noqa: PLR0913 - as above
         self,
@@ -337,7 +353,8 @@ def _is_model(given: object) -> bool:
 
 
 def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="run-", dir=_scratch().name))
+    with named(Path()):
+        return Path(tempfile.mkdtemp(prefix="run-", dir=_scratch().name))
 
 
 @cache

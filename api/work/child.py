@@ -38,6 +38,7 @@ from autotune.run.engine import (
     TrainingRequest,
     TrialRequest,
 )
+from autotune.run.exclusive import Wait
 from autotune.run.observation import Observation
 from autotune.run.resolve import new_engine
 from autotune.search.request import TuningRequest
@@ -102,10 +103,20 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
         restore(_url(order), STUDY, order.study, order.kept)
     engine = interruptible(new_engine(order.engine), tell, order.aside)
     # Somebody may run a search on this machine without the service.
-    with engine.reserved(order.name, lambda _: tell(events.Notice(text=BUSY))), engine:
+    with engine.reserved(order.name, lambda told: tell(_busy(told)), order.options.budget), engine:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
-        return tune(_request(order), engine, _observer(order, tell))
+        result = tune(_request(order), engine, _observer(order, tell))
+    if result.unsaved:
+        # Another worker has room; it goes on with the trials that the database holds.
+        raise OutputError(result.unsaved.cause)
+    return result
+
+
+def _busy(told: Wait | str) -> events.Notice:
+    """Return what a job waits for, without the name of a search that is another's."""
+    wait = told.model_copy(update={"holder": None}) if isinstance(told, Wait) else None
+    return events.Notice(text=BUSY, waiting=wait)
 
 
 def _save(result: Result, order: Order) -> None:

@@ -69,5 +69,5 @@ class _MeasuredOn(Exception):
     """Somebody measures on the machine."""
 
 
-def _give_up(why: str) -> None:
-    raise _MeasuredOn(why)
+def _give_up(why: object) -> None:
+    raise _MeasuredOn(str(why))

@@ -5,7 +5,6 @@ The child hands on the events of its search as they are.
 
 from __future__ import annotations
 
-import errno
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from autotune.config import Configuration
+from autotune.disk import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
 from autotune.events import Event
 from autotune.result import Result
@@ -23,9 +23,6 @@ from autotune.value import Value
 UNUSABLE = "The service's disk or database is unavailable; contact the operator."
 NO_ENGINE = "The service's engine could not run the search; contact the operator."
 LONGEST_REASON = LONGEST_DETAIL = 2000
-_OF_THE_DISK = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO}
-)
 _OF_SQLITE = frozenset(
     {
         sqlite3.SQLITE_FULL,
@@ -152,4 +149,4 @@ def _is_of_the_disk(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
         # Of its code the lowest byte; the others tell more closely what it is.
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_SQLITE
-    return isinstance(error, OSError) and error.errno in _OF_THE_DISK
+    return is_of_the_disk(error)

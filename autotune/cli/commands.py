@@ -28,8 +28,8 @@ EXIT_CODES = (
     "error, 3 nothing could be measured, 130 interrupted."
 )
 TUNE_CODES = (
-    "Exit codes: 0 a recommendation was made, 2 usage error, 3 nothing could be measured, "
-    "130 interrupted (results so far are saved)."
+    "Exit codes: 0 a recommendation was made, 2 usage error or full disk (results so far are "
+    "printed), 3 nothing could be measured, 130 interrupted (results so far are saved)."
 )
 
 app = typer.Typer(

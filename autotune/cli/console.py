@@ -6,12 +6,14 @@ import os
 import traceback
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from autotune.disk import is_of_the_disk, trouble
 from autotune.errors import AutotuneError, Interrupted
 
 DEBUG = "AUTOTUNE_DEBUG"
@@ -42,9 +44,9 @@ def show(answer: RenderableType) -> None:
     answers().print(answer, crop=False)
 
 
-def say(text: str) -> None:
+def say(text: object) -> None:
     """Print a notice in one line, however long, so that whoever searches a log finds it."""
-    notices().print(Text(text), soft_wrap=True)
+    notices().print(Text(str(text)), soft_wrap=True)
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -62,6 +64,13 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except KeyboardInterrupt as error:
             say_error("Interrupted.")
             raise typer.Exit(Interrupted.exit_code) from error
+        except OSError as error:
+            if not is_of_the_disk(error):
+                _say_bug(error)
+                raise typer.Exit(OWN_ERROR) from error
+            told = trouble(error, Path())
+            say_error(told.cause, told.next_step)
+            raise typer.Exit(told.exit_code) from error
         except Exception as error:
             _say_bug(error)
             raise typer.Exit(OWN_ERROR) from error

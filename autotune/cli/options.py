@@ -99,6 +99,13 @@ Engine = Annotated[
     ),
 ]
 Resume = Annotated[bool, _search("--resume", help="Continue an interrupted study.")]
+NoWait = Annotated[
+    bool,
+    _search(
+        "--no-wait",
+        help="Fail at once while another search is running, instead of waiting in turn.",
+    ),
+]
 DryRun = Annotated[
     bool,
     _search("--dry-run", help="Show what would be searched and what is excluded; run no trials."),

@@ -26,6 +26,7 @@ LOCAL_ONLY = (
     "dataset",
     "fit",
     "resume",
+    "no_wait",
     "dry_run",
     "engine",
     "callbacks",
@@ -241,7 +242,8 @@ def show_result(result: Result, out: Path, *, as_json: bool) -> None:
     from autotune.result.files import written
 
     if as_json:
-        files = {name: str(path) for name, path in written(out).items()}
+        missing = result.unsaved.files if result.unsaved else ()
+        files = {name: str(path) for name, path in written(out).items() if name not in missing}
         put(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
     else:
         show(result_text(result, out))

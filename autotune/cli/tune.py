@@ -48,6 +48,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     label: Label = None,
     project: Project = None,
     resume: take.Resume = False,
+    no_wait: take.NoWait = False,
     dry_run: take.DryRun = False,
     engine: take.Engine = "local",
     model_arg: take.ModelArg = None,
@@ -72,7 +73,13 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
 
     what, data = (model, None) if url else take.subject(model, dataset or [], fit)
     check_place(context, url)
-    tuner = Tuner(engine=engine, storage=storage, progress=True, tensorboard=tensorboard)
+    tuner = Tuner(
+        engine=engine,
+        storage=storage,
+        progress=True,
+        tensorboard=tensorboard,
+        wait=not no_wait,
+    )
     options = options_from(context.obj)
     model_args = take.pairs(model_arg or (), "--model-arg")
     dataset_args = take.pairs(dataset_arg or (), "--dataset-arg")
@@ -113,6 +120,12 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
             )
     show_result(result, out, as_json=json)
     copies.write(result)
+    if result.unsaved:
+        raise OutputError(
+            result.unsaved.cause,
+            "The result above is what was measured until then. Free some space and run the same "
+            "command with --resume, or choose another --out.",
+        )
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
     return None

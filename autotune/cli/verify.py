@@ -30,6 +30,7 @@ def verify(
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
+    no_wait: take.NoWait = False,
     json: take.Json = False,
 ) -> None:
     """Check whether a saved recommendation still holds on this machine with the current code.
@@ -42,7 +43,9 @@ def verify(
     from autotune.run.resolve import reserved_engine
 
     saved = load_configuration(config)
-    with reserved_engine(engine, saved.workload.name, say) as running:
+    with reserved_engine(
+        engine, saved.workload.name, say, seconds=seconds, wait=not no_wait
+    ) as running:
         from autotune.report import TurnsReport
         from autotune.verification.verify import verify as check
 

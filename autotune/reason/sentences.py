@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from autotune import disk
 from autotune.reason import (
     AllReduceBound,
     BudgetEnded,
@@ -66,6 +67,8 @@ def rule_text(rule: Rule) -> str:
 
 def death(reason: Killed | Exited | KernelKilled) -> str:
     """Return the end of a process as the predicate of a sentence."""
+    if isinstance(reason, Exited) and reason.code == disk.EXIT_CODE:
+        return "could not write its files: the disk is full or read-only, or the folder is gone"
     if isinstance(reason, Exited):
         return f"exited with code {reason.code} without a result"
     if isinstance(reason, KernelKilled):

@@ -48,10 +48,10 @@ def board_tables(board: Leaderboard) -> RenderableType:
 
 
 def _bar(progress: Progress) -> Table:
-    elapsed, total = progress.elapsed, progress.plan.budget_seconds if progress.plan else None
-    bar = ProgressBar(total=total, completed=min(elapsed, total or 0), pulse=total is None)
+    spent, total = progress.spent, progress.plan.budget_seconds if progress.plan else None
+    bar = ProgressBar(total=total, completed=min(spent, total or 0), pulse=total is None)
     grid = Table.grid(padding=(0, 1), expand=True)
-    ends = clock(elapsed), f"of {clock(total)}" if total else ""
+    ends = clock(spent), f"of {clock(total)}" if total else ""
     for text, wide in ((ends[0], False), ("", True), (ends[1], False)):
         grid.add_column(ratio=1 if wide else None, width=None if wide else len(text))
     grid.add_row(ends[0], bar, ends[1])

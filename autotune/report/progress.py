@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from autotune.events import Event, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.objective import Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
 from autotune.result.leaderboard import Leaderboard
@@ -27,8 +27,10 @@ class Progress:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._elapsed = 0.0
         self._since = now()
+        self._ahead = 0.0
+        self.waited: float | None = None
+        """Seconds before the search began, in which it waited for its machine; None until then."""
         self.phase = "Starting"
         self.plan: Plan | None = None
         self.running: TrialStarted | None = None
@@ -38,8 +40,13 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the search began."""
-        return self._elapsed + self._now() - self._since
+        """Seconds since the first event, those before the search included; it never goes back."""
+        return self._now() - self._since + self._ahead
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the search began, of its budget."""
+        return self.elapsed - (self.waited or 0.0)
 
     @property
     def running_for(self) -> float:
@@ -48,6 +55,8 @@ class Progress:
 
     def take(self, event: Event) -> None:
         """Take in an event."""
+        if self.waited is None and not isinstance(event, Notice):
+            self.waited = self.elapsed
         if isinstance(event, Preparing):
             self.phase = event.what
         elif isinstance(event, Planned):
@@ -58,11 +67,12 @@ class Progress:
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
-            self.running, self.running_since = event, event.elapsed
+            self.running, self.running_since = event, self.elapsed
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
             self.running = None
             self.board = Leaderboard((*self.board.trials, event.trial), score=self._score)
 
-    def _at(self, elapsed: float) -> None:
-        self._elapsed, self._since = elapsed, self._now()
+    def _at(self, spent: float) -> None:
+        """Go forward to what an event says, as that of a search which began before this view."""
+        self._ahead += max(spent - self.spent, 0.0)

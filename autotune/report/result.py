@@ -31,7 +31,8 @@ LEAST = 50
 def result_text(result: Result, folder: Path) -> RenderableType:
     """Return the verdict, the table, the grounds, the failures, the files and what to do next."""
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
-    files = written(folder)
+    missing = result.unsaved.files if result.unsaved else ()
+    files = {name: path for name, path in written(folder).items() if name not in missing}
     parts: list[RenderableType] = [
         *_answer(result),
         Text(),
@@ -40,6 +41,10 @@ def result_text(result: Result, folder: Path) -> RenderableType:
     ]
     if failed:
         parts += [Text("failed trials", style=HEAD), *_failures(failed), Text()]
+    if "train.py" in missing:
+        # Not wrapped: it is a program.
+        script = Text(result.script, no_wrap=True, overflow="ignore")
+        parts += [Text("train.py, which the disk did not take", style=HEAD), script]
     return Group(*parts, *_files(files, folder), Text(), *_next(result, files))
 
 
@@ -144,7 +149,8 @@ def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
 
 
 def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
-    yield _command("Train:", _training(files))
+    if not result.unsaved or "train.py" in files:
+        yield _command("Train:", _training(files))
     if "study.db" in files:
         yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:

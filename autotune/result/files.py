@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from autotune.config import axes
@@ -74,16 +75,27 @@ def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
         texts: By name; None removes the file.
 
     Raises:
-        OutputError: They cannot be written.
+        OutputError: One of them cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            _put(folder / name, text)
-    except OSError as exc:
+    for error in put_each(folder, texts).values():
         raise OutputError(
-            f"{folder} cannot be written: {in_words(exc)}.", "Choose another --out."
-        ) from exc
+            f"{folder} cannot be written: {in_words(error)}.", "Choose another --out."
+        ) from error
+
+
+def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError]:
+    """Replace those files of a folder that can be; return why the others, by name, cannot be.
+
+    The arguments are those of `put_texts`.
+    """
+    failed = {}
+    for name, text in texts.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _put(folder / name, text)
+        except OSError as exc:
+            failed[name] = exc
+    return failed
 
 
 def trials_csv(trials: Sequence[Trial]) -> str:
@@ -106,5 +118,10 @@ def _put(path: Path, text: str | None) -> None:
         path.unlink(missing_ok=True)
         return
     draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, "utf-8")
-    os.replace(draft, path)  # noqa: PTH105 - the atomic one, named as such
+    try:
+        draft.write_text(text, "utf-8")
+        os.replace(draft, path)  # noqa: PTH105 - the atomic one, named as such
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()  # A full disk may take a smaller file then.
+        raise

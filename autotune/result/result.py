@@ -59,6 +59,15 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     return (*board.entries(final=True), *board.entries(final=False))
 
 
+class Unsaved(Value):
+    """What a disk did not take, of a search or of the files of its result."""
+
+    cause: str
+    """Which disk, and why, as a sentence."""
+    files: tuple[str, ...] = ()
+    """Files of the result that are not there, or are those of an earlier one."""
+
+
 class Result(SavedConfiguration):
     """The result of a search: the configuration to train with, why, and the program for it."""
 
@@ -95,6 +104,8 @@ class Result(SavedConfiguration):
     """Part of `seconds` in which the steps of its trials were timed."""
     interrupted: bool = False
     """Whether the search was stopped early."""
+    unsaved: Unsaved | None = None
+    """What a disk did not take; None if it took everything."""
     space: str | None = None
     """Name or file of the searched space; None for one that was created in Python."""
     options: SearchOptions = SearchOptions()
@@ -179,15 +190,19 @@ class Result(SavedConfiguration):
             OutputError: The folder or a file is not writable.
         """
         folder = Path(folder)
-        texts = {
-            RESULT: self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
-            TRIALS: "".join(trial.model_dump_json() + "\n" for trial in self.trials),
-            "trials.csv": trials_csv(self.trials),
+        put_texts(folder, self.texts())
+        return folder
+
+    def texts(self) -> Mapping[str, str | None]:
+        """Return what the files of `save` hold, by name, the smallest first; None for no file."""
+        return {
             "config.yaml": configuration_text(self.saved(), ".yaml"),
+            **self.programs(),
+            RESULT: self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
+            "trials.csv": trials_csv(self.trials),
+            TRIALS: "".join(trial.model_dump_json() + "\n" for trial in self.trials),
             "report.html": self.report(),
         }
-        put_texts(folder, {**texts, **self.programs()})
-        return folder
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

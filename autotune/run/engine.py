@@ -22,6 +22,7 @@ from autotune.config import Configuration
 from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
+from autotune.run.exclusive import Tell
 from autotune.run.load import Load
 from autotune.run.observation import Observation
 from autotune.value import Scalar
@@ -227,8 +228,6 @@ class RunResult:
 
 
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
-Tell = Callable[[str], None]
-"""Is given sentences that the user should know."""
 
 
 class Engine(Protocol):
@@ -243,20 +242,25 @@ class Engine(Protocol):
     """Whether its timings are those of a real machine, so that later searches on an equal one may
     start from them."""
 
-    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
         """Wait until nobody else is timing on this engine's hosts, then keep others waiting.
 
         Whoever has reserved an engine may reserve it again.
 
         Args:
             what: Names this search to those that wait for it.
-            tell: Is told at once whom it waits for, and again now and then.
+            tell: Is told at once whom it waits for, and again now and then. An error that it
+                raises ends the wait.
+            seconds: The search's budget, which tells others how long they wait; None if it has
+                none.
 
         Raises:
             Interrupted: Ctrl-C was pressed while waiting.
             UsageError: This thread is timing there already, on another engine.
         """
-        del what, tell
+        del what, tell, seconds
         return nullcontext()
 
     def load(self) -> Load | None:

@@ -51,9 +51,15 @@ class EventWriter:
         self._file = os.open(path, flags, 0o644)
 
     def write(self, event: str, **fields: object) -> None:
-        """Append one event."""
+        """Append one event.
+
+        Raises:
+            OSError: The disk does not take it; what it took of it is no line.
+        """
         line = json.dumps({"event": event, "at": time.monotonic(), **fields})
-        os.write(self._file, line.encode() + b"\n")
+        left = line.encode() + b"\n"
+        while left:
+            left = left[os.write(self._file, left) :]
 
 
 class EventReader:

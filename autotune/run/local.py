@@ -41,12 +41,12 @@ class LocalEngine(ProcessEngine):
         return self
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Wait until no other search is timing on this machine, then keep others waiting."""
         if self._reserved:
             yield
             return
-        with exclusive(what, tell):
+        with exclusive(what, tell, seconds=seconds):
             self._reserved = True
             try:
                 yield

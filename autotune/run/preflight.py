@@ -12,11 +12,13 @@ from contextlib import suppress
 from signal import SIGKILL
 from typing import Any, TypeVar
 
+from autotune import disk
 from autotune.errors import (
     DatasetTooSmall,
     EngineError,
     FactoryFailed,
     FactoryNotFound,
+    OutputError,
     ScriptFailed,
     WorkloadError,
 )
@@ -27,7 +29,7 @@ from autotune.run import events
 from autotune.run.events import Step
 from autotune.run.failure import ERROR
 from autotune.run.folder import TrialFolder
-from autotune.run.reasons import explain
+from autotune.run.reasons import explain, is_of_the_disk
 from autotune.run.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
 from autotune.script import script_reader
 from autotune.value import Scalar
@@ -122,11 +124,17 @@ def _answer(new_group: NewGroup, folder: TrialFolder, task: str, seconds: float)
 
     Raises:
         NoAnswer: It found nothing.
+        OutputError: The disk takes nothing.
     """
-    with suppress(ProcessKilled):
+    try:
+        with suppress(ProcessKilled):
+            return Inquiry(new_group(folder, task), seconds).answer(folder)
+        folder.forget_run()
         return Inquiry(new_group(folder, task), seconds).answer(folder)
-    folder.forget_run()
-    return Inquiry(new_group(folder, task), seconds).answer(folder)
+    except NoRoom as exc:
+        raise OutputError(
+            f"{folder.path.parent} cannot be used: a process {exc.why}.", disk.NEXT_STEP
+        ) from exc
 
 
 def _order(factory: Factory) -> dict[str, Any]:
@@ -179,6 +187,10 @@ class StepBlocked(NoAnswer):
     """A step took longer than its limit."""
 
 
+class NoRoom(NoAnswer):
+    """It could not write its files."""
+
+
 class ProcessKilled(NoAnswer):
     """Somebody killed the process, who may have meant another one."""
 
@@ -220,8 +232,9 @@ class Inquiry:
     def _hear(self, reports: Sequence[Report]) -> None:
         for _, event in reports:
             if event["event"] == events.ERROR:
-                why = f"failed with {reason_text(explain(event))}"
-                raise NoAnswer(why, self._step, event["detail"])
+                why = f"failed with {reason_text(explain(event)).rstrip('.')}"
+                kind = NoRoom if is_of_the_disk(event) else NoAnswer
+                raise kind(why, self._step, event["detail"])
             if event["event"] == events.DOING:
                 self._step, self._since = Step(event["what"]), event["at"]
 
@@ -237,4 +250,6 @@ class Inquiry:
             return
         killed = not isinstance(found, Exited) and getattr(found, "signal", SIGKILL) == SIGKILL
         kind = ProcessKilled if killed else NoAnswer
+        if isinstance(found, Exited) and found.code == disk.EXIT_CODE:
+            kind = NoRoom
         raise kind(death(found), self._step, self._group.last_words(0))

@@ -43,6 +43,7 @@ _MEMORY = re.compile(
     r"|CU(DNN|BLAS)_STATUS_ALLOC_FAILED|Out of memory while trying to allocate"
     r"|Dst tensor is not initialized|Cuda failure.*out of memory|std::bad_alloc"
 )
+_DISK = re.compile(r"No space left on device|Disk quota exceeded")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -66,8 +67,13 @@ def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
 
 
 def is_memory(error: Mapping[str, Any]) -> bool:
-    """Whether an error says that memory ran out."""
-    return bool(_MEMORY.search(_text(error)))
+    """Whether an error says that memory ran out; TensorFlow calls a full disk by the same name."""
+    return bool(_MEMORY.search(_text(error))) and not is_of_the_disk(error)
+
+
+def is_of_the_disk(error: Mapping[str, Any]) -> bool:
+    """Whether an error says that a disk is full."""
+    return bool(_DISK.search(_text(error)))
 
 
 def is_consequence(error: Mapping[str, Any]) -> bool:

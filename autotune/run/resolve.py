@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 from autotune.errors import UsageError
 from autotune.plugins import load_attribute, load_plugin
 from autotune.run.engine import Engine, Tell
+from autotune.run.exclusive import Wait
 
 GROUP = "autotune.engines"
 LOCAL = "local"
@@ -43,24 +45,47 @@ def new_engine(text: str = LOCAL) -> Engine:
 
 
 @contextmanager
-def reserved_engine(engine: Engine | str | None, what: str, tell: Tell) -> Iterator[Engine]:
+def reserved_engine(
+    engine: Engine | str | None,
+    what: str,
+    tell: Tell,
+    *,
+    seconds: float | None = None,
+    wait: bool = True,
+) -> Iterator[Engine]:
     """Reserve an engine for one search; make, start and close it unless it is the caller's.
 
     Args:
         engine: The caller's, or what `new_engine` takes; None is this machine's.
         what: Names this search to those that wait for it.
         tell: Is told whom it waits for.
+        seconds: Budget of the search; None where it has none.
+        wait: Whether to wait for others that are running there.
 
     Raises:
         Interrupted: Ctrl-C was pressed while waiting.
         UsageError: There is no such engine, or this thread has reserved what it runs on.
+        EngineError: Others are running there, and they are not to be waited for.
     """
+    tell = tell if wait else partial(_refuse, tell)
     if engine is not None and not isinstance(engine, str):
-        with engine.reserved(what, tell):
+        with engine.reserved(what, tell, seconds):
             yield engine
         return
     made = new_engine(engine or LOCAL)
     # Reserved before it is started and until it is closed: both disturb the timings of others.
     # Closed also where the wait is interrupted.
-    with closing(made), made.reserved(what, tell), made:
+    with closing(made), made.reserved(what, tell, seconds), made:
         yield made
+
+
+def _refuse(tell: Tell, told: Wait | str) -> None:
+    """Raise EngineError instead of waiting."""
+    if not isinstance(told, Wait):
+        tell(told)
+    else:
+        latest = f" (until {told.latest} at the latest)" if told.latest else ""
+        raise EngineError(
+            f"{told.who}.",
+            f"Wait in turn{latest} by omitting --no-wait (wait=False in Python), or come back later.",
+        )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
+from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, OutputError, UsageError
 from autotune.hints import hint
 from autotune.machine import Machine
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 else:
     BaseStorage = Any  # Importing optuna takes longer than all the rest of a command that fails.
+
+
+_SQLITE = "sqlite:///"
 
 
 def _storage(given: Any) -> Any:
@@ -81,6 +85,11 @@ def check(request: TuningRequest) -> None:
     if isinstance(request.storage, str):
         _check_storage(request.storage)
     _check_output(request.out)
+    check_room(request.out, RESULT_BYTES + (STUDY_BYTES if request.storage is None else 0))
+    if isinstance(request.storage, str) and request.storage.startswith(_SQLITE):
+        folder = Path(request.storage.removeprefix(_SQLITE)).parent
+        if folder.is_dir():  # Without it the database cannot be opened, which is told.
+            check_room(folder, STUDY_BYTES)
 
 
 def check_names(request: TuningRequest) -> None:

@@ -22,6 +22,7 @@ from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
 from autotune.search.design import compiled, default_in, larger, openers, own_default
+from autotune.search.ending import INTERRUPTIONS, Interruption, interruption
 from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -78,11 +79,17 @@ class Findings:
     """Those that can run as well, and are not compared."""
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
-    interrupted: bool
+    cut: Interruption | None = None
+    """What ended the search early; None where nothing did."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
     automatic: AutotunedValues | None = None
     """What AUTOTUNE settled on in the recommended configuration; likewise."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped early."""
+        return self.cut is not None
 
 
 class Search:
@@ -150,27 +157,29 @@ class Search:
     def run(self) -> Findings:
         """Search until the verdict is clear or the budget is spent.
 
-        Ctrl-C ends it early, with what was found so far.
+        Ctrl-C, or a disk that takes no more, ends it early, with what was found so far.
 
         Raises:
             NothingMeasured: No single-device configuration could be measured.
             Interrupted: Stopped before anything was measured.
+            OSError: The disk took no more before anything was measured.
         """
-        interrupted = False
+        cut = None
         try:
             self.explore()
             self._decide()
-        except KeyboardInterrupt:
-            interrupted = True
-        return self._findings(interrupted=interrupted)
+        except INTERRUPTIONS as exc:
+            cut = interruption(exc)
+        return self._findings(cut)
 
-    def interrupted(self) -> Findings:
+    def cut_short(self, cut: Interruption) -> Findings:
         """Return what earlier trials have shown, without a decision.
 
         Raises:
             Interrupted: Nothing was measured.
+            OSError: Nothing was measured before the disk took no more.
         """
-        return self._findings(interrupted=True)
+        return self._findings(cut)
 
     def explore(self, *, batches: bool = False) -> None:
         """Look for what promises most, and leave the time for a decision.
@@ -443,10 +452,12 @@ class Search:
         likely = self._likely.find() if open_ else None
         return likely if likely and self._certification.passed(likely) else None
 
-    def _findings(self, *, interrupted: bool) -> Findings:
+    def _findings(self, cut: Interruption | None) -> Findings:
         history, finals = self._runner.history, self._finals
         best = history.baseline
         if best is None:
+            if isinstance(cut, OSError):
+                raise cut
             raise Interrupted("Interrupted before anything was measured.")
         decision = self._decision()
         baseline = finals.baseline if finals else best
@@ -467,5 +478,5 @@ class Search:
             tried=len(self._every_distributed) - len(self._untried()) - len(self._out_of_reach()),
             aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
-            interrupted=interrupted,
+            cut=cut,
         )

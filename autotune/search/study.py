@@ -49,7 +49,10 @@ LOCK_SECONDS = 1.0
 """How long SQLite waits for another process; Optuna tries five times to save a trial."""
 
 Identity = Mapping[str, str]
-"""What must be equal for two searches to share a study: what it is, and its fingerprint."""
+"""What must be equal for two searches to share a study: what it is, and its fingerprint.
+
+An empty one is not known, and so equals every other.
+"""
 Claim = Callable[[str], None]
 """Takes the study of a name for this search; raises UsageError where another search has it."""
 Tell = Callable[[str], None]
@@ -93,7 +96,7 @@ class Study:
         self._study = study
         self.value = value
         """What Optuna is told of a trial; replaced where more is learned before the first one."""
-        self._distributions = _distributions(pool)
+        self._distributions = _distributions(pool) | _declared(study)
         self._tell = tell
         self._told = False
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
@@ -172,8 +175,14 @@ class Study:
 
     def _write(self, trial: Trial) -> None:
         shown = trial.configuration.values()
-        params = {name: shown[name] for name in self._distributions}
-        self._study.add_trial(_frozen(trial, params, self._distributions, self.value(trial)))
+        # Of a study that goes on, another inspection may allow a value that no domain holds.
+        domains = {
+            name: domain
+            for name, domain in self._distributions.items()
+            if shown[name] in domain.choices
+        }
+        params = {name: shown[name] for name in domains}
+        self._study.add_trial(_frozen(trial, params, domains, self.value(trial)))
 
 
 @contextmanager
@@ -294,7 +303,7 @@ def _existing(
     study = optuna.load_study(study_name=name, storage=storage)
     saved = study.user_attrs.get(RECORD, {})
     for what, value in wanted.identity.items():
-        if saved.get(what) != value:
+        if saved.get(what) != value and "" not in (value, saved.get(what)):
             raise StudyMismatch(
                 f"Study {name!r} was created with a different workload: the factories, their "
                 "arguments or their code differ."
@@ -344,7 +353,13 @@ def _free(names: Sequence[str], base: str) -> str:
     return name
 
 
-def _distributions(pool: Sequence[Configuration]) -> dict[str, BaseDistribution]:
+def _declared(study: optuna.Study) -> dict[str, CategoricalDistribution]:
+    """Return the domains that a study has already, which Optuna never lets change."""
+    each = (domain for trial in study.trials for domain in trial.distributions.items())
+    return {name: domain for name, domain in each if isinstance(domain, CategoricalDistribution)}
+
+
+def _distributions(pool: Sequence[Configuration]) -> dict[str, CategoricalDistribution]:
     values: dict[str, dict[Scalar, None]] = {}
     for configuration in pool:
         for name, value in configuration.values().items():

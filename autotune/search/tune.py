@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
+from autotune.disk import trouble
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.learning import Learning, Race, Unraced
@@ -18,12 +19,20 @@ from autotune.past_measurements import PastMeasurements, measurements_file, sess
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.reason import Rule, RuleKind
 from autotune.result import Result
+from autotune.result.files import put_each
 from autotune.result.leaderboard import Leaderboard
+from autotune.result.result import Unsaved
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.costs import Costs, expected_start
 from autotune.search.design import compiled, own_default
+from autotune.search.ending import (
+    INTERRUPTIONS,
+    Interruption,
+    interruption,
+    uninterrupted,
+)
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import learned
@@ -131,27 +140,29 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         told = Correction(plan, lambda trial: prepared.promised([trial]), observer)
         session = _Session(request, engine, study, whole, told)
         try:
-            prepared, interrupted = session.proved(prepared, asked)
+            prepared, cut = session.proved(prepared, asked)
             runner, search = session.search(prepared)
-            findings = search.interrupted() if interrupted else search.run()
+            findings = search.cut_short(cut) if cut else search.run()
             if request.options.diagnose and not findings.interrupted:
-                findings = Profiler(runner, whole, observer, prepared.found).run(findings)
-            result = _recommendation(
-                request, prepared.subject, findings, study, whole.elapsed, ready
-            )
-            result = _with_load(_with_shares(result, len(kept)), engine.load())
-            if request.files:
-                result.save(request.out)
+                profiler = Profiler(runner, whole, observer, prepared.found)
+                findings = _profiled(profiler, findings)
+            with uninterrupted():
+                result = _recommendation(
+                    request, prepared.subject, findings, study, whole.elapsed, ready
+                )
+                result = _with_load(_with_shares(result, len(kept)), engine.load())
+                result = _saved(result, request, findings.cut)
         finally:
-            study.flush()
-    past.add(
-        session_of(
-            result.machine.fingerprint,
-            prepared.fingerprint,
-            result.trials[len(kept) :],
-            result.grounds.load,
-        )
+            with uninterrupted():
+                study.flush()
+    session = session_of(
+        result.machine.fingerprint,
+        prepared.fingerprint,
+        result.trials[len(kept) :],
+        result.grounds.load,
     )
+    with uninterrupted():
+        past.add(session)
     return result
 
 
@@ -195,8 +206,10 @@ class _Session:
             runner, budget, prepared.found, options or asked, start=prepared.start
         )
 
-    def proved(self, prepared: _Prepared, asked: _Prepared) -> tuple[_Prepared, bool]:
-        """Return what is known once batches were trained to a loss, and whether Ctrl-C ended that.
+    def proved(
+        self, prepared: _Prepared, asked: _Prepared
+    ) -> tuple[_Prepared, Interruption | None]:
+        """Return what is known once batches were trained to a loss, and what ended that early.
 
         Args:
             prepared: What is known before.
@@ -204,19 +217,19 @@ class _Session:
         """
         learning, options = prepared.subject.facts.learning, self.request.options
         if not options.prove or learning is None or _is_proved(learning):
-            return prepared, False
+            return prepared, None
         race = Race(refused=Unraced.NO_TIME)
         reserved = race_seconds(options, prepared.subject.facts, self.whole.left)
         if options.budget is None or reserved:
             try:
                 race = self._race(asked.knowing(optimistic(learning)), reserved)
-            except KeyboardInterrupt:
-                return prepared, True
+            except INTERRUPTIONS as exc:
+                return prepared, interruption(exc)
         known = learning.model_copy(update={"race": race})
         self.study.learning = known
         prepared = asked.knowing(known)
         self.study.value = prepared.subject.scorer.value
-        return prepared, False
+        return prepared, None
 
     def _race(self, prepared: _Prepared, reserved: float) -> Race:
         """Explore what may pay, and train it to a loss."""
@@ -248,6 +261,24 @@ def _warn(load: Load | None, observer: Observer) -> None:
     text = warning(load)
     if text:
         observer(Notice(text=text))
+
+
+def _profiled(profiler: Profiler, findings: Findings) -> Findings:
+    """Return the findings with a profile; what ends that early costs only the profile."""
+    try:
+        return profiler.run(findings)
+    except INTERRUPTIONS as exc:
+        return replace(findings, cut=interruption(exc))
+
+
+def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:
+    """Write the files of a result, as far as the disk takes them, and say what it did not take."""
+    failed = put_each(request.out, result.texts()) if request.files else {}
+    error = next(iter(failed.values()), cut)
+    if not isinstance(error, OSError):
+        return result
+    cause = trouble(error, request.out).cause
+    return result.model_copy(update={"unsaved": Unsaved(cause=cause, files=tuple(failed))})
 
 
 def _with_shares(result: Result, kept: int) -> Result:
@@ -369,8 +400,10 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         identity={
             FACTORIES: subject.workload.identity,
             "workload": prepared.fingerprint,
+            "number of examples": str(subject.facts.certain("examples") or ""),
+            "number of input files": str(subject.facts.certain("file_shards") or ""),
             "machine": subject.machine.fingerprint,
-            "space": prepared.space.model_dump_json(),
+            "space": prepared.space.identity,
             "set of bounds": request.options.bounds,
             "objective": request.options.objective,
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal, Self
 
@@ -71,6 +72,12 @@ class Space(Value):
         if found := {name: why for name, why in wrong.items() if why is not None}:
             raise WrongAxes(found)
         return self
+
+    @property
+    def identity(self) -> str:
+        """Equal for spaces of the same configurations, in whichever order their axes stand."""
+        tried = self.model_dump(mode="json", include={"strategies", "axes"})
+        return json.dumps(tried, sort_keys=True)
 
     @property
     def own_axes(self) -> tuple[str, ...]:

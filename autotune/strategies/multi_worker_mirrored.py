@@ -107,15 +107,16 @@ def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None
 def _unsharded(configuration: Configuration, facts: WorkloadFacts) -> str | None:
     """Return why the shard policy does not give every worker its own share of the examples."""
     policy, workers = configuration.shard_policy, configuration.workers
-    files = plural(facts.file_shards, "file")
+    files, counted = plural(facts.file_shards, "file"), facts.certain("file_shards") is not None
     if policy == "off":
         by_itself = "input_context" in facts.dataset_takes
         remedy = "write source" if by_itself else "use data, or declare `input_context`"
         return f"With shard policy 'off' every worker reads all examples; {remedy}."
-    if policy == "file" and not facts.file_shards:
+    if policy == "file" and counted and not facts.file_shards:
         return "The input does not come from files, so it cannot be sharded by file."
     if policy == "file" and facts.file_shards < workers:
-        return f"The input comes from {files}, too few to shard by file between {workers} workers."
+        found = f"The input comes from {files}" if counted else f"Only {files} were counted in time"
+        return f"{found}, too few to shard by file between {workers} workers."
     if policy == "auto" and 0 < facts.file_shards < workers:
         return (
             f"Shard policy 'auto' shards this input by file: with {files}, some of "

@@ -280,7 +280,7 @@ class EngineContract(ABC):
         assert facts.example_bytes > 0
         assert facts.weights > 0
         assert facts.examples is None or facts.examples > 0
-        assert engine.inspect(PROBE).without_times() == facts.without_times()
+        assert engine.inspect(PROBE).declared == facts.declared
 
     def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
         """The error names the factory, and the engine goes on."""

@@ -136,9 +136,11 @@ class FakeEngine(Engine):
         self.reservations: list[str] = []
         self.closed = False
 
-    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
         """Note who reserves it; nobody ever waits."""
-        del tell
+        del tell, seconds
         self.reservations.append(what)
         return nullcontext()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autotune.durations import parse_seconds
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
-from autotune.events import Notice, Observer, Preparing, nobody
+from autotune.events import Observer, Preparing, nobody, told
 from autotune.measure import Interval
 from autotune.measure.intervals import around
 from autotune.options import SearchOptions
@@ -87,7 +87,9 @@ def verify(
     options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
     check_factories(known.workload)
     name = known.workload.name
-    with reserved_engine(engine, name, lambda text: observer(Notice(text=text))) as running:
+    with reserved_engine(
+        engine, name, lambda what: observer(told(what)), seconds=options.budget
+    ) as running:
         return _Check(known, running, observer).run(options)
 
 

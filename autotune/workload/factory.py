@@ -26,7 +26,7 @@ from autotune.errors import FactoryNotFound
 from autotune.learning import Learning
 from autotune.value import Scalar, Value
 from autotune.workload.declared import check_name, parameters_in
-from autotune.workload.script import FitData, FitFacts, Script
+from autotune.workload.script import FitData, FitFacts, Script, code_digest
 from autotune.workload.source import Source, root_of, source_of
 from autotune.workload.stock import Stock
 
@@ -72,14 +72,14 @@ class Factory(Value):
 
     @property
     def identity(self) -> str:
-        """Text that is equal for the same code with the same arguments.
+        """Text that is equal for the same code with the same arguments, whatever its comments.
 
         Of an imported function, the code is the file that holds it, unless that is installed.
         """
         own = ((self.module, self.root),) if self.root is not None else ()
         body, needed = (self.source.text, self.source.roots) if self.source else ("", ())
         files = " ".join(_file_digest(module, root) for module, root in (*own, *needed))
-        return f"{self.short_name} {self.arguments!r} {body} {files}"
+        return f"{self.short_name} {self.arguments!r} {code_digest(body)} {files}"
 
 
 def _text_of(factory: Factory) -> str | None:
@@ -139,7 +139,9 @@ def is_dotted_name(text: str) -> bool:
 
 def _file_digest(module: str, root: str) -> str:
     """Return a fingerprint of the file that importing a module would read, if there is one."""
-    return next((hashlib.sha256(text).hexdigest() for _, text in _files(module, root)), "")
+    return next(
+        (code_digest(text.decode(errors="replace")) for _, text in _files(module, root)), ""
+    )
 
 
 def _files(module: str, root: str) -> Iterator[tuple[Path, bytes]]:
@@ -336,6 +338,9 @@ class WorkloadFacts(Value):
     """What an example teaches at other batch sizes; None where the objective does not ask."""
     fit: FitFacts | None = None
     """Of the call that a script makes; None for factories."""
+    uncertain: tuple[str, ...] = ()
+    """Names of numbers here that another inspection may find otherwise: the time for counting
+    ended first, or two passes differ."""
 
     @property
     def batched(self) -> bool:
@@ -354,10 +359,14 @@ class WorkloadFacts(Value):
         """Whether the user gives examples to validate with, beside those to train on."""
         return self.returned.beside or (self.fit is not None and self.fit.validates)
 
-    def without_times(self) -> WorkloadFacts:
-        """Return what another look would find as well."""
-        passes = {"first_pass": None, "second_pass": None, "stock": None}
-        return self.model_copy(update={"calling_seconds": 0.0, **passes, "learning": None})
+    def certain(self, name: str) -> Any:
+        """Return a fact if every other inspection finds the same or nothing; None otherwise."""
+        return None if name in self.uncertain else getattr(self, name)
+
+    @property
+    def declared(self) -> str:
+        """What every inspection finds, however busy its machine is, as text."""
+        return self.model_dump_json(include=_DECLARED)
 
     @property
     def cache_bytes(self) -> int | None:
@@ -367,11 +376,13 @@ class WorkloadFacts(Value):
         return sum(n * b for n, b in parts if n) if all(n for n, _ in parts) else None
 
 
-_OF_THE_CODE = {
-    *("operations", "python_input", "automatic", "cached", "prefetched", "random_stage"),
-    "same_examples",
+_DECLARED = {
+    *("model_takes", "dataset_takes", "returned", "element"),
+    *("weights", "gradient_bytes", "only_steps", "optimizer", "loss"),
 }
-"""Facts that follow from the code, which is part of a workload's identity already."""
+"""Facts that are read off the model, the dataset and the factories' signatures. All others follow
+from the code, which is part of a workload's identity already, or depend on a clock, on the first
+example that came, or on chance; `docs/errors.md` lists them."""
 
 
 class Workload(Value):
@@ -410,9 +421,11 @@ class Workload(Value):
         return _digest(self.model.identity, self.dataset.identity, callbacks)
 
     def fingerprint(self, facts: WorkloadFacts) -> str:
-        """Equal for the same factories, model size and examples. Twelve hex digits."""
-        facts = facts.without_times()
-        return _digest(self.identity, facts.model_dump_json(exclude=_OF_THE_CODE))
+        """Equal for the same factories, model and kind of examples. Twelve hex digits.
+
+        The number of examples is no part of it, because it may not have been counted in time.
+        """
+        return _digest(self.identity, facts.declared)
 
 
 def script_workload(script: Script) -> Workload:

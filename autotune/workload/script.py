@@ -6,11 +6,12 @@ import ast
 import hashlib
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 from autotune.calls import Others, method_calls
-from autotune.errors import FactoryNotFound
+from autotune.errors import AutotuneError, FactoryNotFound
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
 from autotune.workload.training import FIT, check_training
@@ -84,12 +85,21 @@ class Script(Value):
 
     @property
     def identity(self) -> str:
-        """Equal for the same text with the same arguments."""
+        """Equal for the same code with the same arguments, in whichever folder it lies."""
+        path = Path(self.path)
         try:
-            text = hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
-        except OSError:
-            text = ""
-        return f"{self.path} {self.arguments!r} {self.fit} {text}"
+            code = code_digest(_code(path))
+            fit = self.fit and sum(each.line <= self.fit for each in fit_calls(path))
+        except (OSError, ValueError, AutotuneError):
+            code, fit = "", self.fit
+        return f"{self.file} {self.arguments!r} {fit} {code}"
+
+
+def code_digest(text: str) -> str:
+    """Return what is equal for texts that differ only in comments and layout, if in anything."""
+    with suppress(SyntaxError, ValueError, RecursionError):  # Then its letters count.
+        text = ast.dump(ast.parse(text))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def is_script(text: str) -> bool:

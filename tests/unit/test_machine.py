@@ -29,6 +29,12 @@ def test_equal_hosts_of_other_names_are_comparable() -> None:
     assert len({one.fingerprint, *(each.fingerprint for each in others)}) == 4
 
 
+def test_what_varies_from_one_boot_to_the_next_does_not_count() -> None:
+    """A kernel keeps some memory for itself, and a virtual machine may be given more or less."""
+    grown = SMALL.model_copy(update={"memory": SMALL.memory - 2**20, "free_disk": 7})
+    assert Machine(hosts=(grown,)).fingerprint == Machine(hosts=(SMALL,)).fingerprint
+
+
 def test_a_machine_has_a_host() -> None:
     """None would offer nothing."""
     with pytest.raises(ValidationError):

@@ -30,10 +30,12 @@ class Own(FakeEngine):
     def __init__(self) -> None:
         super().__init__(lambda _: 100.0)
 
-    def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
         """Say that one waits."""
         tell("waiting")
-        return super().reserved(what, tell)
+        return super().reserved(what, tell, seconds)
 
 
 @pytest.fixture(autouse=True)

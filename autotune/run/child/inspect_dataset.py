@@ -177,29 +177,33 @@ class InspectedDataset:
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
         # First, because any other pass may fill a cache.
         least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
-        read = self._passes(patience, least)
+        read, counted = self._passes(patience, least)
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
+        shards = file_shards(self._dataset, patience)
+        uncertain = {"examples": not counted, "file_shards": not shards.done}
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(self._dataset.element_spec),
+            "element": str(_ordered(self._dataset.element_spec)),
             "python_input": python,
             "automatic": leaves_numbers(self._dataset),
             "repeatable": found.change is Change.NOTHING,
             "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
-            "file_shards": file_shards(self._dataset, patience),
+            "file_shards": shards.values[-1] if shards.values else 0,
+            "uncertain": [name for name, is_so in uncertain.items() if is_so],
             "cached": cached,
             "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
             **read,
         }
 
-    def _passes(self, patience: float, least: float) -> dict[str, Any]:
-        """Return the number of examples, and what reading them alone has shown.
+    def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
+        """Return the number of examples, what reading them alone has shown, and if it is certain.
 
-        A number that is not known is counted; None if that takes too long.
+        A number that is not known is counted; the least that it can be, or None, if that takes too
+        long.
 
         Args:
             patience: Seconds that a pass may take.
@@ -217,18 +221,20 @@ class InspectedDataset:
         found = {"first_pass": pass_facts(first, size)}
         if found["first_pass"]:
             found["first_pass"] |= length_facts(first, size)
-        passes = [first]
+        passes, certain = [first], bool(self._taken.examples) or not counting or first.done
         if self._taken.once:
             ends = 0.0 if first.done else ends
         elif first.done:
             passes.append(self._pass(min(patience, _READING_SECONDS), known))
             found["second_pass"] = pass_facts(passes[-1], size)
             self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
+            certain &= not counting or _as_many(first, passes[-1])
         if (left := ends - time.monotonic()) > 0 and passes[-1].values:
             passes.append(self._pass(left, known, read=read_on))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
-        return {"examples": examples, **found, "stock": stock_facts(passes, known, size)}
+        stock = stock_facts(passes, known, size)
+        return {"examples": examples, **found, "stock": stock}, certain
 
     def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
         return successful(read(self._dataset, patience, known, batched=self._taken.batched))
@@ -236,6 +242,19 @@ class InspectedDataset:
 
 def _read(progress: Progress[Stretch]) -> int:
     return progress.values[-1].elements if progress.values else 0
+
+
+def _as_many(first: Progress[Stretch], second: Progress[Stretch]) -> bool:
+    """Whether a second pass gave as many elements as the first, as far as it came."""
+    one, other = _read(first), _read(second)
+    return one == other if second.done else other <= one
+
+
+def _ordered(spec: Any) -> Any:
+    """Return a spec with its dictionaries in the order of their keys, which Python may vary."""
+    if isinstance(spec, dict):
+        return {key: _ordered(spec[key]) for key in sorted(spec)}
+    return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
 
 
 def _told(question: Callable[[Any], T], dataset: Any) -> T | None:
@@ -267,19 +286,18 @@ def _size(value: Any) -> int:
     return sum(len(text) for text in array.flat)
 
 
-def file_shards(dataset: Any, patience: float) -> int:
-    """Return the largest number found in the time; 0 if the dataset does not read files."""
+def file_shards(dataset: Any, patience: float) -> Progress[int]:
+    """Return the numbers found in the time, up to the largest; none for a dataset without files."""
     try:
         # Private: no public function tells, and where it is missing nothing is promised.
         from tensorflow.python.data.experimental.ops.distribute import (  # noqa: PLC0415
             _AutoShardDataset,
         )
     except ImportError:
-        return 0
+        return Progress((), done=True, error=None)
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
-    found = within(patience, _working_shards(_AutoShardDataset, dataset.with_options(options)))
-    return found.values[-1] if found.values else 0
+    return within(patience, _working_shards(_AutoShardDataset, dataset.with_options(options)))
 
 
 def _working_shards(shard: Any, dataset: Any) -> Iterator[int]:

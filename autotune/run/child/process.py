@@ -23,6 +23,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.disk import EXIT_CODE, is_of_a_folder
 from autotune.run import events
 from autotune.run.child import inspect, observe, screen
 from autotune.run.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
@@ -52,7 +53,8 @@ def enter(order: Mapping[str, Any], server: int) -> NoReturn:
         _isolate(server)
         _settle(order)
         code = _report(folder, order)
-    except BaseException:  # noqa: BLE001 - as said above
+    except BaseException as exc:  # noqa: BLE001 - as said above
+        code = EXIT_CODE if is_of_a_folder(exc) else code
         traceback.print_exc()
     finally:
         _leave(code)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from autotune.cluster import Role
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
-from autotune.run.exclusive import Claim
+from autotune.run.exclusive import Claim, Wait
 from autotune.run.folder import TrialFolder
 from autotune.run.gang import Environment, Gang
 from autotune.run.load import Load, Meter
@@ -105,19 +105,17 @@ class Agent:
         """Return this host's time of day."""
         return time.time()
 
-    def reserve(self, what: str) -> str | None:
+    def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running.
 
         Args:
             what: Names the search that this agent works for.
+            seconds: Its budget.
         """
         with self._lock:
-            if self._claim is None:
-                claim = Claim(what)
-                if busy := claim.take():
-                    return busy
-                self._claim = claim
-        return None
+            # Kept while it waits, because it has a place in the queue.
+            self._claim = self._claim or Claim(what, seconds=seconds)
+            return self._claim.take()
 
     def facts(self) -> HostFacts:
         """Return what this host offers, once TensorFlow is imported.

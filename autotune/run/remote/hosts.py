@@ -15,8 +15,7 @@ from autotune.errors import AutotuneError, EngineError, Interrupted
 from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Tell
-from autotune.run.exclusive import POLL_SECONDS, REMIND_SECONDS
+from autotune.run.exclusive import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
 from autotune.run.remote.agent import HostFacts
 from autotune.run.remote.bridge import BridgeClient, Gone, Node
 from autotune.run.remote.code import Code
@@ -187,6 +186,7 @@ class Hosts:
         self._all: list[RemoteHost] = []
         self._facts: dict[RemoteHost, HostFacts] = {}
         self._what = ""
+        self._seconds: float | None = None
 
     @property
     def left(self) -> list[RemoteHost]:
@@ -225,17 +225,19 @@ class Hosts:
         self._wait_for(found[1:], tell)
         self._all = found
 
-    def reserve(self, what: str, tell: Tell) -> None:
+    def reserve(self, what: str, tell: Tell, seconds: float | None = None) -> None:
         """Wait until no search is running on one of the hosts alone, then keep such waiting.
 
         Args:
             what: Names this search to those that wait for it.
             tell: Is told at once whom it waits for, and again now and then.
+            seconds: The search's budget.
 
         Raises:
             Interrupted: Ctrl-C was pressed while waiting.
             EngineError: A host was lost.
         """
+        self._seconds = seconds
         # Agents of one search share a machine; one of another with the same name does not.
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
         due = time.monotonic()
@@ -248,7 +250,7 @@ class Hosts:
         except KeyboardInterrupt as exc:
             raise Interrupted("Interrupted while waiting for another search.") from exc
 
-    def _busy(self) -> str | None:
+    def _busy(self) -> Wait | None:
         """Reserve one host after the other; return for whom the first waits that cannot be.
 
         Each is asked once the one before it is had: of two searches one gets all, and agents of one
@@ -256,8 +258,10 @@ class Hosts:
         """
         with told():
             for host in self.left:
-                if notice := answers({host: host.ask("reserve", self._what)})[host]:
-                    return f"{host.node}: {notice}"
+                asked = host.ask("reserve", self._what, self._seconds)
+                wait: Wait | None = answers({host: asked})[host]
+                if wait is not None:
+                    return wait.model_copy(update={"host": str(host.node)})
         return None
 
     def machine(self) -> Machine:

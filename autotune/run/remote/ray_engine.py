@@ -64,11 +64,11 @@ class RayEngine(ProcessEngine):
         return self
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
         try:
             self.hosts.take(tell)
-            self.hosts.reserve(what, tell)
+            self.hosts.reserve(what, tell, seconds)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()
@@ -219,20 +219,21 @@ def _same(asked: Mapping[RemoteHost, Future[WorkloadFacts]], seconds: float) -> 
             f"On machine {host.node}, not on {first.node}: {error.cause}",
             f"{error.next_step} {_EVERYWHERE}",
         ) from error
-    for host, facts in found.items():
-        _check_same(first, found[first], host, facts)
-    return found[first]
-
-
-def _check_same(
-    first: RemoteHost, expected: WorkloadFacts, host: RemoteHost, facts: WorkloadFacts
-) -> None:
     for name, words in _SAME.items():
-        here, there = getattr(facts, name), getattr(expected, name)
-        if here != there:
+        _check_same(name, words, found)
+    return min(found.values(), key=lambda facts: len(facts.uncertain))
+
+
+def _check_same(name: str, words: str, found: Mapping[RemoteHost, WorkloadFacts]) -> None:
+    """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
+    told = {host: facts.certain(name) for host, facts in found.items()}
+    certain = {host: fact for host, fact in told.items() if fact is not None}
+    first = next(iter(certain), None)
+    for host, fact in certain.items():
+        if first and fact != certain[first]:
             raise FactoryFailed(
                 f"The factories do not give the same on machine {host.node} and on {first.node}: "
-                f"{words} {here} and {there}.",
+                f"{words} {fact} and {certain[first]}.",
                 _EVERYWHERE,
             )
 

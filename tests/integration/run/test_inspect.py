@@ -181,6 +181,17 @@ def model_fn():
 """
 
 
+MEANS_OF_BOTH = """
+import keras
+def model_fn():
+    inputs = {"a": keras.Input((8,), name="a"), "b": keras.Input((8,), name="b")}
+    outputs = keras.layers.Dense(1)(inputs["a"] + inputs["b"])
+    model = keras.Model(inputs, outputs)
+    model.compile("sgd", "mse")
+    return model
+"""
+
+
 def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
     """With their padding, in sixteen parts; of examples that are all alike nothing is said."""
     padded = dataset(f"{LINES}.padded_batch(batch_size, drop_remainder=True)", "batch_size")
@@ -203,6 +214,45 @@ def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path, files: i
     parse = "lambda line: (tf.fill((8,), tf.strings.to_number(line)), tf.ones((1,)))"
     facts = inspect(dataset(f"tf.data.TextLineDataset({names}).map({parse})"))
     assert (facts.file_shards, facts.examples) == (files, 2 * files)
+
+
+BUSY = "from autotune.run.child import inspect_dataset as it\nit._COUNTING_SECONDS = 0.0\n"
+COUNTED = {
+    "examples": f"{ONES}.filter(lambda x, y: True)",
+    "lengths": f"{ONES}.map(lambda x, y: (x[:tf.random.uniform((), 1, 8, tf.int32)], y))"
+    ".padded_batch(8, ([8], [1])).unbatch()",
+    "names": f"{ONES}.filter(lambda x, y: True).map(lambda x, y: (dict(b=x, a=x), y))",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_busy_machine_finds_no_other_workload(inspect: Inspect, name: str) -> None:
+    """What there was no time to count is unknown, and what is known is equal."""
+    model = MEANS_OF_BOTH if name == "names" else MODEL
+    quiet = inspect(dataset(COUNTED[name]), model)
+    busy = inspect(BUSY + dataset(COUNTED[name]), model)
+    assert quiet.certain("examples") == quiet.examples == 40
+    assert busy.certain("examples") is None
+    assert busy.declared == quiet.declared
+
+
+def test_a_number_that_differs_between_passes_is_not_certain(inspect: Inspect) -> None:
+    """Another inspection finds another one, however much time it has."""
+    some = f"{ONES}.repeat(50).filter(lambda x, y: tf.random.uniform(()) < 0.5)"
+    facts = inspect(dataset(some))
+    assert facts.examples
+    assert facts.certain("examples") is None
+
+
+def test_files_are_not_certain_where_time_was_short(inspect: Inspect, tmp_path: Path) -> None:
+    """A busy machine comes to fewer of them."""
+    names = [str(tmp_path / f"{index}.txt") for index in range(3)]
+    for name in names:
+        Path(name).write_text("1\n2\n")
+    parse = "lambda line: (tf.fill((8,), tf.strings.to_number(line)), tf.ones((1,)))"
+    text = dataset(f"tf.data.TextLineDataset({names}).map({parse})")
+    assert inspect(text).certain("file_shards") == 3
+    assert inspect(BUSY + text).certain("file_shards") is None
 
 
 def test_factories_by_value(engine: LocalEngine) -> None:

@@ -47,6 +47,13 @@ def test_the_folder_may_have_any_name(run: Run) -> None:
     assert run("ticks", "a b\n'c' \"d\" é").outcome is Outcome.MEASURED
 
 
+def test_a_full_disk_is_named(run: Run) -> None:
+    """Also where the process can leave no word of it."""
+    result = run("full_disk")
+    assert result.outcome is Outcome.CRASHED
+    assert "the disk is full" in reason_text(result.reason)
+
+
 def test_garbage_is_collected(run: Run, tmp_path: Path) -> None:
     """Only the import of TensorFlow goes without."""
     run("import gc\ndef main(argv, callbacks):\n    print(gc.isenabled())\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,19 @@ def test_half_a_line_waits_for_its_other_half(path: Path) -> None:
         assert reader.read() == []
         file.write(b'dow", "at": 1.0}\n')
         assert reader.read() == [{"event": "window", "at": 1.0}]
+
+
+def test_a_disk_that_takes_half_a_line_is_an_error(path: Path) -> None:
+    """Whoever reports learns that nobody will read it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = EventWriter(path)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        with pytest.raises(OSError, match="File too large"):
+            writer.write("window", steps=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert EventReader(path).read() == []
 
 
 def test_a_reader_may_be_closed_twice(path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from autotune.reason import Cause, KernelKilled, Killed, KnownError, Raised
@@ -91,6 +93,15 @@ def test_want_of_memory_is_seen(kind: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "message", ["/data/cache.index; No space left on device", "/home/me/x; Disk quota exceeded"]
+)
+def test_a_full_disk_is_no_want_of_memory(message: str) -> None:
+    """TensorFlow raises the same error for both."""
+    assert not reasons.is_memory(error("ResourceExhaustedError", message))
+    assert message in reason_text(reasons.explain(error("ResourceExhaustedError", message)))
+
+
+@pytest.mark.parametrize(
     ("kind", "message"),
     [
         ("UnavailableError", "Collective ops is aborted by: Socket closed"),
@@ -111,6 +122,10 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
         (9, "was killed by SIGKILL"),
         (6 | 0x80, "was killed by SIGABRT"),
         (3 << 8, "exited with code 3 without a result"),
+        (
+            os.EX_IOERR << 8,
+            "could not write its files: the disk is full or read-only, or the folder is gone",
+        ),
         (126, "was killed by signal 126"),
     ],
 )

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from autotune.cluster import Role
-from autotune.errors import EngineError, UsageError
+from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.machine import Machine
 from autotune.reason import Exited, HostLost, Orphaned
 from autotune.run import events
 from autotune.run.engine import Outcome, TrialRequest
+from autotune.run.exclusive import Holder, Wait
 from autotune.run.folder import TrialFolder
 from autotune.run.remote import code, group, hosts, links
 from autotune.run.remote.agent import HostFacts, News, Order
@@ -29,9 +30,9 @@ from autotune.run.remote.hosts import Hosts, RemoteHost
 from autotune.run.remote.ray_engine import RayEngine
 from autotune.run.trial_run import TrialRun
 from autotune.run.workers import MemoryUse, Report, WorkersLost
-from autotune.testing.fake import fake_machine
+from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.version import VERSION
-from autotune.workload import Factory, Workload
+from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import request_for
 
 TWO = (Role(), Role(index=1, host=1))
@@ -221,11 +222,13 @@ def test_a_host_that_went_between_runs_ends_none() -> None:
 def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user is told on which machine and for whom, once, and it goes on when that has ended."""
     monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
-    busy = iter(["Another search (process 7) is running"] * 3)
-    agents = Agents(reserve=lambda key, _: next(busy, None) if key == "1" else None)
-    notices: list[str] = []
+    holder = Holder(pid=7, since=time.time(), what="theirs")
+    busy = iter([Wait(holder=holder, before=2)] * 3)
+    agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
+    notices: list[object] = []
     cluster_of(agents).reserve("digits", notices.append)
-    assert notices == ["host1 (10.0.0.1): Another search (process 7) is running"]
+    assert notices == [Wait(holder=holder, before=2, host="host1 (10.0.0.1)")]
+    assert "is running on host1 (10.0.0.1); 2 others came before" in str(notices[0])
     assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
 
 
@@ -234,9 +237,11 @@ def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
     claimed: Future[None] = Future()
     threading.Timer(0.05, claimed.set_result, [None]).start()
     agents = Agents(
-        reserve=lambda key, _: claimed if key == "0" else None if claimed.done() else "Another"
+        reserve=lambda key, *_: (
+            claimed if key == "0" else None if claimed.done() else Wait(holder=None)
+        )
     )
-    notices: list[str] = []
+    notices: list[object] = []
     cluster_of(agents).reserve("digits", notices.append)
     assert notices == []
 
@@ -259,6 +264,41 @@ def test_an_address_without_a_port_is_refused(url: str) -> None:
     pytest.importorskip("ray", reason="Ray is not installed.")
     with pytest.raises(UsageError, match="ray://HOST:PORT"):
         RayEngine(url)
+
+
+SHORT = {"examples": None, "uncertain": ("examples",)}
+FEWER = {"examples": 9_984, "file_shards": 5, "uncertain": ("examples", "file_shards")}
+INSPECTED = FAKE_FACTS.model_copy(update={"file_shards": 8})
+
+
+@pytest.mark.parametrize("slow", [SHORT, FEWER])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_host_that_did_not_count_in_time_agrees(slow: dict[str, Any], order: int) -> None:
+    """What the other one has counted is used, whichever was asked first."""
+    facts = [INSPECTED, INSPECTED.model_copy(update=slow)][::order]
+    assert inspected(*facts).examples == INSPECTED.examples
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"examples": 9_984}, "their number is 9984 and 10000"),
+        ({"file_shards": 5, "examples": None}, "files to divide them by are 5 and 8"),
+        ({"weights": 1, **SHORT}, "the model's weights are 1 and 7000"),
+    ],
+)
+def test_hosts_with_other_data_are_refused(other: dict[str, Any], words: str) -> None:
+    """A number that both have counted is another one."""
+    with pytest.raises(FactoryFailed, match=words):
+        inspected(INSPECTED, INSPECTED.model_copy(update=other))
+
+
+def inspected(*facts: WorkloadFacts) -> WorkloadFacts:
+    """Return what a cluster finds whose hosts find these facts."""
+    engine = RayEngine("ray://10.0.0.0:6379")
+    engine.hosts = cluster_of(Agents(inspect=lambda key, *_: facts[int(key)]))
+    named = Factory(name="make", module="json")
+    return engine.inspect(Workload(model=named, dataset=named))
 
 
 @pytest.fixture

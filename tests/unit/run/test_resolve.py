@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from autotune.errors import Interrupted, UsageError
+from autotune.errors import EngineError, Interrupted, UsageError
+from autotune.run.engine import Tell
+from autotune.run.exclusive import Holder, Wait
 from autotune.run.local import LocalEngine
 from autotune.run.resolve import new_engine, reserved_engine
 from autotune.testing import FakeEngine
@@ -76,7 +79,7 @@ def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
     """Nothing that it made stays behind."""
     made = FakeEngine(lambda _: 1.0)
 
-    def interrupted(what: str, _: object) -> NoReturn:
+    def interrupted(what: str, *_: object) -> NoReturn:
         raise Interrupted(what)
 
     monkeypatch.setattr(made, "reserved", interrupted)
@@ -84,3 +87,28 @@ def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
     with pytest.raises(Interrupted), reserved_engine("fake", "a search", print):
         pytest.fail("It was reserved.")
     assert made.closed
+
+
+class Busy(FakeEngine):
+    """Another search holds the machine."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 1.0)
+
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
+        """Tell of whom it waits."""
+        holder = Holder(pid=7, since=0, what="theirs", seconds=60)
+        tell(Wait(holder=holder, before=1, until=1e9))
+        return super().reserved(what, tell, seconds)
+
+
+def test_another_search_is_not_waited_for_if_that_is_not_wanted() -> None:
+    """The error says who holds the machine, and until when at most."""
+    told: list[object] = []
+    with reserved_engine(Busy(), "mine", told.append):
+        assert [type(each) for each in told] == [Wait]
+    refused = pytest.raises(EngineError, match=r"process 7.*theirs.*1 other came before.*until ")
+    with refused, reserved_engine(Busy(), "mine", told.append, wait=False):
+        pytest.fail("It was reserved.")

@@ -13,6 +13,7 @@ from pathlib import Path
 import optuna
 import pytest
 from optuna.exceptions import StorageInternalError
+from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from autotune.config import Configuration
@@ -115,6 +116,55 @@ def test_a_study_of_another_workload_is_refused(tuner: Tuner) -> None:
     other = FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update={"weights": 1}))
     with pytest.raises(StudyMismatch, match="different workload"):
         tuner(speed(), engine=other, resume=True, study=first.study)
+
+
+@pytest.mark.parametrize("first", [{}, {"examples": None}])
+@pytest.mark.parametrize("then", [{}, {"examples": 9_984, "uncertain": ("examples",)}])
+def test_what_was_not_counted_in_time_is_no_other_workload(
+    tuner: Tuner, first: dict[str, object], then: dict[str, object]
+) -> None:
+    """A look that its time limit has ended agrees with every other."""
+    search = {"options": {"budget": None, "max_trials": 2, "diagnose": False}}
+    before = tuner(speed(), engine=_inspected(first), **search)
+    after = tuner(speed(), engine=_inspected(then), resume=True, options=SHORT)
+    assert after.study == before.study
+    assert after.trials[: len(before.trials)] == before.trials
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [({"examples": 9_000}, "number of examples"), ({"file_shards": 4}, "number of input files")],
+)
+def test_other_data_is_refused(tuner: Tuner, other: dict[str, object], told: str) -> None:
+    """What both inspections have counted has to be equal."""
+    tuner(speed(), engine=_inspected({"file_shards": 8}), options=SHORT)
+    found = _inspected({"file_shards": 8, **other})
+    with pytest.raises(StudyMismatch, match=f"different {told}"):
+        tuner(speed(), engine=found, resume=True, options=SHORT)
+
+
+def _inspected(found: dict[str, object]) -> FakeEngine:
+    return FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update=found))
+
+
+def test_a_value_that_only_a_later_inspection_allows_is_saved() -> None:
+    """Optuna never lets a domain change; the trial is in the study all the same."""
+    kept, told = optuna.create_study(storage=InMemoryStorage()), list[str]()
+    batches = [Configuration(per_replica_batch=each) for each in (32, 64, 128)]
+    for number, (pool, tried) in enumerate([(batches[:2], batches[0]), (batches, batches[2])]):
+        study = Study(kept, pool, told.append)
+        study.append(some_trial(number).model_copy(update={"configuration": tried}))
+        study.flush()
+    assert [each.params for each in kept.trials] == [{"per_replica_batch": 32}, {}]
+    assert told == []
+
+
+def test_the_order_of_the_axes_is_no_other_space(tuner: Tuner) -> None:
+    """Nor is what the space is called."""
+    first = tuner(speed(), options=SHORT)
+    axes = dict(reversed(SPACE.axes.items()))
+    space = SPACE.model_copy(update={"axes": axes, "name": "renamed", "description": "mine"})
+    assert tuner(speed(), space=space, resume=True, options=SHORT).study == first.study
 
 
 def test_a_study_of_another_space_is_refused(tuner: Tuner) -> None:

@@ -158,6 +158,15 @@ def test_each_worker_must_get_a_share_of_its_own(
             raise AssertionError(found)
 
 
+@pytest.mark.parametrize("shards", [0, 1])
+def test_files_that_were_not_counted_in_time_are_no_fewer_files(shards: int) -> None:
+    """The reason says that the time ended, not that the input has no more."""
+    facts = WorkloadFacts(file_shards=shards, uncertain=("file_shards",))
+    found = reason(GANG.but(shard_policy="file"), CPUS, facts)
+    assert found is not None
+    assert "were counted in time" in found
+
+
 def test_servers_cannot_hand_out_python_code() -> None:
     """A generator lives in the process that made it, which trains nothing here."""
     found = reason(SERVED, CPUS, WorkloadFacts(python_input=True))

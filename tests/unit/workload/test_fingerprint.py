@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from autotune.testing import FAKE_FACTS
-from autotune.workload import Factory, Workload, factory_from_text
+from autotune.workload import (
+    Cacheable,
+    Factory,
+    InputPass,
+    Workload,
+    factory_from_text,
+    is_script,
+    script_from_text,
+    script_workload,
+)
 from autotune.workload.source import Source
+
+BUSY = {
+    "examples": None,
+    "file_shards": 6,
+    "example_bytes": 7,
+    "repeatable": False,
+    "same_examples": False,
+    "shuffle_buffer": 9,
+    "handed": (Cacheable(),),
+    "usual_batch": 31,
+    "dense_gradient_bytes": 3,
+    "calling_seconds": 8.5,
+    "first_pass": InputPass(examples=9, seconds=2.0, whole=False, pause=0.0),
+    "uncertain": ("examples", "file_shards"),
+}
 
 
 @pytest.fixture
@@ -74,6 +99,64 @@ def test_the_identity_leaves_the_data_out(code: Path) -> None:
     """It tells edited factories from other data."""
     factory = factory_from_text(f"{code.name}:make")
     workload = Workload(model=factory, dataset=factory)
-    other = FAKE_FACTS.model_copy(update={"examples": 1})
+    other = FAKE_FACTS.model_copy(update={"element": "TensorSpec(shape=(9,))"})
     assert workload.fingerprint(FAKE_FACTS) != workload.fingerprint(other)
     assert workload.identity == workload.model_copy().identity
+
+
+@pytest.mark.parametrize("edit", ["# why\n{}", "{}  # todo", "\n\n{}\n"])
+@pytest.mark.parametrize("name", ["file.py:make", "file.py"])
+def test_a_comment_is_no_other_workload(code: Path, edit: str, name: str) -> None:
+    """Nor is layout: a study goes on after both."""
+    before = _workload(name)
+    code.write_text(edit.format(code.read_text()))
+    assert _workload(name) == before
+    code.write_text("def make(): return 1")
+    assert _workload(name) != before
+
+
+def _workload(name: str) -> str:
+    if is_script(name):
+        return script_workload(script_from_text(name)).fingerprint(FAKE_FACTS)
+    return fingerprint(factory_from_text(name))
+
+
+def test_which_fit_is_meant_counts_by_its_number(code: Path) -> None:
+    """A line above it moves it, and changes nothing."""
+    code.write_text("one.fit(x)\ntwo.fit(x)\n")
+    one, two = (script_from_text("file.py", fit=each).identity for each in (1, 2))
+    code.write_text("# a comment\none.fit(x)\ntwo.fit(x)\n")
+    assert script_from_text("file.py", fit=2).identity == two != one
+
+
+def test_a_script_is_the_same_in_every_folder(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Called by another path, from another working folder, or moved with its project."""
+    before = script_from_text("file.py").identity
+    assert script_from_text(str(code)).identity == before
+    moved = code.parent / "project"
+    moved.mkdir()
+    code.rename(moved / code.name)
+    assert script_from_text("project/file.py").identity == before
+    monkeypatch.chdir(moved)
+    assert script_from_text("file.py").identity == before
+
+
+def test_what_a_notebook_printed_does_not_count(code: Path) -> None:
+    """Only its cells of code are its code."""
+    cell = {"cell_type": "code", "source": ["model.fit(x)"], "outputs": [], "execution_count": 1}
+    notebook = code.with_suffix(".ipynb")
+    notebook.write_text(json.dumps({"cells": [cell]}))
+    before = script_from_text("file.ipynb").identity
+    again = {**cell, "outputs": [{"text": "loss: 0.1"}], "execution_count": 2}
+    notebook.write_text(json.dumps({"cells": [again, {"cell_type": "markdown", "source": []}]}))
+    assert script_from_text("file.ipynb").identity == before
+
+
+@pytest.mark.parametrize("name", sorted(BUSY))
+def test_what_a_busy_machine_varies_does_not_count(code: Path, name: str) -> None:
+    """Counts, times and samples differ between inspections of one workload."""
+    factory = factory_from_text(f"{code.name}:make")
+    workload = Workload(model=factory, dataset=factory)
+    other = FAKE_FACTS.model_copy(update={name: BUSY[name]})
+    assert getattr(FAKE_FACTS, name) != BUSY[name]
+    assert workload.fingerprint(FAKE_FACTS) == workload.fingerprint(other)

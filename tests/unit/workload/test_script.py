@@ -75,7 +75,7 @@ def test_another_text_or_argument_is_another_workload(here: Path) -> None:
     same = before.identity
     assert script_from_text("train.py").identity == same
     assert script_from_text("train.py", ["--deep"]).identity != same
-    (here / "train.py").write_text(f"{TEXT}\n# changed")
+    (here / "train.py").write_text(f"{TEXT}\nchanged = True")
     assert before.identity != same
 
 

@@ -64,7 +64,7 @@ class BusyEngine(FakeEngine):
     """An engine whose machine somebody else uses."""
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Tell of whom it waits, and give up."""
         tell(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
         raise EngineError("stopped")

@@ -78,7 +78,9 @@ def test_a_look_waits_for_nobody(engine_is: Engines, inspection: Inspect) -> Non
     """While a search is timed nothing is looked at, and the worker goes on."""
 
     class Busy(FakeEngine):
-        def reserved(self, what: str, tell: Tell) -> AbstractContextManager[None]:
+        def reserved(
+            self, what: str, tell: Tell, seconds: float | None = None
+        ) -> AbstractContextManager[None]:
             del what
             tell("Waiting for another search.")
             raise AssertionError

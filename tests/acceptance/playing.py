@@ -1,0 +1,55 @@
+"""Engines that only play trials, for what happens around them, and so in seconds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+
+from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.testing import FakeEngine
+
+
+class Playing(FakeEngine):
+    """A machine on which larger batches are faster."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda configuration: 1000.0 * configuration.global_batch**0.3)
+
+
+class Filling(Playing):
+    """While the third trial runs the disk fills: from then on it takes only small files."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run it, and let files grow no more."""
+        if len(self.requests) == 2:
+            limit_files(2_000)
+        return super().run(request, watch)
+
+
+def limit_files(largest: int) -> None:
+    """Let this process write no larger file, as under a quota."""
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (largest, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    )
+
+
+class Removing(Playing):
+    """Somebody removes the output folder while the third trial runs."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run it, and lose all that was written so far."""
+        if len(self.requests) == 2:
+            shutil.rmtree(request.folder.parents[2])
+        return super().run(request, watch)
+
+
+class Closing(Playing):
+    """The file system has become read-only when the third trial's folder is made."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run it, or fail as the system does."""
+        if len(self.requests) == 2:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(request.folder))
+        return super().run(request, watch)

@@ -1,0 +1,137 @@
+"""A disk that takes no more while a search runs costs its files, and not what was measured."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.errors import OutputError
+from autotune.result import Result
+from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.run.load import Load
+from autotune.testing import FakeEngine
+from autotune.tuning import Tuner as Caller
+
+from .conftest import Tuner, speed
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+GONE = (errno.EROFS, errno.EIO, errno.ENOENT)
+
+
+class Failing(FakeEngine):
+    """The disk takes no more from a certain trial on.
+
+    Args:
+        at: The trial.
+        number: Of the error.
+    """
+
+    def __init__(self, at: int, number: int) -> None:
+        super().__init__(speed())
+        self._at = at
+        self._error = OSError(number, os.strerror(number))
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run until the disk takes no more."""
+        if len(self.requests) >= self._at:
+            raise self._error
+        return super().run(request, watch)
+
+
+@pytest.mark.parametrize("number", FULL + GONE)
+def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int) -> None:
+    """The disk is named, the search counts as interrupted, and its files are there."""
+    result = tuner(speed(), engine=Failing(4, number))
+    assert len(result.trials) == 4
+    assert result.interrupted
+    assert result.unsaved
+    assert str(tmp_path / "out") in result.unsaved.cause
+    assert os.strerror(number) in result.unsaved.cause
+    assert result.unsaved.files == ()
+    assert (tmp_path / "out" / "train.py").read_text() == result.script
+
+
+@pytest.mark.parametrize("number", FULL + GONE)
+def test_a_disk_without_anything_measured_is_an_error_that_names_it(
+    tmp_path: Path, number: int
+) -> None:
+    """No bug of autotune's."""
+    with pytest.raises(OutputError, match=os.strerror(number)):
+        Caller(engine=Failing(0, number)).tune("json:loads", "json:dumps", out=tmp_path / "out")
+
+
+def test_another_error_of_the_system_is_not_the_disks(tuner: Tuner) -> None:
+    """It is not hidden behind a result."""
+    with pytest.raises(BlockingIOError):
+        tuner(speed(), engine=Failing(4, errno.EAGAIN))
+
+
+@pytest.mark.parametrize("name", ["report.html", "config.yaml"])
+def test_the_other_files_are_written(tuner: Tuner, tmp_path: Path, name: str) -> None:
+    """One that cannot be is named; nothing of it is left half."""
+    (tmp_path / "out" / name / "in the way").mkdir(parents=True)
+    result = tuner(speed(), options={"budget": None, "max_trials": 3})
+    assert not result.interrupted
+    assert result.unsaved
+    assert result.unsaved.files == (name,)
+    assert Result.load(tmp_path / "out").script == result.script
+    assert not list((tmp_path / "out").glob(".*.draft"))
+
+
+@pytest.fixture
+def _small_files() -> Iterator[None]:
+    """No file may be larger, as if a quota allowed no more."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("_small_files")
+def test_a_folder_that_takes_too_little_is_refused_at_once(tmp_path: Path) -> None:
+    """Before the engine is reserved or asked for anything."""
+    engine = Failing(0, errno.EAGAIN)
+    with pytest.raises(OutputError, match=r"out does not take 0\.2 MB more: File too large"):
+        Caller(engine=engine).tune("json:loads", "json:dumps", out=tmp_path / "out")
+    assert engine.reservations == []
+
+
+@pytest.fixture
+def late() -> Callable[[], Load | None]:
+    """Ctrl-C when the engine is asked for its load at last, while the result is made."""
+    asked = iter([lambda: None, lambda: None, lambda: signal.raise_signal(signal.SIGINT)])
+
+    def load() -> None:
+        next(asked, lambda: None)()
+
+    return load
+
+
+def test_ctrl_c_while_a_result_is_written_comes_too_late(
+    tuner: Tuner, tmp_path: Path, late: Callable[[], Load | None]
+) -> None:
+    """The result is complete, and not lost."""
+    engine = FakeEngine(speed(), load=late)
+    result = tuner(speed(), engine=engine, options={"budget": None, "max_trials": 3})
+    assert not result.interrupted
+    assert Result.load(tmp_path / "out").trials == result.trials
+
+
+def test_ctrl_c_in_the_profile_costs_only_the_profile(
+    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict stands as it was found."""
+    monkeypatch.setattr("autotune.search.tune.Profiler.run", _interrupt)
+    result = tuner(speed(distributed=3), options={"budget": 600.0})
+    assert result.interrupted
+    assert result.config.distributed
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
