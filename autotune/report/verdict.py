@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
-from autotune.learning import RULES, UpdateRule
+from autotune.learning import RULES, UpdateRule, learning_rate_factor
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text
@@ -30,6 +30,7 @@ from autotune.run.load import remark
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
+from autotune.workload import own_batch
 
 FAILURES = (
     Outcome.OUT_OF_MEMORY,
@@ -73,12 +74,26 @@ class Told(NamedTuple):
 def summary(result: Result) -> str:
     """Return the verdict as one sentence, or two if the search was interrupted."""
     found = result.grounds
-    text = _CONCLUSIONS[found.conclusion].format(**_figures(result))
+    text = _CONCLUSIONS[found.conclusion].format(**_figures(result)) + _batch_change(result)
     if result.facts.learning is None and not result.options.global_batch:
         text += " Learning was not looked at."
     if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
         return text
     return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
+
+
+def _batch_change(result: Result) -> str:
+    """Return which batch and learning rate are not the user's own; nothing where both are."""
+    own, batch = (
+        own_batch(result.facts, result.options.global_batch).size,
+        update_batch(result.config),
+    )
+    if batch == own:
+        return ""
+    learning = result.facts.learning
+    factor = learning_rate_factor(learning, batch) if learning else 1.0
+    rate = "" if factor == 1 else f", the learning rate {factor:.2g} times your own"
+    return f" The global batch is {batch:,} instead of your own {own:,}{rate}."
 
 
 def reasons(result: Result) -> tuple[str, ...]:

@@ -105,6 +105,13 @@ class Explorer:
                 self._try(configuration)
         until()
 
+    def measure(self, configuration: Configuration) -> bool:
+        """Run a configuration to its end if there is time, slower or not; return whether it ran."""
+        fits = not self._why_not(configuration) and self._affordable([configuration], WHOLE)
+        if fits:
+            self._runner.run(configuration, _stage(configuration))
+        return bool(fits)
+
     def propose_from(self, pool: Sequence[Configuration], *, share: Share = WHOLE) -> None:
         """Try what promises most for its time, until little is promised or time is up.
 
@@ -183,7 +190,7 @@ class Explorer:
 
     def _try(self, configuration: Configuration) -> bool:
         """Run a configuration, or keep the reason why it need not be run; return which it was."""
-        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+        stage = _stage(configuration)
         reason = self._why_not(configuration)
         if reason:
             self._runner.skip(configuration, stage, reason)
@@ -201,6 +208,10 @@ class Explorer:
     def _most(self, share: Share = WHOLE) -> float:
         """Return the seconds that another trial may take."""
         return self._budget.most(len(self.history), share=share(), reserve=self._reserve())
+
+
+def _stage(configuration: Configuration) -> Stage:
+    return Stage.EXPLORE if configuration.distributed else Stage.BASELINE
 
 
 def find_baseline(

@@ -18,10 +18,11 @@ from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
+from autotune.search.batches import OtherBatches
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import default_in, larger, openers, own_default
+from autotune.search.design import default_in, openers, own_default
 from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
@@ -33,6 +34,7 @@ from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import Candidates
+from autotune.trial import Stage
 from autotune.workload import WorkloadFacts
 
 ALLREDUCE_SHARE = 0.15
@@ -130,6 +132,7 @@ class Search:
             else Expectations(runner.history, list(every))
         )
         self._sampler = sampler(self._expectations, options.seed)
+        self._batches = OtherBatches(runner, every)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
         self._likely = Likely(
@@ -191,9 +194,8 @@ class Search:
             self._openers,
             share=self._one_device_share,
         )
+        self._batches.settle(explorer.measure)
         baseline = self._runner.history.baseline
-        if baseline:
-            explorer.try_all(larger(baseline, self._aside))
         if self._distributed and baseline:
             if self._follows_throughput:
                 self._measure_allreduces()
@@ -204,7 +206,9 @@ class Search:
             explorer.propose_from(everything)
             if find_challenger(explorer, self._distributed, divided=self._divided):
                 explorer.propose_from(everything)
-            self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+            last = self._explorer(self._finals_reserve)
+            self._batches.settle(last.measure)
+            last.try_all(self._unknown_matches())
 
     def _one_device_share(self) -> float:
         """Return the share of the time before the finals that only the single device gets."""
@@ -216,9 +220,10 @@ class Search:
         return min(max(needed / exploring, least), most) if exploring > 0 else most
 
     def _with_larger_batches(self) -> list[Configuration]:
-        own = self._default.global_batch
-        sizes = sorted({c.global_batch for c in self._one_device if c.global_batch > own})
-        return [default_in(self._one_device, size) for size in sizes]
+        own, alone = self._default.global_batch, [*self._one_device]
+        alone += [c for c in self._aside if not c.distributed]
+        sizes = sorted({c.global_batch for c in alone if c.global_batch > own})
+        return [default_in(alone, size) for size in sizes]
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
@@ -266,7 +271,15 @@ class Search:
             self._run_finals()
         self._certify_likely()
         if self._finals:
-            self._finals.promise(self._recommended(self._decision()) or self._finals.baseline)
+            chosen = self._recommended(self._decision()) or self._finals.baseline
+            self._finals.promise(chosen)
+            self._compare_batch(chosen)
+
+    def _compare_batch(self, chosen: Configuration) -> None:
+        """Run who is recommended at the user's own batch, if it has another and there is time."""
+        arm = self._batches.missing_arm(chosen)
+        if arm and self._runner.history.costs.seconds(arm) <= self._budget.left:
+            self._runner.run(arm, Stage.EXPLORE if arm.distributed else Stage.BASELINE)
 
     def _promised(self) -> bool:
         """Whether somebody is recommended without a verdict; a run tells what may be promised."""
@@ -385,12 +398,16 @@ class Search:
         return [match for each in rivals if (match := self._unknown_match(each))]
 
     def _finalists(self) -> Finalists:
-        return choose_finalists(
+        found = choose_finalists(
             self._runner.history,
             self._expectations.ranked(distributed=False),
             self._right(self._expectations.ranked(distributed=True)),
             self._default,
         )
+        best, *others = found.one_device
+        arm = self._batches.measured_arm(best)
+        alone = dict.fromkeys([best, *([arm] if arm else []), *others])
+        return replace(found, one_device=tuple(alone))
 
     def _decision(self) -> Decision:
         if self._finals is None:
@@ -440,6 +457,17 @@ class Search:
         likely = self._likely.find() if open_ else None
         return likely if likely and self._certification.passed(likely) else None
 
+    def _pays(self, recommended: Configuration, baseline: Configuration) -> bool:
+        """Return whether the batch of who is recommended surely pays by what the table shows."""
+        rate = self._finals.throughput(recommended) if self._finals else None
+        known = {recommended: rate} if rate else {}
+        return self._batches.pays(recommended, self._batches.shown(baseline, known))
+
+    @staticmethod
+    def _without_comparison(decision: Decision) -> Decision:
+        """Return what is left of a decision that compared configurations at another batch."""
+        return Decision(verdict=Verdict.UNDECIDED) if decision.gain else decision
+
     def _findings(self, *, interrupted: bool) -> Findings:
         history, finals = self._runner.history, self._finals
         best = history.baseline
@@ -448,6 +476,11 @@ class Search:
         decision = self._decision()
         baseline = finals.baseline if finals else best
         recommended = self._recommended(decision) or baseline
+        if not self._pays(recommended, baseline):
+            self._batches.keep_own()
+            decision = self._without_comparison(decision)
+            recommended = baseline = history.baseline or best
+            finals = None
         compared = recommended if recommended.distributed else decision.challenger
         return Findings(
             recommended=recommended,
