@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from autotune.durations import as_text
+from autotune.durations import as_text, at_least
 from autotune.machine import Machine
 from autotune.space import Limit
 from autotune.value import Scalar, Value
@@ -90,8 +90,7 @@ def _proof(plan: Plan) -> str:
     if plan.prove_seconds:
         kept = roughly(plan.prove_seconds)
         return f"Up to {kept} of that is for training batches to the same loss."
-    unit = 10 if plan.prove_budget < 120 else 60
-    enough = as_text(math.ceil(plan.prove_budget / unit) * unit)
+    enough = at_least(plan.prove_budget)
     return f"That is too short to prove anything, which takes --budget {enough} at least."
 
 

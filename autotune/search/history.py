@@ -38,7 +38,7 @@ WORSE = math.log(2.0)
 looked at last."""
 ATTEMPTS = 2
 """A configuration whose host was lost is tried again, in case others are left for it."""
-SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
+SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED)
 """Outcomes with a speed; what broke down later had one too, and is no use."""
 
 

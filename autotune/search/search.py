@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate
@@ -23,7 +24,7 @@ from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
 from autotune.search.design import default_in, openers, own_default
-from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
+from autotune.search.explore import Explorer, begin, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
@@ -53,6 +54,17 @@ GUESSED_RESERVE = 45.0
 """Seconds set aside for the finals while nobody knows who will be in them."""
 EXPLORED_FIRST = 6
 """Trials that exploring should have room for before time is set aside for finals."""
+
+
+Made = TypeVar("Made")
+
+
+def insisting(make: Callable[[], Made]) -> Made:
+    """Return what is made of what was found, though one interrupt comes in between."""
+    try:
+        return make()
+    except KeyboardInterrupt:
+        return make()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +177,7 @@ class Search:
             self._decide()
         except KeyboardInterrupt:
             interrupted = True
-        return self._findings(interrupted=interrupted)
+        return insisting(lambda: self._findings(interrupted=interrupted))
 
     def interrupted(self) -> Findings:
         """Return what earlier trials have shown, without a decision.
@@ -174,6 +186,14 @@ class Search:
             Interrupted: Nothing was measured.
         """
         return self._findings(interrupted=True)
+
+    def begin(self) -> None:
+        """Measure the user's own configuration.
+
+        Raises:
+            NothingMeasured: Neither it nor another one on one device could be measured.
+        """
+        begin(self._explorer(self._reserve), self._default, self._one_device)
 
     def explore(self, *, batches: bool = False) -> None:
         """Look for what promises most, and leave the time for a decision.

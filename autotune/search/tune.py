@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
@@ -17,6 +18,7 @@ from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.reason import Rule, RuleKind
+from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
@@ -25,19 +27,20 @@ from autotune.search.costs import Costs, expected_start
 from autotune.search.design import own_default
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
-from autotune.search.learning import learned
+from autotune.search.learning import foreknown, learned
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.promise import Correction, with_times
 from autotune.search.prove import Prover, optimistic, reserved_seconds as race_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
-from autotune.search.search import Findings, Search
+from autotune.search.search import Findings, Search, insisting
 from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
+from autotune.wording import plural, sentence
 from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
@@ -63,6 +66,11 @@ class _Prepared:
         """Return the plan with what trials let expect of the time."""
         costs = Costs(trials, expected_start(self.subject.facts))
         return with_times(self.plan, self.found, costs, self.seconds, self.options)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether batches are compared by what an example teaches there."""
+        return self.subject.objective.batches is not Batches.ALIKE
 
     @property
     def default(self) -> Configuration:
@@ -111,13 +119,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     request = request.model_copy(update={"options": prepared.options})
     with claims(request.out) as claim:
         study, asked = _open(request, prepared, claim, observer), prepared
-        if prepared.subject.objective.batches is not Batches.ALIKE:
-            learning = learned(
-                request, prepared.subject, prepared.default, engine, observer, study.learning
-            )
-            study.learning = learning
+        learning = foreknown(request, prepared.subject, prepared.default, study.learning)
+        if learning and prepared.weighs:
             prepared = prepared.knowing(learning)
-            study.value = prepared.subject.scorer.value
         ready = engine.now() - began
         kept = tuple(study.trials)
         plan = prepared.promised(kept)
@@ -129,13 +133,20 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         told = Correction(plan, lambda trial: prepared.promised([trial]), observer)
         session = _Session(request, engine, study, whole, told)
         try:
-            prepared, interrupted = session.proved(prepared, asked)
+            prepared, interrupted = session.begun(prepared)
+            if not interrupted:
+                prepared, interrupted = session.proved(prepared, asked)
             runner, search = session.search(prepared)
             findings = search.interrupted() if interrupted else search.run()
             if request.options.diagnose and not findings.interrupted:
-                findings = Profiler(runner, whole, observer, prepared.found).run(findings)
-            result = _recommendation(
-                request, prepared.subject, findings, study, whole.elapsed, ready
+                profiler = Profiler(runner, whole, observer, prepared.found)
+                # What was decided stands, whatever ends the look at where the time goes.
+                with suppress(KeyboardInterrupt):
+                    findings = profiler.run(findings)
+            result = insisting(
+                lambda: _recommendation(
+                    request, prepared.subject, findings, study, whole.elapsed, ready
+                )
             )
             result = _with_load(_with_shares(result, len(kept)), engine.load())
             if request.files:
@@ -192,6 +203,43 @@ class _Session:
         return runner, Search(
             runner, budget, prepared.found, options or asked, start=prepared.start
         )
+
+    def begun(self, prepared: _Prepared) -> tuple[_Prepared, bool]:
+        """Return what is known of other batches, and whether Ctrl-C ended that.
+
+        The user's own configuration is measured before anybody looks at how it learns.
+        """
+        if prepared.weighs and prepared.subject.facts.learning is None:
+            try:
+                prepared = prepared.knowing(self._looked(prepared))
+            except KeyboardInterrupt:
+                return prepared, True
+        if prepared.weighs:
+            self.study.learning = prepared.subject.facts.learning
+            self.study.value = prepared.subject.scorer.value
+        return prepared, False
+
+    def _looked(self, prepared: _Prepared) -> Learning:
+        runner, search = self.search(prepared)
+        search.begin()
+        found = learned(
+            self.request,
+            prepared.subject,
+            prepared.default,
+            self.engine,
+            self.observer,
+            first_call=runner.history.costs.first_call(prepared.default),
+            left=self.whole.left,
+        )
+        if found.refused:
+            out = len(prepared.found.configurations) - len(
+                prepared.knowing(found).found.configurations
+            )
+            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=found.batch))
+            if out:
+                text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
+                self.observer(Notice(text=text))
+        return found
 
     def proved(self, prepared: _Prepared, asked: _Prepared) -> tuple[_Prepared, bool]:
         """Return what is known once batches were trained to a loss, and whether Ctrl-C ended that.
