@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.durations import at_least
 from autotune.learning import RULES, UpdateRule, learning_rate_factor
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
@@ -25,9 +26,10 @@ from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
 from autotune.report.profile import profile
 from autotune.result import Result
+from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
-from autotune.strategies import strategy, title, update_batch
+from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
 from autotune.workload import own_batch
@@ -51,6 +53,7 @@ class Topic(StrEnum):
     REJECTED = "failed certification"
     EXPLORED = "exploration"
     TUNING = "gain over the defaults"
+    FASTER = "faster and not recommended"
     LENGTHS = "lengths of examples"
     PROFILE = "profile"
     AUTOTUNE = "values of AUTOTUNE"
@@ -113,6 +116,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
+        Topic.FASTER: _faster(result),
         Topic.TUNING: _tuning(result),
         Topic.LENGTHS: _lengths(result),
         Topic.PROFILE: _profile(result),
@@ -152,7 +156,7 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 
 def _figures(result: Result) -> dict[str, str]:
-    decision = result.grounds.decision
+    decision, own = result.grounds.decision, result.grounds.default.global_batch
     return {
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
@@ -167,8 +171,26 @@ def _figures(result: Result) -> dict[str, str]:
         "better": _compared(result.grounds.adjective, "more"),
         "worse": _compared(result.grounds.adjective, "less"),
         "most": f"{max(decision.most - 1, 0):.0%}",
-        "own": f"{result.grounds.default.global_batch:,}",
+        "own": f"{own:,}",
+        "at_own": f" at a global batch of {own:,}" if result.facts.learning else "",
+        "explored": _best_explored(result),
+        "more": _more(result),
     }
+
+
+def _more(result: Result) -> str:
+    """Return what makes a search that is undecided decide."""
+    seconds = result.grounds.more_seconds
+    return f"continue with a budget of {at_least(seconds)}" if seconds else "increase the budget"
+
+
+def _best_explored(result: Result) -> str:
+    """Return the best distributed configuration of the table, and its ratio there."""
+    several = (each for each in result.compared if each.configuration.distributed)
+    best = next((each for each in several if each.speedup), None)
+    if best is None or best.speedup is None:
+        return "no distributed configuration was measured"
+    return f"{distribution(best.configuration)} was {times(best.speedup)}"
 
 
 _COMPARED = {
@@ -194,6 +216,9 @@ _CONCLUSIONS = {
     Conclusion.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
     ),
+    Conclusion.ONLY_ONE_DEVICE: (
+        "One device: only its settings were compared, as no other strategy was to be tried."
+    ),
     Conclusion.OTHER_BATCHES: (
         "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
         "what an example teaches at others is not known."
@@ -206,14 +231,15 @@ _CONCLUSIONS = {
         "Stay on one device: every distributed configuration that ran was significantly {worse}."
     ),
     Conclusion.NOT_TRIED: (
-        "Undecided: the budget ran out before a distributed configuration was tried; stay on one "
-        "device."
+        "Undecided: no distributed configuration was measured{at_own} before the search ended; "
+        "stay on one device, or {more}."
     ),
     Conclusion.NOT_MEASURED: (
-        "Undecided: no distributed configuration could be measured; stay on one device."
+        "Undecided: no distributed configuration could be measured; stay on one device, or {more}."
     ),
     Conclusion.NOT_COMPARED: (
-        "Undecided: the finals could not compare it with one device; stay on one device."
+        "Undecided: {explored} as {adjective} as one device while exploring, and the finals did "
+        "not compare them; stay on one device, or {more}."
     ),
     Conclusion.NOT_CERTIFIED: (
         "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
@@ -221,11 +247,11 @@ _CONCLUSIONS = {
     ),
     Conclusion.LEVELS: (
         "Undecided after {rounds}: a gain is likely ({gain}), but several processes can start at "
-        "one of two levels, and too few runs were seen to tell; increase the budget."
+        "one of two levels, and too few runs were seen to tell; {more}."
     ),
     Conclusion.FEW_TRIED: (
         "Undecided ({tried} of {distributable} distributed configurations tried): no gain was "
-        "found, but others may gain {margin} or more; stay on one device, or increase the budget."
+        "found, but others may gain {margin} or more; stay on one device, or {more}."
     ),
     Conclusion.HOSTS_LOST: (
         "Undecided: machines were lost, and configurations that need them may gain {margin} or "
@@ -233,19 +259,18 @@ _CONCLUSIONS = {
     ),
     Conclusion.RIVALED: (
         "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "
-        "single-device settings may be as {adjective} ({rival}); increase the budget."
+        "single-device settings may be as {adjective} ({rival}); {more}."
     ),
     Conclusion.NOT_SIGNIFICANT: (
-        "Undecided after {rounds}: a gain is likely ({gain}), but not significant; increase the "
-        "budget."
+        "Undecided after {rounds}: a gain is likely ({gain}), but not significant; {more}."
     ),
     Conclusion.LIKELY: (
         "Undecided: {recommended} is probably {better} than one device ({likely} as {adjective}), "
-        "and recommended meanwhile; increase the budget to be sure."
+        "and recommended meanwhile; {more} to be sure."
     ),
     Conclusion.AT_MOST: (
         "Undecided after {rounds}: distribution may gain at most {most}; stay on one device, or "
-        "increase the budget."
+        "{more}."
     ),
     Conclusion.NO_FINALS: (
         "Interrupted before the finals: the best single-device configuration so far, not confirmed."
@@ -352,6 +377,30 @@ def _tuning(result: Result) -> Iterator[str]:
             f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
             f"device ({differences(default)})."
         )
+
+
+def _faster(result: Result) -> Iterator[str]:
+    """Yield why the fastest row of the table is not what is recommended."""
+    chosen = next((e for e in result.compared if e.configuration == result.config), None)
+    best = max(result.compared, key=lambda e: e.examples_per_second.value, default=None)
+    if chosen and best and best.examples_per_second.value > chosen.examples_per_second.value:
+        yield (
+            f"{in_short(best.configuration)} shows {rate(best.examples_per_second.value)} "
+            f"examples/s and is not recommended: {_why_not(best, result)}."
+        )
+
+
+def _why_not(row: Entry, result: Result) -> str:
+    batch = update_batch(row.configuration)
+    if row.outcome is Outcome.REJECTED:
+        return "it failed certification"
+    if batch != update_batch(result.config):
+        return f"a global batch of {batch:,} does not surely pay"
+    if row.outcome is not Outcome.MEASURED:
+        return f"it ended as {row.outcome}"
+    if row.configuration.distributed:
+        return f"a gain of {result.margin:.0%} or more over one device is not shown"
+    return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
 
 
 def _proofs(trials: Sequence[Trial]) -> Iterator[str]:

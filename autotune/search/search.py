@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
-from autotune.measure import Interval
+from autotune.measure import Interval, unpaired_ratio
 from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Proof
@@ -34,7 +34,7 @@ from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
-from autotune.space import Candidates
+from autotune.space import ONE_DEVICE, Candidates
 from autotune.trial import Stage
 from autotune.workload import WorkloadFacts
 
@@ -78,7 +78,7 @@ class Findings:
     matched: Configuration | None
     """One device at the challenger's global batch, if it could run and was not measured."""
     examples_per_second: Interval | None
-    """Throughput of the recommended configuration in the finals."""
+    """Throughput of the recommended configuration in the finals, or else while exploring."""
     value: Interval | None
     """What the objective says of it there."""
     over_default: Interval | None
@@ -88,6 +88,8 @@ class Findings:
     """Distributed configurations that can run."""
     tried: int
     """Those of them that ran, or were found not to be worth it."""
+    asked: bool
+    """Whether any distributed one was to be compared, whether it can run or not."""
     aside: frozenset[Configuration]
     """Those that can run as well, and are not compared."""
     certificate: Certificate | None
@@ -127,6 +129,8 @@ class Search:
         self._every_distributed = candidates.distributed
         self._matched = candidates.matched
         self._aside = candidates.aside
+        limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
+        self._asked = limited or bool(candidates.distributed)
         self._options = options
         self._default = own_default(self._one_device, runner.subject.facts, options)
         self._divided = runner.subject.objective.batches is not Batches.ALIKE
@@ -430,9 +434,13 @@ class Search:
         return replace(found, one_device=tuple(alone))
 
     def _decision(self) -> Decision:
-        if self._finals is None:
-            return Decision(verdict=Verdict.UNDECIDED)
-        decision = self._finals.decision()
+        decision = Decision(verdict=Verdict.UNDECIDED)
+        if self._finals:
+            decision = self._finals.decision()
+        if decision.verdict is Verdict.UNDECIDED and not decision.gain and self._all_slower():
+            decision = Decision(verdict=Verdict.ONE_DEVICE)
+        if self._finals is None and decision.verdict is Verdict.UNDECIDED:
+            return decision
         open_ = decision.verdict is Verdict.ONE_DEVICE or decision.gain is None
         if open_ and may_gain(self._expectations, self._out_of_reach(), self._options.margin):
             lost = {"verdict": Verdict.UNDECIDED, "hosts_lost": True}
@@ -444,11 +452,21 @@ class Search:
         )
         if self._distributed and not judged:
             return Decision(verdict=Verdict.UNDECIDED)
-        found_none = decision.verdict is Verdict.ONE_DEVICE and not self._finals.all_refused
+        refused = self._finals is not None and self._finals.all_refused
+        found_none = decision.verdict is Verdict.ONE_DEVICE and not refused
         if found_none and may_gain(self._expectations, self._untried(), self._options.margin):
             few = {"verdict": Verdict.UNDECIDED, "few_tried": True}
             return decision.model_copy(update=few)
         return decision
+
+    def _all_slower(self) -> bool:
+        """Whether each distributed configuration that was measured is surely slower."""
+        history = self._runner.history
+        several, best = history.ranked(distributed=True), history.baseline
+        if best is None or not several:
+            return False
+        alone = history.estimate(best)
+        return all(unpaired_ratio(history.estimate(c), alone).high < 1 for c in several)
 
     def _untried(self) -> list[Configuration]:
         """Return distributed configurations of which nothing is known."""
@@ -508,13 +526,16 @@ class Search:
             baseline=baseline,
             default=self._default,
             matched=self._unknown_match(compared) if compared else None,
-            examples_per_second=finals.throughput(recommended) if finals else None,
-            value=finals.value(recommended) if finals else None,
+            examples_per_second=(finals and finals.throughput(recommended))
+            or history.throughput(recommended),
+            value=(finals and finals.value(recommended))
+            or self._runner.subject.scorer.values(history.estimate(recommended)),
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             facts=self._runner.subject.facts,
             distributable=len(self._every_distributed),
             tried=len(self._every_distributed) - len(self._untried()) - len(self._out_of_reach()),
+            asked=self._asked,
             aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
             interrupted=interrupted,

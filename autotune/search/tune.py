@@ -19,7 +19,7 @@ from autotune.past_measurements import PastMeasurements, measurements_file, sess
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
-from autotune.result import Result
+from autotune.result import Result, Verdict
 from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
@@ -29,7 +29,7 @@ from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
 from autotune.search.profiling import Profiler, reserved_seconds
-from autotune.search.promise import Correction, with_times
+from autotune.search.promise import Correction, shown_gain, with_times
 from autotune.search.prove import Prover, optimistic, reserved_seconds as race_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -149,6 +149,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 )
             )
             result = _with_load(_with_shares(result, len(kept)), engine.load())
+            result = _with_more(result, prepared.promised(study.trials))
             if request.files:
                 result.save(request.out)
         finally:
@@ -305,6 +306,15 @@ def _with_shares(result: Result, kept: int) -> Result:
             "measuring_seconds": sum(window.seconds for each in ran for window in each.windows),
         }
     )
+
+
+def _with_more(result: Result, plan: Plan) -> Result:
+    """Return a result that says how much time would decide, if it has not."""
+    if result.verdict is not Verdict.UNDECIDED or plan.most_seconds is None:
+        return result
+    more = max(plan.most_seconds, result.options.budget or 0.0)
+    told = {"more_seconds": more, "shown_gain": shown_gain(result.grounds.noise)}
+    return result.model_copy(update={"grounds": result.grounds.model_copy(update=told)})
 
 
 def _with_load(result: Result, load: Load | None) -> Result:
