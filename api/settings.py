@@ -77,9 +77,10 @@ class Patience(Value):
     """Between looks at whether the job was cancelled."""
     idle: float = Field(default=1.0, gt=0)
     """Between looks for a job."""
-    interrupt: float = Field(default=3.0, gt=0)
-    """After it was asked to end, a search may save what it found; then it is killed."""
-    overrun: float = Field(default=5.0, gt=0)
+    interrupt: float = Field(default=30.0, gt=0)
+    """After it was asked to end, a search may save what it found, for which it needs ten seconds on
+    a busy machine; then it is killed."""
+    overrun: float = Field(default=30.0, gt=0)
     """A search that is over its budget by so much is asked to end."""
 
     @model_validator(mode="after")

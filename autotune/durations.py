@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from autotune.errors import UsageError
@@ -35,6 +36,12 @@ def parse_seconds(text: str | float) -> float:
             "Use a format such as 90s, 3min or 1h30min.",
         )
     return seconds
+
+
+def at_least(seconds: float) -> str:
+    """Return a budget of no less than some seconds, in a round number of seconds or minutes."""
+    unit = 10 if seconds < 120 else 60
+    return as_text(math.ceil(seconds / unit) * unit)
 
 
 def as_text(seconds: float) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from autotune.durations import as_text
+from autotune.durations import at_least, parse_seconds
 from autotune.machine import Machine
 from autotune.space import Limit
 from autotune.value import Scalar, Value
@@ -46,10 +44,14 @@ class Plan(Value):
 
     trial_seconds: float = 0.0
     """Rough time of a trial with the default settings, before the first one; ..."""
+    longest_seconds: float = 0.0
+    """Rough time of the longest one, ..."""
     tracing_seconds: float = 0.0
     """... what its first call takes of that, which traces and compiles the model."""
     enough_seconds: float | None = None
-    """Rough budget with which the search can decide whether to distribute."""
+    """Rough budget with which the search can decide whether to distribute, ..."""
+    most_seconds: float | None = None
+    """... and with which it does so where the finals need all their rounds."""
 
     prove: bool = False
     """Whether batches are to be trained to the same loss; ..."""
@@ -74,7 +76,10 @@ class Plan(Value):
 def times_in_words(plan: Plan) -> str:
     """Return what trials and search take, and which budget would do where this one is too short."""
     many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
-    each = f"about {roughly(plan.trial_seconds)} each"
+    first, longest = roughly(plan.trial_seconds), roughly(plan.longest_seconds)
+    each = f"about {first} each on one device"
+    if plan.longest_seconds > 2 * plan.trial_seconds:
+        each += f", up to {longest} with others"
     if plan.tracing_seconds >= 1.0:
         each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
     text = f"{many}, {each}. Running each once would take about {whole}; "
@@ -90,17 +95,17 @@ def _proof(plan: Plan) -> str:
     if plan.prove_seconds:
         kept = roughly(plan.prove_seconds)
         return f"Up to {kept} of that is for training batches to the same loss."
-    unit = 10 if plan.prove_budget < 120 else 60
-    enough = as_text(math.ceil(plan.prove_budget / unit) * unit)
+    enough = at_least(plan.prove_budget)
     return f"That is too short to prove anything, which takes --budget {enough} at least."
 
 
 def _too_short(plan: Plan) -> str:
     if not plan.too_short or plan.enough_seconds is None:
         return ""
-    unit = 10 if plan.enough_seconds < 120 else 60
-    enough = math.ceil(plan.enough_seconds / unit) * unit
+    least, most = at_least(plan.enough_seconds), at_least(plan.most_seconds or plan.enough_seconds)
+    takes = roughly(parse_seconds(least))
+    if most != least:
+        takes += f" to {roughly(parse_seconds(most))}"
     return (
-        "That is too short to decide whether to distribute, which takes about "
-        f"{roughly(enough)}: --budget {as_text(enough)}."
+        f"That is too short to decide whether to distribute, which takes {takes}: --budget {most}."
     )

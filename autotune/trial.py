@@ -71,8 +71,8 @@ class Trial(Value):
 
     @property
     def interrupted(self) -> bool:
-        """Whether it ended for want of a host, which tells nothing of its configuration."""
-        return lacks_host(self.reason)
+        """Whether it ended for want of a host or of time, which tells nothing of it."""
+        return lacks_host(self.reason) or self.outcome is Outcome.UNFINISHED
 
 
 def lacks_host(reason: Reason | None) -> bool:

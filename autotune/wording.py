@@ -34,7 +34,7 @@ def plural(count: int, noun: str) -> str:
 
 def times(ratio: Range) -> str:
     """Return a ratio with its interval: `1.34 times (1.21 to 1.48)`."""
-    return f"{ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})"
+    return f"{ratio.value:.2f} times ({_bounds(ratio)})"
 
 
 def rate(value: float) -> str:
@@ -44,7 +44,8 @@ def rate(value: float) -> str:
 
 def rate_with_error(interval: Range) -> str:
     """Return a rate with its uncertainty: `12,345 ±4%`."""
-    return f"{rate(interval.value)} ±{spread(interval):.0%}"
+    error = f"±{spread(interval):.0%}" if _is_known(interval) else "(not known yet)"
+    return f"{rate(interval.value)} {error}"
 
 
 def spread(interval: Range) -> float:
@@ -58,7 +59,17 @@ def share(interval: Range | None) -> str:
         return "-"
     if interval.low == interval.high:
         return f"{interval.value:.2f}"
-    return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+    return f"{interval.value:.2f} ({_bounds(interval)})"
+
+
+def _bounds(interval: Range) -> str:
+    known = f"{interval.low:.2f} to {interval.high:.2f}"
+    return known if _is_known(interval) else "not known yet"
+
+
+def _is_known(interval: Range) -> bool:
+    """Return whether a figure is known to within a factor of ten either way."""
+    return interval.high <= 10 * interval.value and interval.value <= 10 * interval.low
 
 
 def clock(seconds: float) -> str:

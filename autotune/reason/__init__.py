@@ -30,6 +30,8 @@ class Outcome(StrEnum):
     """A phase exceeded its time limit."""
     FAILED = "failed"
     """The user's code or TensorFlow raised an exception."""
+    UNFINISHED = "unfinished"
+    """The budget ended before its throughput was measured."""
     UNSTABLE = "unstable"
     """Its throughput did not stabilize within the warm-up limit."""
     REJECTED = "rejected"
@@ -43,6 +45,7 @@ class Outcome(StrEnum):
 
 _VERBS = {
     Outcome.OUT_OF_MEMORY: "ran out of memory",
+    Outcome.UNFINISHED: "was not measured within the budget",
     Outcome.UNSTABLE: "did not reach a stable throughput",
 }
 
@@ -102,6 +105,10 @@ class BudgetEnded(Value):
     """The budget ended first, which says nothing of the configuration."""
 
     kind: Literal["budget_ended"] = "budget_ended"
+    phase: Phase | None = None
+    """In which phase of the run; None where it was already being timed."""
+    seconds: float = 0.0
+    """What that phase had taken by then."""
 
 
 class Unsettled(Value):

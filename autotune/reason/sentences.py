@@ -88,7 +88,8 @@ def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for 
         case Slower():
             return f"at most {reason.most:.0%} of the single-device throughput"
         case BudgetEnded():
-            return "the budget ran out before its throughput was measured"
+            phase = _ENDED_IN.get(reason.phase, "before its throughput was measured")
+            return f"the budget ran out {phase}".format(seconds=f"{reason.seconds:.0f} s")
         case Unsettled():
             return f"throughput did not stabilize within {reason.seconds:.0f} s of training"
         case Overdue():
@@ -182,6 +183,11 @@ def _times(reason: SetAside) -> str:
     return {1: "once", 2: "twice"}.get(reason.deaths, f"{reason.deaths} times")
 
 
+_ENDED_IN: dict[Phase | None, str] = {
+    Phase.START: "at its start, which had taken {seconds} by then",
+    Phase.FIRST_STEP: "in its first step, which had taken {seconds} by then",
+    Phase.STEADY: "in a step, which had taken {seconds} by then",
+}
 _OVERDUE = {
     Phase.WHOLE: "It took more than {seconds} in all.",
     Phase.START: "It hung at startup: training had not begun after {seconds}.",

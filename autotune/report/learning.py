@@ -15,9 +15,8 @@ from autotune.learning import (
     learning_rate_factor,
 )
 from autotune.result import Result
-from autotune.result.leaderboard import Entry, Leaderboard
-from autotune.run.engine import Outcome
-from autotune.strategies import update_batch
+from autotune.result.batches import Arms, Gain, arms_of, compared_batches, gain, rows
+from autotune.strategies import distribution, update_batch
 from autotune.wording import plural, times
 from autotune.workload import BatchSource, own_batch
 
@@ -68,21 +67,18 @@ def learning_lines(result: Result) -> Iterator[str]:
         yield _looked(known)
 
 
-def fastest(result: Result) -> Mapping[int, Entry]:
-    """Return the fastest configuration that was measured with each global batch, compiled if any.
+def batches(result: Result) -> Mapping[int, Arms]:
+    """Return the comparison of each other batch with the own, by the rows of the table.
 
-    An eager one would credit other batches with what only the compiling has gained.
+    That of what is recommended, or of the fastest configuration; all other settings are equal.
     """
-    board = Leaderboard(result.trials, result.one_device)
-    entries = [*board.entries(final=False), *board.entries(final=True)]
-    entries.sort(key=lambda each: each.examples_per_second.value)
-    measured = (
-        each
-        for each in entries
-        if each.outcome is Outcome.MEASURED
-        and each.configuration.run_eagerly is result.config.run_eagerly
-    )
-    return {update_batch(each.configuration): each for each in measured}
+    known = result.facts.learning
+    if known is None:
+        return {}
+    shown = rows(result.compared)
+    found = dict(compared_batches(shown, known.batch))
+    chosen = arms_of(result.config, shown, known.batch)
+    return {**found, update_batch(result.config): chosen} if chosen else found
 
 
 def _own(result: Result, known: Learning) -> str:
@@ -104,36 +100,27 @@ def _unknown(known: Learning) -> Iterator[str]:
 
 
 def _others(result: Result, known: Learning) -> Iterator[str]:
-    """Yield what the recommended batch is worth, and the fastest others that were measured."""
-    measured = fastest(result)
-    if known.batch not in measured:
-        return
-    own, chosen = measured[known.batch], update_batch(result.config)
-    others = [b for b, each in measured.items() if _faster(each, own) > 1 and b != chosen]
-    batches = [chosen, *sorted(others, key=lambda b: -_faster(measured[b], own))]
-    told = [b for b in batches if b != known.batch and b in measured]
+    """Yield what the recommended batch is worth, and the fastest others that were compared."""
+    found, chosen = dict(batches(result)), update_batch(result.config)
+    faster = [batch for batch, arms in found.items() if arms.faster.value > 1 and batch != chosen]
+    faster.sort(key=lambda batch: -found[batch].faster.value)
+    told = [batch for batch in (chosen, *faster) if batch in found and batch != known.batch]
     for batch in told[: OTHERS + (chosen != known.batch)]:
-        yield _worth(known, batch, _faster(measured[batch], own))
+        yield _worth(known, batch, found[batch])
 
 
-def _faster(entry: Entry, own: Entry) -> float:
-    return entry.examples_per_second.value / own.examples_per_second.value
-
-
-def _worth(known: Learning, batch: int, faster: float) -> str:
+def _worth(known: Learning, batch: int, arms: Arms) -> str:
     needed, raced = examples_needed(known, batch), known.race and known.race.of(batch)
-    gives = f"A global batch of {batch} instead of {known.batch} gives {faster:.2f} times the "
-    if needed is None:
-        return (
-            f"{gives}examples per second; it pays if it needs less than {faster:.2f} times the "
-            "examples to the same loss."
-        )
+    found = gain(arms, known)
+    gives = (
+        f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
+        f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
+    )
+    if needed is None or found is None:
+        return f"{gives}; what an example teaches there is not known."
     shown = _shown(known.race, raced) if known.race and raced else _predicted(needed)
     factor = learning_rate_factor(known, batch)
-    return (
-        f"{gives}examples per second and {shown}, at {factor:.2g} times the learning rate: "
-        f"{answer(faster, needed)}."
-    )
+    return f"{gives} and {shown}, at {factor:.2g} times the learning rate: {answer(found)}."
 
 
 def _predicted(needed: Examples) -> str:
@@ -155,11 +142,11 @@ def _shown(race: Race, raced: Raced) -> str:
     )
 
 
-def answer(faster: float, needed: Examples) -> str:
-    """Return whether a batch pays that is so many times as fast and needs so many examples."""
-    if faster > needed.high:
-        return "it pays"
-    return "slower to the same loss" if faster < needed.low else "it may pay or not"
+def answer(found: Gain) -> str:
+    """Return whether a batch pays."""
+    if found.progress.low > 1:
+        return "it pays" if found.pays else "it likely pays, but was not measured again"
+    return "slower to the same loss" if found.progress.high < 1 else "it may pay or not"
 
 
 def _looked(known: Learning) -> str:

@@ -72,7 +72,9 @@ class PlainReport(TurnsReport):
         console: Where to print.
     """
 
-    headings = f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'speedup':>7}  configuration"
+    headings = (
+        f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one device':>13}  configuration"
+    )
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -105,7 +107,7 @@ class PlainReport(TurnsReport):
             self._head(PHASES[trial.stage])
         speedup = self._progress.board.speedup_of(trial)
         factor = "-" if speedup is None else f"{speedup:.2f}"
-        figures = f"{trial.number:>5}  {trial.outcome:<13}  {_rate(trial):>10}  {factor:>7}"
+        figures = f"{trial.number:>5}  {trial.outcome:<13}  {_rate(trial):>10}  {factor:>13}"
         self._print(f"{figures}  {_what(trial)}")
 
 

@@ -74,7 +74,7 @@ def _best(board: Leaderboard) -> Stacked:
         for distributed, name in every
         if (row := board.best(distributed=distributed))
     ]
-    return Stacked(("|best so far", ">examples/s", ">speedup"), "configuration", rows, LEAST)
+    return Stacked(("|best so far", ">examples/s", ">vs one device"), "configuration", rows, LEAST)
 
 
 def _figures(name: str, row: Entry, *, distributed: bool) -> Line:
@@ -104,7 +104,7 @@ class Recent:
         yield table
 
     def _table(self, trials: Sequence[Trial]) -> Stacked:
-        heads = (">trial", "|outcome", ">examples/s", ">speedup")
+        heads = (">trial", "|outcome", ">examples/s", ">vs one device")
         return Stacked(heads, "configuration", [self._row(trial) for trial in trials], LEAST)
 
     def _row(self, trial: Trial) -> Line:

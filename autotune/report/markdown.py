@@ -48,7 +48,7 @@ def _lines(result: Result) -> Iterator[str]:
 
 
 def _configurations(result: Result) -> Iterator[str]:
-    head = ("configuration", "examples/s", "speedup", "outcome")
+    head = ("configuration", "examples/s", "vs one device", "outcome")
     yield from _table(head, (_cells(row, result) for row in (*result.finalists, *result.explored)))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from autotune.durations import at_least
 from autotune.reason.sentences import reason_text
 from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told
@@ -94,7 +95,7 @@ def reasons_beside_tables(result: Result) -> Iterator[str]:
 def _best(result: Result) -> Stacked:
     finalists, explored = best_rows(result)
     rows = [_line(row, result) for row in (*finalists, *explored)]
-    heads = ("|outcome", ">examples/s", ">speedup")
+    heads = ("|outcome", ">examples/s", ">vs one device")
     return Stacked(heads, "configuration", rows, LEAST)
 
 
@@ -125,7 +126,11 @@ def counts(result: Result) -> str:
     found = Counter(str(trial.outcome) for trial in result.trials)
     parts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
     trials = plural(len(result.trials), "trial")
-    key = "Speedup is over one device; ± and ranges are 95% intervals."
+    adjective = result.grounds.adjective
+    key = (
+        f"The column `vs one device` says how many times as {adjective} as the best single device; "
+        "± and ranges are 95% intervals."
+    )
     return f"{trials} in {roughly(result.seconds)}{_shares(result)}: {parts}. {key}"
 
 
@@ -155,6 +160,14 @@ def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
         yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:
         yield _command("Continue:", "run the same command with --resume")
+    elif more := result.grounds.more_seconds:
+        command = f"run the same command with --resume --budget {at_least(more)}"
+        yield _command("Decide:", command)
+        gain, noise = result.grounds.shown_gain, result.grounds.noise.sd
+        yield Text(
+            f"{'':<16}It likely shows a gain of {gain:.0%} or more, if runs vary by {noise:.0%}.",
+            style="dim",
+        )
 
 
 def _training(files: dict[str, Path]) -> str:

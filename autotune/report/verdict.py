@@ -18,7 +18,8 @@ from typing import NamedTuple
 from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import LIMITS
-from autotune.learning import RULES, UpdateRule
+from autotune.durations import at_least
+from autotune.learning import RULES, UpdateRule, learning_rate_factor
 from autotune.owner import Owner
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text, rule_text
@@ -26,12 +27,14 @@ from autotune.report.cost import cost_lines
 from autotune.report.learning import learning_lines
 from autotune.report.profile import callbacks_in_words, profile
 from autotune.result import Result
+from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
 from autotune.space import why_alone
-from autotune.strategies import strategy, title, update_batch
+from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
+from autotune.workload import own_batch
 
 FAILURES = (
     Outcome.OUT_OF_MEMORY,
@@ -55,6 +58,7 @@ class Topic(StrEnum):
     REJECTED = "failed certification"
     EXPLORED = "exploration"
     TUNING = "gain over the defaults"
+    FASTER = "faster and not recommended"
     LENGTHS = "lengths of examples"
     PROFILE = "profile"
     AUTOTUNE = "values of AUTOTUNE"
@@ -78,12 +82,26 @@ class Told(NamedTuple):
 def summary(result: Result) -> str:
     """Return the verdict as one sentence, or two if the search was interrupted."""
     found = result.grounds
-    text = _CONCLUSIONS[found.conclusion].format(**_figures(result))
+    text = _CONCLUSIONS[found.conclusion].format(**_figures(result)) + _batch_change(result)
     if result.facts.learning is None and not result.options.global_batch:
         text += " Learning was not looked at."
     if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
         return text
     return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
+
+
+def _batch_change(result: Result) -> str:
+    """Return which batch and learning rate are not the user's own; nothing where both are."""
+    own, batch = (
+        own_batch(result.facts, result.options.global_batch).size,
+        update_batch(result.config),
+    )
+    if batch == own:
+        return ""
+    learning = result.facts.learning
+    factor = learning_rate_factor(learning, batch) if learning else 1.0
+    rate = "" if factor == 1 else f", the learning rate {factor:.2g} times your own"
+    return f" The global batch is {batch:,} instead of your own {own:,}{rate}."
 
 
 def reasons(result: Result) -> tuple[str, ...]:
@@ -106,6 +124,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
+        Topic.FASTER: _faster(result),
         Topic.TUNING: _tuning(result),
         Topic.LENGTHS: _lengths(result),
         Topic.PROFILE: _profile(result),
@@ -146,6 +165,7 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 def _figures(result: Result) -> dict[str, str]:
     decision, alone = result.grounds.decision, why_alone(result.facts)
+    own = result.grounds.default.global_batch
     return {
         "why": rule_text(alone) if alone else "",
         "name": title(decision.challenger) if decision.challenger else "",
@@ -161,8 +181,26 @@ def _figures(result: Result) -> dict[str, str]:
         "better": _compared(result.grounds.adjective, "more"),
         "worse": _compared(result.grounds.adjective, "less"),
         "most": f"{max(decision.most - 1, 0):.0%}",
-        "own": f"{result.grounds.default.global_batch:,}",
+        "own": f"{own:,}",
+        "at_own": f" at a global batch of {own:,}" if result.facts.learning else "",
+        "explored": _best_explored(result),
+        "more": _more(result),
     }
+
+
+def _more(result: Result) -> str:
+    """Return what makes a search that is undecided decide."""
+    seconds = result.grounds.more_seconds
+    return f"continue with a budget of {at_least(seconds)}" if seconds else "increase the budget"
+
+
+def _best_explored(result: Result) -> str:
+    """Return the best distributed configuration of the table, and its ratio there."""
+    several = (each for each in result.compared if each.configuration.distributed)
+    best = next((each for each in several if each.speedup), None)
+    if best is None or best.speedup is None:
+        return "no distributed configuration was measured"
+    return f"{distribution(best.configuration)} was {times(best.speedup)}"
 
 
 _COMPARED = {
@@ -189,6 +227,9 @@ _CONCLUSIONS = {
         "Stay on one device: no distributed configuration can run on this machine."
     ),
     Conclusion.MODEL_ALONE: "Stay on one device: nothing distributed can run, because {why}.",
+    Conclusion.ONLY_ONE_DEVICE: (
+        "One device: only its settings were compared, as no other strategy was to be tried."
+    ),
     Conclusion.OTHER_BATCHES: (
         "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
         "what an example teaches at others is not known."
@@ -201,14 +242,15 @@ _CONCLUSIONS = {
         "Stay on one device: every distributed configuration that ran was significantly {worse}."
     ),
     Conclusion.NOT_TRIED: (
-        "Undecided: the budget ran out before a distributed configuration was tried; stay on one "
-        "device."
+        "Undecided: no distributed configuration was measured{at_own} before the search ended; "
+        "stay on one device, or {more}."
     ),
     Conclusion.NOT_MEASURED: (
-        "Undecided: no distributed configuration could be measured; stay on one device."
+        "Undecided: no distributed configuration could be measured; stay on one device, or {more}."
     ),
     Conclusion.NOT_COMPARED: (
-        "Undecided: the finals could not compare it with one device; stay on one device."
+        "Undecided: {explored} as {adjective} as one device while exploring, and the finals did "
+        "not compare them; stay on one device, or {more}."
     ),
     Conclusion.NOT_CERTIFIED: (
         "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
@@ -216,11 +258,11 @@ _CONCLUSIONS = {
     ),
     Conclusion.LEVELS: (
         "Undecided after {rounds}: a gain is likely ({gain}), but several processes can start at "
-        "one of two levels, and too few runs were seen to tell; increase the budget."
+        "one of two levels, and too few runs were seen to tell; {more}."
     ),
     Conclusion.FEW_TRIED: (
         "Undecided ({tried} of {distributable} distributed configurations tried): no gain was "
-        "found, but others may gain {margin} or more; stay on one device, or increase the budget."
+        "found, but others may gain {margin} or more; stay on one device, or {more}."
     ),
     Conclusion.HOSTS_LOST: (
         "Undecided: machines were lost, and configurations that need them may gain {margin} or "
@@ -228,19 +270,18 @@ _CONCLUSIONS = {
     ),
     Conclusion.RIVALED: (
         "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "
-        "single-device settings may be as {adjective} ({rival}); increase the budget."
+        "single-device settings may be as {adjective} ({rival}); {more}."
     ),
     Conclusion.NOT_SIGNIFICANT: (
-        "Undecided after {rounds}: a gain is likely ({gain}), but not significant; increase the "
-        "budget."
+        "Undecided after {rounds}: a gain is likely ({gain}), but not significant; {more}."
     ),
     Conclusion.LIKELY: (
         "Undecided: {recommended} is probably {better} than one device ({likely} as {adjective}), "
-        "and recommended meanwhile; increase the budget to be sure."
+        "and recommended meanwhile; {more} to be sure."
     ),
     Conclusion.AT_MOST: (
         "Undecided after {rounds}: distribution may gain at most {most}; stay on one device, or "
-        "increase the budget."
+        "{more}."
     ),
     Conclusion.NO_FINALS: (
         "Interrupted before the finals: the best single-device configuration so far, not confirmed."
@@ -401,6 +442,30 @@ def _tuning(result: Result) -> Iterator[str]:
             f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
             f"device ({differences(default)})."
         )
+
+
+def _faster(result: Result) -> Iterator[str]:
+    """Yield why the fastest row of the table is not what is recommended."""
+    chosen = next((e for e in result.compared if e.configuration == result.config), None)
+    best = max(result.compared, key=lambda e: e.examples_per_second.value, default=None)
+    if chosen and best and best.examples_per_second.value > chosen.examples_per_second.value:
+        yield (
+            f"{in_short(best.configuration)} shows {rate(best.examples_per_second.value)} "
+            f"examples/s and is not recommended: {_why_not(best, result)}."
+        )
+
+
+def _why_not(row: Entry, result: Result) -> str:
+    batch = update_batch(row.configuration)
+    if row.outcome is Outcome.REJECTED:
+        return "it failed certification"
+    if batch != update_batch(result.config):
+        return f"a global batch of {batch:,} does not surely pay"
+    if row.outcome is not Outcome.MEASURED:
+        return f"it ended as {row.outcome}"
+    if row.configuration.distributed:
+        return f"a gain of {result.margin:.0%} or more over one device is not shown"
+    return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
 
 
 def _proofs(trials: Sequence[Trial]) -> Iterator[str]:

@@ -41,11 +41,11 @@ class SavedConfiguration(Value):
     global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
-    """Throughput of the recommended configuration; None if there were no finals."""
+    """Throughput of the recommended configuration: in the finals, or else while exploring."""
     objective: str = "max_throughput"
     """Name of what was optimized."""
     value: Interval | None = None
-    """Its value for the recommended configuration; None if there were no finals."""
+    """Its value for the recommended configuration, likewise."""
     best_distributed_speedup: Interval | None = None
     """Speed-up of the best distributed configuration over the best single-device configuration,
     whichever is recommended: in the finals, or while exploring if none was in them; None if none

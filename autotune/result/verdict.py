@@ -56,6 +56,8 @@ class Conclusion(StrEnum):
     """No distributed configuration can run on this machine."""
     MODEL_ALONE = "model alone"
     """Several replicas cannot train the model."""
+    ONLY_ONE_DEVICE = "only one device"
+    """Only one device was to be compared: the space or the options hold nothing else."""
     OTHER_BATCHES = "other batches"
     """Distributed configurations can run, but none at the user's own global batch, and what others
     are worth is not known."""
@@ -66,7 +68,7 @@ class Conclusion(StrEnum):
     SLOWER = "slower"
     """Every distributed configuration that ran was significantly slower."""
     NOT_TRIED = "not tried"
-    """The budget ended before a distributed configuration was tried."""
+    """The search ended before a distributed configuration was measured that counts."""
     NOT_MEASURED = "not measured"
     """No distributed configuration could be measured."""
     NOT_COMPARED = "not compared"
@@ -122,9 +124,12 @@ class Grounds(Value):
     adjective: str = "fast"
     """What a better configuration is, as in `1.3 times as fast`."""
     value: str = ""
-    """What the objective says of the recommended configuration, with its unit; empty without
-    finals."""
+    """What the objective says of the recommended configuration, with its unit."""
     repeats: int = 0
     """Runs that repeated an earlier one."""
+    more_seconds: float | None = None
+    """Budget with which a continued search is likely to decide; None where it has decided."""
+    shown_gain: float = 0.0
+    """Gain that this is long enough to show, as a share."""
     load: Load | None = None
     """What other programs took of the machine during the search; None where nobody looked."""

@@ -52,7 +52,7 @@ Worth = Callable[[Configuration], float]
 FAILURES = 3
 """After so many failures of one strategy without a success, the rest of it is skipped."""
 _BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
-_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE}
+_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED}
 _LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.REJECTED}
 
 

@@ -107,15 +107,17 @@ class Costs:
             return median(start.first_call for start in own)
         return self._call + (_copies(configuration) - 1) * max(self._call - SMALL_CALL, 0.0)
 
+    def call(self, configuration: Configuration) -> float:
+        """Return what a call of its step is expected to take; 0 while no rate is known."""
+        examples = configuration.global_batch * configuration.steps_per_execution
+        return examples / self._rate if self._rate else 0.0
+
     def total(self, configurations: Sequence[Configuration]) -> float:
         """Return the expected wall time of one trial of each."""
         return sum(self.seconds(each) for each in configurations)
 
     def _steps(self, configuration: Configuration) -> float:
-        if not self._rate:
-            return STEADY_SECONDS
-        examples = configuration.global_batch * configuration.steps_per_execution
-        return max(STEADY_SECONDS, CALLS * examples / self._rate)
+        return max(STEADY_SECONDS, CALLS * self.call(configuration))
 
 
 def _processes(configuration: Configuration) -> float:

@@ -96,19 +96,6 @@ def openers(
     return found
 
 
-def larger(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return configurations that should be fast for their larger batches, one device first.
-
-    One device gets the largest, several replicas as much as the baseline each.
-    """
-    more = [each for each in pool if each.global_batch > baseline.global_batch]
-    alone = [each for each in more if not each.distributed]
-    most = max((each.per_replica_batch for each in alone), default=0)
-    aim = baseline.taking({"per_replica_batch": most})
-    found = [nearest(aim, alone)] if alone else []
-    return [*found, *openers(baseline, [each for each in more if each.distributed])[:1]]
-
-
 def uncrowded(
     untried: Sequence[Configuration], tried: Iterable[Configuration]
 ) -> list[Configuration]:

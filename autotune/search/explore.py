@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autotune.config import Configuration
+from autotune.durations import at_least
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Reason
 from autotune.reason.sentences import reason_text
@@ -81,6 +82,11 @@ class Explorer:
         """Everything measured so far."""
         return self._runner.history
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return self._budget.elapsed
+
     def try_all(
         self,
         wanted: Iterable[Configuration],
@@ -104,6 +110,13 @@ class Explorer:
             if self._why_not(configuration) or self._affordable([configuration], share):
                 self._try(configuration)
         until()
+
+    def measure(self, configuration: Configuration) -> bool:
+        """Run a configuration to its end if there is time, slower or not; return whether it ran."""
+        fits = not self._why_not(configuration) and self._affordable([configuration], WHOLE)
+        if fits:
+            self._runner.run(configuration, _stage(configuration))
+        return bool(fits)
 
     def propose_from(self, pool: Sequence[Configuration], *, share: Share = WHOLE) -> None:
         """Try what promises most for its time, until little is promised or time is up.
@@ -183,7 +196,7 @@ class Explorer:
 
     def _try(self, configuration: Configuration) -> bool:
         """Run a configuration, or keep the reason why it need not be run; return which it was."""
-        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+        stage = _stage(configuration)
         reason = self._why_not(configuration)
         if reason:
             self._runner.skip(configuration, stage, reason)
@@ -201,6 +214,27 @@ class Explorer:
     def _most(self, share: Share = WHOLE) -> float:
         """Return the seconds that another trial may take."""
         return self._budget.most(len(self.history), share=share(), reserve=self._reserve())
+
+
+def _stage(configuration: Configuration) -> Stage:
+    return Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+
+
+def begin(explorer: Explorer, default: Configuration, pool: Sequence[Configuration]) -> None:
+    """Measure the user's own configuration, or the next one on one device that works.
+
+    Args:
+        explorer: Makes the trials.
+        default: The own one.
+        pool: All on one device.
+
+    Raises:
+        NothingMeasured: The first few all failed, or the budget ended before one was measured.
+    """
+    earlier = len(explorer.history.trials)
+    explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
+    if explorer.history.baseline is None:
+        raise _nothing(explorer, earlier)
 
 
 def find_baseline(
@@ -224,8 +258,7 @@ def find_baseline(
     Raises:
         NothingMeasured: The first few all failed, or the budget ended before one was measured.
     """
-    earlier = len(explorer.history.trials)
-    explorer.try_all(one_factor_at_a_time(default, pool), until=lambda: _works(explorer, earlier))
+    begin(explorer, default, pool)
     if seen := explorer.screen(default, pool, [default, *then]):
         explorer.try_best(seen)
         explorer.propose_from(pool, share=lambda: AFTER_SCREENING * share())
@@ -235,8 +268,6 @@ def find_baseline(
         explorer.try_all([largest])
         explorer.try_all(others, share=share)
         explorer.propose_from(pool, share=share)
-    if explorer.history.baseline is None:
-        raise _nothing(explorer, earlier)
 
 
 def open_strategies(
@@ -315,8 +346,13 @@ def _nothing(explorer: Explorer, earlier: int) -> NothingMeasured:
         if t.stage is Stage.BASELINE and not t.measured and not isinstance(t.reason, BudgetEnded)
     ]
     if not failed:
+        ended = next(
+            (t.reason for t in reversed(trials) if isinstance(t.reason, BudgetEnded)), None
+        )
+        where = reason_text(ended or BudgetEnded()).removeprefix("the budget ran out ")
         return NothingMeasured(
-            "The budget ran out before any configuration was measured.", "Increase the budget."
+            f"Nothing was measured: the budget ran out {where} (your own configuration).",
+            f"Use a budget of {at_least(2 * explorer.elapsed)} or more (--budget).",
         )
     first = failed[0]
     return NothingMeasured(

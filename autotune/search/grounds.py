@@ -46,7 +46,7 @@ def conclusion(findings: Findings) -> Conclusion:
     undecided = decision.verdict is Verdict.UNDECIDED
     if undecided and findings.recommended.distributed:
         return Conclusion.LIKELY
-    if findings.interrupted and decision.gain is None:
+    if undecided and findings.interrupted and decision.gain is None:
         return Conclusion.NO_FINALS
     if undecided:
         return _undecided(findings)
@@ -60,8 +60,9 @@ def _without_comparison(findings: Findings) -> Conclusion:
     if not findings.distributable and why_alone(findings.facts):
         return Conclusion.MODEL_ALONE
     if not findings.distributable:
-        several = any(each.distributed for each in findings.aside)
-        return Conclusion.OTHER_BATCHES if several else Conclusion.NOT_DISTRIBUTABLE
+        if any(each.distributed for each in findings.aside):
+            return Conclusion.OTHER_BATCHES
+        return Conclusion.NOT_DISTRIBUTABLE if findings.asked else Conclusion.ONLY_ONE_DEVICE
     if any(trial.outcome is Outcome.REJECTED for trial in trials):
         return Conclusion.REJECTED
     ran = any(trial.configuration.distributed and trial.windows for trial in trials)
@@ -84,12 +85,13 @@ def _undecided(findings: Findings) -> Conclusion:
 
 
 def _without_gain(findings: Findings) -> Conclusion:
-    several = [t for t in findings.history.trials if t.configuration.distributed]
-    tried = [t for t in several if t.configuration not in findings.aside]
-    if not tried:
-        return Conclusion.NOT_TRIED
-    measured = any(trial.examples_per_second for trial in tried)
-    return Conclusion.NOT_COMPARED if measured else Conclusion.NOT_MEASURED
+    history = findings.history
+    several = [t for t in history.trials if t.configuration.distributed]
+    if any(history.score(trial) for trial in several):
+        return Conclusion.NOT_COMPARED
+    left = (Outcome.SKIPPED, Outcome.UNFINISHED)
+    ended = [t for t in several if t.outcome not in left and not t.measured]
+    return Conclusion.NOT_MEASURED if ended else Conclusion.NOT_TRIED
 
 
 def _explored(findings: Findings) -> tuple[Explored, ...]:

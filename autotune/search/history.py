@@ -38,7 +38,7 @@ WORSE = math.log(2.0)
 looked at last."""
 ATTEMPTS = 2
 """A configuration whose host was lost is tried again, in case others are left for it."""
-SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE)
+SHOWN = (Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED)
 """Outcomes with a speed; what broke down later had one too, and is no use."""
 
 
@@ -80,6 +80,8 @@ class History:
         self._noise_in_finals: dict[bool, Noise] = {}
         self._start = start
         self._costs: Costs | None = None
+        self.admitted: Callable[[Configuration], bool] = lambda _: True
+        """Tells which configurations may be recommended and compared; their batch may forbid it."""
         for trial in trials:
             self._add(trial, earlier=True)
         self._earlier = len(self._trials)
@@ -210,14 +212,24 @@ class History:
         ran = (t.configuration for t in ended if t.outcome is not Outcome.SKIPPED)
         return {**dict.fromkeys(ran, worst), **observed}
 
-    def ranked(self, *, distributed: bool) -> list[Configuration]:
+    def measured(self, *, distributed: bool) -> list[Configuration]:
         """Return the configurations that were measured while exploring, the best first."""
         mine = [c for c in self._scores if c.distributed is distributed]
         return sorted(mine, key=lambda c: -fmean(math.log(r) for r in self._scores[c]))
 
+    def ranked(self, *, distributed: bool) -> list[Configuration]:
+        """Return those of them that are admitted, the best first."""
+        return self._admitted(self.measured(distributed=distributed))
+
     def measured_today(self, *, distributed: bool) -> list[Configuration]:
-        """Return the configurations that were measured while exploring or in today's finals."""
-        return [c for c, logs in self._today.items() if logs and c.distributed is distributed]
+        """Return what is admitted and was measured while exploring or in today's finals."""
+        mine = [c for c, logs in self._today.items() if logs and c.distributed is distributed]
+        return self._admitted(mine)
+
+    def _admitted(self, mine: list[Configuration]) -> list[Configuration]:
+        """Return those that are admitted; all single devices where none of them is."""
+        found = [c for c in mine if self.admitted(c)]
+        return found or [c for c in mine if not c.distributed]
 
     @property
     def baseline(self) -> Configuration | None:

@@ -12,42 +12,63 @@ from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches
 from autotune.run.engine import Engine, LearningRequest, Limits
 from autotune.run.requests import trial_request
-from autotune.search.costs import STARTING, expected_first_call
+from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
-from autotune.workload import WorkloadFacts
 
 SECONDS = 10.0
 """For training and looking, at most."""
 LEAST = 2.0
 """With less, there would be too few gradients."""
 SHARE = 0.15
-"""Of the budget, at most, with all that it takes to start."""
+"""Of the budget, at most, with all that it takes to start: step and gradient are compiled."""
 
 
-def learned(
+def foreknown(
+    request: TuningRequest,
+    subject: Subject,
+    default: Configuration,
+    known: Learning | None,
+) -> Learning | None:
+    """Return what is known of other batch sizes without a look; None where one is needed.
+
+    Args:
+        request: May fix the batch.
+        subject: What is trained where, and what is optimized.
+        default: One device with the user's own batch.
+        known: What an earlier session of the same search has found, which is not looked at again.
+    """
+    batch = default.global_batch
+    fixed = request.options.global_batch is not None
+    if fixed or subject.objective.batches is not Batches.WEIGHED:
+        return Learning(batch=batch)
+    if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
+        return known.model_copy(update={"seconds": 0.0})
+    return None
+
+
+def learned(  # noqa: PLR0913 - each comes from another part
     request: TuningRequest,
     subject: Subject,
     default: Configuration,
     engine: Engine,
     observer: Observer,
-    known: Learning | None = None,
+    *,
+    first_call: float,
+    left: float,
 ) -> Learning:
-    """Return what an example teaches at other batch sizes than the user's own.
+    """Look at what an example teaches at other batch sizes than the user's own.
 
     Args:
-        request: Bounds the time, and may fix the batch.
+        request: Bounds the time.
         subject: What is trained where, and what is optimized.
-        default: One device with the user's own batch.
+        default: One device with the user's own batch, which was measured.
         engine: Trains it.
         observer: Is told of the look.
-        known: What an earlier session of the same search has found, which is not looked at again.
+        first_call: Seconds of the first call of its step.
+        left: Seconds left of the budget.
     """
     batch, options = default.global_batch, request.options
-    if options.global_batch is not None or subject.objective.batches is not Batches.WEIGHED:
-        return Learning(batch=batch)
-    if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
-        return known.model_copy(update={"seconds": 0.0})
-    seconds = _affordable(subject.facts, options.budget)
+    seconds = min(SECONDS, SHARE * left - STARTING - 2 * first_call)
     if seconds < LEAST:
         return Learning(batch=batch, refused=Unpredictable.NO_TIME)
     observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
@@ -64,10 +85,3 @@ def learned(
         limits=Limits(whole=whole),
     )
     return engine.learn(LearningRequest(trial=trial, seconds=seconds))
-
-
-def _affordable(facts: WorkloadFacts, budget: float | None) -> float:
-    """Return the seconds for training and looking; both the step and its gradient are compiled."""
-    if budget is None:
-        return SECONDS
-    return min(SECONDS, SHARE * budget - STARTING - 2 * expected_first_call(facts))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from autotune.config import Configuration
 from autotune.events import Event, Notice, Observer, TrialEnded
+from autotune.measure import Noise
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
 from autotune.search.design import openers, own_default
+from autotune.search.finalists import SURE
 from autotune.search.prove import least_budget, reserved_seconds
 from autotune.search.stopping import MAX_FINALS_SHARE
-from autotune.search.verdict import LOOKS
+from autotune.search.verdict import LOOKS, MAX_ROUNDS
 from autotune.space import Candidates
 from autotune.trial import Trial
 
@@ -35,27 +38,42 @@ def with_times(
     """
     default = own_default(candidates.one_device, plan.facts, options)
     rivals = openers(default, candidates.distributed)
-    verdict = _seconds_to_verdict(default, rivals, costs) if rivals else None
+    enough, most = (
+        prepared + _with_profile(_seconds_to_verdict(default, rivals, costs, rounds), options)
+        if rivals
+        else None
+        for rounds in (max(LOOKS), MAX_ROUNDS)
+    )
+    every = [costs.seconds(each) for each in candidates.configurations]
     return plan.model_copy(
         update={
-            "exhaustive_seconds": costs.total(candidates.configurations),
+            "exhaustive_seconds": sum(every),
             "trial_seconds": costs.seconds(default),
+            "longest_seconds": max(every),
             "tracing_seconds": costs.first_call(default),
-            "enough_seconds": verdict and prepared + _with_profile(verdict, options),
+            "enough_seconds": enough,
+            "most_seconds": most,
             "prove_seconds": reserved_seconds(options, plan.facts),
             "prove_budget": least_budget(plan.facts),
         }
     )
 
 
-def _seconds_to_verdict(default: Configuration, rivals: list[Configuration], costs: Costs) -> float:
+def shown_gain(noise: Noise) -> float:
+    """Return the gain that finals of all their rounds show, at some noise between runs."""
+    return math.expm1(SURE * math.sqrt(2 / MAX_ROUNDS) * noise.sd)
+
+
+def _seconds_to_verdict(
+    default: Configuration, rivals: list[Configuration], costs: Costs, rounds: int
+) -> float:
     """Return what it takes to try every strategy once and to compare the best in the finals.
 
     Beside each rival one device runs once more, at the rival's global batch.
     """
     one, rival = costs.seconds(default), max(map(costs.seconds, rivals))
     explored = one + sum(costs.seconds(each) + one for each in rivals)
-    finals = max(LOOKS) * (one + rival)
+    finals = rounds * (one + rival)
     certified = rival + REFERENCE_RUNS * one
     return max(explored + finals + certified, (finals + certified) / MAX_FINALS_SHARE)
 

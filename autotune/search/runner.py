@@ -18,7 +18,7 @@ from autotune.config import Configuration
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.measure import UNMEASURED, Expected, Noise
 from autotune.options import SCRIPT_SEED
-from autotune.reason import BudgetEnded, Reason, TooFewHosts, Uncertified
+from autotune.reason import BudgetEnded, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
 from autotune.run.engine import (
     Engine,
@@ -157,7 +157,7 @@ class Runner:
             lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
             reference=reference,
             noise=self._noise(reference),
-            left=lambda: self._budget.left,
+            left=self._left_to_measure,
             epoch=epoch,
             ahead=ahead or (AHEAD_IN_FINALS if stage is Stage.FINAL else AHEAD),
         )
@@ -165,13 +165,18 @@ class Runner:
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
         result = self._engine.run(self._request(configuration, folder), watch)
-        if result.outcome is Outcome.HUNG and self._budget.left <= 0:
+        if isinstance(result.reason, Overdue) and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
-            result = replace(result, outcome=Outcome.UNSTABLE, reason=BudgetEnded())
+            ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
+            result = replace(result, outcome=Outcome.UNFINISHED, reason=ended)
         trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
         self._learn(trial)
         self._tell_lost_hosts()
         return trial
+
+    def _left_to_measure(self) -> float:
+        """Return the seconds left; never long over for the first trial, which is to be finished."""
+        return self._budget.left if self.history.baseline else max(self._budget.unspent, 0.0)
 
     def _learn(self, trial: Trial) -> None:
         """Take note of what the input had ready, if a trial has shown more of it than was known.
@@ -241,7 +246,7 @@ class Runner:
         """
         replicas = configuration.replicas
         self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
-        limits = _within(self._budget.left)
+        limits = self._limits(configuration)
         with tempfile.TemporaryDirectory() as folder:
             request = allreduce_request(
                 configuration,
@@ -297,7 +302,7 @@ class Runner:
             machine=subject.machine,
             rate=self.history.throughput(configuration).value,
             seed=SCRIPT_SEED,
-            limits=_within(self._budget.left),
+            limits=self._limits(configuration),
         )
         # Not among the traces of the trials: it holds copies of examples.
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
@@ -373,7 +378,26 @@ class Runner:
             seed=SCRIPT_SEED,
             held=held,
             fill=None if held else fill_of(configuration, subject),
-            limits=_within(self._budget.left),
+            limits=self._limits(configuration),
+        )
+
+    def _limits(self, configuration: Configuration) -> Limits:
+        """Return what each phase may take: more where more was seen, and no more than is left.
+
+        The first trial may take all that is left, because nothing is known without it.
+        """
+        usual, costs = Limits(), self.history.costs
+        whole = max(self._budget.unspent, 0) + GRACE_SECONDS
+        if self.history.baseline is None and math.isfinite(whole):
+            return replace(usual, start=whole, first_step=whole, window=whole)
+        most = max(self._budget.left, 0) + GRACE_SECONDS
+        first_call = costs.first_call(configuration)
+        start = costs.start(configuration) - first_call
+        return replace(
+            usual,
+            start=min(usual.start + start, most),
+            first_step=min(usual.first_step + first_call, most),
+            window=min(usual.window + costs.call(configuration), most),
         )
 
     def _script(self, configuration: Configuration, *, held: bool = False) -> str:
@@ -384,13 +408,3 @@ class Runner:
                 configuration, subject.workload, subject.facts, subject.machine, held=held
             ).train
         return self._scripts[known]
-
-
-def _within(left: float) -> Limits:
-    limits, most = Limits(), max(left, 0) + GRACE_SECONDS
-    return replace(
-        limits,
-        start=min(limits.start, most),
-        first_step=min(limits.first_step, most),
-        window=min(limits.window, most),
-    )

@@ -11,19 +11,20 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
-from autotune.measure import Interval
+from autotune.measure import Interval, unpaired_ratio
 from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Proof
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
+from autotune.search.batches import OtherBatches
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import compiled, default_in, larger, openers, own_default
-from autotune.search.ending import INTERRUPTIONS, Interruption, interruption
-from autotune.search.explore import Explorer, find_baseline, find_challenger, open_strategies
+from autotune.search.design import compiled, default_in, openers, own_default
+from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
+from autotune.search.explore import Explorer, begin, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
 from autotune.search.finals import Finals
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
@@ -33,7 +34,8 @@ from autotune.search.sampler import SAMPLER, MakeSampler
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
-from autotune.space import Candidates
+from autotune.space import ONE_DEVICE, Candidates
+from autotune.trial import Stage
 from autotune.workload import WorkloadFacts
 
 ALLREDUCE_SHARE = 0.15
@@ -65,7 +67,7 @@ class Findings:
     matched: Configuration | None
     """One device at the challenger's global batch, if it could run and was not measured."""
     examples_per_second: Interval | None
-    """Throughput of the recommended configuration in the finals."""
+    """Throughput of the recommended configuration in the finals, or else while exploring."""
     value: Interval | None
     """What the objective says of it there."""
     over_default: Interval | None
@@ -75,6 +77,8 @@ class Findings:
     """Distributed configurations that can run."""
     tried: int
     """Those of them that ran, or were found not to be worth it."""
+    asked: bool
+    """Whether any distributed one was to be compared, whether it can run or not."""
     aside: frozenset[Configuration]
     """Those that can run as well, and are not compared."""
     certificate: Certificate | None
@@ -120,6 +124,8 @@ class Search:
         self._every_distributed = candidates.distributed
         self._matched = candidates.matched
         self._aside = candidates.aside
+        limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
+        self._asked = limited or bool(candidates.distributed)
         self._options = options
         self._default = own_default(self._one_device, runner.subject.facts, options)
         self._divided = runner.subject.objective.batches is not Batches.ALIKE
@@ -137,6 +143,7 @@ class Search:
             else Expectations(runner.history, list(every))
         )
         self._sampler = sampler(self._expectations, options.seed)
+        self._batches = OtherBatches(runner, every)
         self._finals: Finals | None = None
         self._certification = Certification(runner)
         self._likely = Likely(
@@ -170,7 +177,8 @@ class Search:
             self._decide()
         except INTERRUPTIONS as exc:
             cut = interruption(exc)
-        return self._findings(cut)
+        with uninterrupted():
+            return self._findings(cut)
 
     def cut_short(self, cut: Interruption) -> Findings:
         """Return what earlier trials have shown, without a decision.
@@ -180,6 +188,14 @@ class Search:
             OSError: Nothing was measured before the disk took no more.
         """
         return self._findings(cut)
+
+    def begin(self) -> None:
+        """Measure the user's own configuration.
+
+        Raises:
+            NothingMeasured: Neither it nor another one on one device could be measured.
+        """
+        begin(self._explorer(self._reserve), self._default, self._one_device)
 
     def explore(self, *, batches: bool = False) -> None:
         """Look for what promises most, and leave the time for a decision.
@@ -203,9 +219,8 @@ class Search:
             self._openers,
             share=self._one_device_share,
         )
+        self._batches.settle(explorer.measure)
         baseline = self._runner.history.baseline
-        if baseline:
-            explorer.try_all(larger(baseline, self._aside))
         if self._distributed and baseline:
             if self._follows_throughput:
                 self._measure_allreduces()
@@ -216,7 +231,9 @@ class Search:
             explorer.propose_from(everything)
             if find_challenger(explorer, self._distributed, divided=self._divided):
                 explorer.propose_from(everything)
-            self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+            last = self._explorer(self._finals_reserve)
+            self._batches.settle(last.measure)
+            last.try_all(self._unknown_matches())
 
     def _one_device_share(self) -> float:
         """Return the share of the time before the finals that only the single device gets."""
@@ -228,9 +245,10 @@ class Search:
         return min(max(needed / exploring, least), most) if exploring > 0 else most
 
     def _with_larger_batches(self) -> list[Configuration]:
-        own = self._default.global_batch
-        sizes = sorted({c.global_batch for c in self._one_device if c.global_batch > own})
-        return [default_in(self._one_device, size) for size in sizes]
+        own, alone = self._default.global_batch, [*self._one_device]
+        alone += [c for c in self._aside if not c.distributed]
+        sizes = sorted({c.global_batch for c in alone if c.global_batch > own})
+        return [default_in(alone, size) for size in sizes]
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(
@@ -278,7 +296,15 @@ class Search:
             self._run_finals()
         self._certify_likely()
         if self._finals:
-            self._finals.promise(self._recommended(self._decision()) or self._finals.baseline)
+            chosen = self._recommended(self._decision()) or self._finals.baseline
+            self._finals.promise(chosen)
+            self._compare_batch(chosen)
+
+    def _compare_batch(self, chosen: Configuration) -> None:
+        """Run who is recommended at the user's own batch, if it has another and there is time."""
+        arm = self._batches.missing_arm(chosen)
+        if arm and self._runner.history.costs.seconds(arm) <= self._budget.left:
+            self._runner.run(arm, Stage.EXPLORE if arm.distributed else Stage.BASELINE)
 
     def _promised(self) -> bool:
         """Whether somebody is recommended without a verdict; a run tells what may be promised."""
@@ -397,17 +423,25 @@ class Search:
         return [match for each in rivals if (match := self._unknown_match(each))]
 
     def _finalists(self) -> Finalists:
-        return choose_finalists(
+        found = choose_finalists(
             self._runner.history,
             self._expectations.ranked(distributed=False),
             self._right(self._expectations.ranked(distributed=True)),
             self._default,
         )
+        best, *others = found.one_device
+        arm = self._batches.measured_arm(best)
+        alone = dict.fromkeys([best, *([arm] if arm else []), *others])
+        return replace(found, one_device=tuple(alone))
 
     def _decision(self) -> Decision:
-        if self._finals is None:
-            return Decision(verdict=Verdict.UNDECIDED)
-        decision = self._finals.decision()
+        decision = Decision(verdict=Verdict.UNDECIDED)
+        if self._finals:
+            decision = self._finals.decision()
+        if decision.verdict is Verdict.UNDECIDED and not decision.gain and self._all_slower():
+            decision = Decision(verdict=Verdict.ONE_DEVICE)
+        if self._finals is None and decision.verdict is Verdict.UNDECIDED:
+            return decision
         open_ = decision.verdict is Verdict.ONE_DEVICE or decision.gain is None
         if open_ and may_gain(self._expectations, self._out_of_reach(), self._options.margin):
             lost = {"verdict": Verdict.UNDECIDED, "hosts_lost": True}
@@ -419,11 +453,21 @@ class Search:
         )
         if self._distributed and not judged:
             return Decision(verdict=Verdict.UNDECIDED)
-        found_none = decision.verdict is Verdict.ONE_DEVICE and not self._finals.all_refused
+        refused = self._finals is not None and self._finals.all_refused
+        found_none = decision.verdict is Verdict.ONE_DEVICE and not refused
         if found_none and may_gain(self._expectations, self._untried(), self._options.margin):
             few = {"verdict": Verdict.UNDECIDED, "few_tried": True}
             return decision.model_copy(update=few)
         return decision
+
+    def _all_slower(self) -> bool:
+        """Whether each distributed configuration that was measured is surely slower."""
+        history = self._runner.history
+        several, best = history.ranked(distributed=True), history.baseline
+        if best is None or not several:
+            return False
+        alone = history.estimate(best)
+        return all(unpaired_ratio(history.estimate(c), alone).high < 1 for c in several)
 
     def _untried(self) -> list[Configuration]:
         """Return distributed configurations of which nothing is known."""
@@ -452,6 +496,17 @@ class Search:
         likely = self._likely.find() if open_ else None
         return likely if likely and self._certification.passed(likely) else None
 
+    def _pays(self, recommended: Configuration, baseline: Configuration) -> bool:
+        """Return whether the batch of who is recommended surely pays by what the table shows."""
+        rate = self._finals.throughput(recommended) if self._finals else None
+        known = {recommended: rate} if rate else {}
+        return self._batches.pays(recommended, self._batches.shown(baseline, known))
+
+    @staticmethod
+    def _without_comparison(decision: Decision) -> Decision:
+        """Return what is left of a decision that compared configurations at another batch."""
+        return Decision(verdict=Verdict.UNDECIDED) if decision.gain else decision
+
     def _findings(self, cut: Interruption | None) -> Findings:
         history, finals = self._runner.history, self._finals
         best = history.baseline
@@ -462,6 +517,11 @@ class Search:
         decision = self._decision()
         baseline = finals.baseline if finals else best
         recommended = self._recommended(decision) or baseline
+        if not self._pays(recommended, baseline):
+            self._batches.keep_own()
+            decision = self._without_comparison(decision)
+            recommended = baseline = history.baseline or best
+            finals = None
         compared = recommended if recommended.distributed else decision.challenger
         return Findings(
             recommended=recommended,
@@ -469,13 +529,16 @@ class Search:
             baseline=baseline,
             default=self._default,
             matched=self._unknown_match(compared) if compared else None,
-            examples_per_second=finals.throughput(recommended) if finals else None,
-            value=finals.value(recommended) if finals else None,
+            examples_per_second=(finals and finals.throughput(recommended))
+            or history.throughput(recommended),
+            value=(finals and finals.value(recommended))
+            or self._runner.subject.scorer.values(history.estimate(recommended)),
             over_default=finals.gain_over(recommended, self._default) if finals else None,
             history=history,
             facts=self._runner.subject.facts,
             distributable=len(self._every_distributed),
             tried=len(self._every_distributed) - len(self._untried()) - len(self._out_of_reach()),
+            asked=self._asked,
             aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
             cut=cut,

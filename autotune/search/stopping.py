@@ -98,7 +98,7 @@ class MeasureWatch:
         if start is not None and self._shown(windows, start):
             return Stop(Outcome.MEASURED, Measured())
         if self._left() < -OVERTIME_SECONDS:
-            return Stop(Outcome.UNSTABLE, BudgetEnded())
+            return Stop(Outcome.UNFINISHED, BudgetEnded())
         return self._prune(windows) or (_unstable(windows) if start is None else None)
 
     def _shown(self, windows: Sequence[Window], start: int) -> bool:
@@ -217,6 +217,12 @@ class Budget:
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
         return self.whole + self._prepared - self.elapsed
+
+    @property
+    def unspent(self) -> float:
+        """Seconds left with those that are kept for others; infinite without a bound."""
+        whole = self._options.budget
+        return math.inf if whole is None else whole - self.elapsed
 
     def most(self, trials: int, *, share: float, reserve: float) -> float:
         """Return the seconds that another exploring trial may take; below zero: none.

@@ -187,7 +187,7 @@ class Expectations:
         self._surrogate = Surrogate(pool)
         self._known = {c: gap for c, gap in known.items() if c in self._surrogate}
         self._measured: dict[tuple[bool, bool], dict[Configuration, Observed]] = {}
-        self._trials = 0
+        self._asked: object = None
 
     def ranked(self, *, distributed: bool) -> list[Configuration]:
         """Return the measured configurations, the most promising first.
@@ -205,8 +205,9 @@ class Expectations:
             finals: Whether runs of the finals count as well as exploring ones.
         """
         # Asked many times between two trials, and every answer takes a matrix to be inverted.
-        if self._trials != len(self.history.trials):
-            self._trials = len(self.history.trials)
+        known = len(self.history.trials), self.history.admitted
+        if self._asked != known:
+            self._asked = known
             self._measured.clear()
         asked = distributed, finals
         if asked not in self._measured:

@@ -18,7 +18,8 @@ from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.reason import Rule, RuleKind
-from autotune.result import Result
+from autotune.reason.sentences import rule_text
+from autotune.result import Result, Verdict
 from autotune.result.files import put_each
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.result import Unsaved
@@ -35,9 +36,9 @@ from autotune.search.ending import (
 )
 from autotune.search.grounds import grounds, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
-from autotune.search.learning import learned
+from autotune.search.learning import foreknown, learned
 from autotune.search.profiling import Profiler, reserved_seconds
-from autotune.search.promise import Correction, with_times
+from autotune.search.promise import Correction, shown_gain, with_times
 from autotune.search.prove import Prover, optimistic, reserved_seconds as race_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -48,6 +49,7 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
+from autotune.wording import plural, sentence
 from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
@@ -73,6 +75,11 @@ class _Prepared:
         """Return the plan with what trials let expect of the time."""
         costs = Costs(trials, expected_start(self.subject.facts))
         return with_times(self.plan, self.found, costs, self.seconds, self.options)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether batches are compared by what an example teaches there."""
+        return self.subject.objective.batches is not Batches.ALIKE
 
     @property
     def default(self) -> Configuration:
@@ -122,13 +129,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     request = request.model_copy(update={"options": prepared.options})
     with claims(request.out) as claim:
         study, asked = _open(request, prepared, claim, observer), prepared
-        if prepared.subject.objective.batches is not Batches.ALIKE:
-            learning = learned(
-                request, prepared.subject, prepared.default, engine, observer, study.learning
-            )
-            study.learning = learning
+        learning = foreknown(request, prepared.subject, prepared.default, study.learning)
+        if learning and prepared.weighs:
             prepared = prepared.knowing(learning)
-            study.value = prepared.subject.scorer.value
         ready = engine.now() - began
         kept = tuple(study.trials)
         plan = prepared.promised(kept)
@@ -140,7 +143,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         told = Correction(plan, lambda trial: prepared.promised([trial]), observer)
         session = _Session(request, engine, study, whole, told)
         try:
-            prepared, cut = session.proved(prepared, asked)
+            prepared, cut = session.begun(prepared)
+            if not cut:
+                prepared, cut = session.proved(prepared, asked)
             runner, search = session.search(prepared)
             findings = search.cut_short(cut) if cut else search.run()
             if request.options.diagnose and not findings.interrupted:
@@ -151,6 +156,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                     request, prepared.subject, findings, study, whole.elapsed, ready
                 )
                 result = _with_load(_with_shares(result, len(kept)), engine.load())
+                result = _with_more(result, prepared.promised(study.trials))
                 result = _saved(result, request, findings.cut)
         finally:
             with uninterrupted():
@@ -205,6 +211,43 @@ class _Session:
         return runner, Search(
             runner, budget, prepared.found, options or asked, start=prepared.start
         )
+
+    def begun(self, prepared: _Prepared) -> tuple[_Prepared, Interruption | None]:
+        """Return what is known of other batches, and what ended that early.
+
+        The user's own configuration is measured before anybody looks at how it learns.
+        """
+        if prepared.weighs and prepared.subject.facts.learning is None:
+            try:
+                prepared = prepared.knowing(self._looked(prepared))
+            except INTERRUPTIONS as exc:
+                return prepared, interruption(exc)
+        if prepared.weighs:
+            self.study.learning = prepared.subject.facts.learning
+            self.study.value = prepared.subject.scorer.value
+        return prepared, None
+
+    def _looked(self, prepared: _Prepared) -> Learning:
+        runner, search = self.search(prepared)
+        search.begin()
+        found = learned(
+            self.request,
+            prepared.subject,
+            prepared.default,
+            self.engine,
+            self.observer,
+            first_call=runner.history.costs.first_call(prepared.default),
+            left=self.whole.left,
+        )
+        if found.refused:
+            out = len(prepared.found.configurations) - len(
+                prepared.knowing(found).found.configurations
+            )
+            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=found.batch))
+            if out:
+                text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
+                self.observer(Notice(text=text))
+        return found
 
     def proved(
         self, prepared: _Prepared, asked: _Prepared
@@ -290,6 +333,15 @@ def _with_shares(result: Result, kept: int) -> Result:
             "measuring_seconds": sum(window.seconds for each in ran for window in each.windows),
         }
     )
+
+
+def _with_more(result: Result, plan: Plan) -> Result:
+    """Return a result that says how much time would decide, if it has not."""
+    if result.verdict is not Verdict.UNDECIDED or plan.most_seconds is None:
+        return result
+    more = max(plan.most_seconds, result.options.budget or 0.0)
+    told = {"more_seconds": more, "shown_gain": shown_gain(result.grounds.noise)}
+    return result.model_copy(update={"grounds": result.grounds.model_copy(update=told)})
 
 
 def _with_load(result: Result, load: Load | None) -> Result:

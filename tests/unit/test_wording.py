@@ -88,3 +88,12 @@ def test_a_reason_becomes_a_sentence() -> None:
     """Line breaks go, a capital and a stop come."""
     assert wording.sentence("too few\n  cores") == "Too few cores."
     assert wording.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)])
+def test_an_interval_beyond_a_factor_of_ten_is_not_known_yet(low: float, high: float) -> None:
+    """A percentage with five digits says no more."""
+    interval = Interval(low=low, value=1.34, high=high)
+    assert wording.share(interval) == "1.34 (not known yet)"
+    assert wording.times(interval) == "1.34 times (not known yet)"
+    assert wording.rate_with_error(interval) == "1.34 (not known yet)"

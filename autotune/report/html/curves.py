@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from autotune.learning import Look, Race, Trained
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, Tick, scale_for
-from autotune.report.learning import fastest
 from autotune.result import Result
+from autotune.result.leaderboard import Leaderboard
+from autotune.run.engine import Outcome
 
 ROOM = 2.0
 """Times the first loss of the own batch, beyond which a training is not followed."""
@@ -49,7 +50,7 @@ def curves(result: Result) -> Curves | None:
     race = known.race if known else None
     if known is None or race is None:
         return None
-    rates = {b: each.examples_per_second.value for b, each in fastest(result).items()}
+    rates = _rates(result)
     drawn = [each for each in race.trainings if each.batch in rates and each.looks]
     if known.batch not in {each.batch for each in drawn} or _least(race, drawn) <= 0:
         return None
@@ -66,6 +67,16 @@ def curves(result: Result) -> Curves | None:
     )
 
 
+def _rates(result: Result) -> dict[int, float]:
+    """Return the examples per second of the fastest single device with each batch."""
+    board = Leaderboard(result.trials, result.one_device)
+    entries = [*board.entries(final=False), *board.entries(final=True)]
+    alone = [e for e in entries if not e.configuration.distributed]
+    alone.sort(key=lambda each: each.examples_per_second.value)
+    measured = (each for each in alone if each.outcome is Outcome.MEASURED)
+    return {e.configuration.global_batch: e.examples_per_second.value for e in measured}
+
+
 def _sentence(race: Race) -> str:
     examples = f"{race.held_out:,} examples"
     of = (
@@ -75,7 +86,7 @@ def _sentence(race: Race) -> str:
     )
     return (
         f"The loss on {of}, on one device, smoothed; each line is a seed. Seconds are those of its "
-        "examples at the fastest speed that was measured with the batch; compiling and the looks "
+        "examples at the fastest speed of one device with the batch; compiling and the looks "
         "at the loss do not count."
     )
 

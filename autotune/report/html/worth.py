@@ -12,9 +12,10 @@ from autotune.learning import Examples, Learning, examples_needed, learning_rate
 from autotune.measure import Interval
 from autotune.report.html.charts import Mark, mark_of
 from autotune.report.html.scale import Scale, Tick, scale_for
-from autotune.report.learning import answer, fastest
+from autotune.report.learning import answer, batches
 from autotune.result import Result
-from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.batches import Arms, gain
+from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.run.engine import Outcome
 from autotune.strategies import update_batch
 
@@ -86,22 +87,22 @@ class Worth:
 def worth(result: Result) -> Worth | None:
     """Return the figure, or None where no other batch was compared."""
     known = result.facts.learning
-    best = {b: each for b, each in fastest(result).items() if known and _is_known(known, b)}
-    if known is None or known.batch not in best or len(best) < 2:
+    found = {b: arms for b, arms in batches(result).items() if known and _is_known(known, b)}
+    if known is None or not found:
         return None
-    entries = [each for each in _entries(result) if update_batch(each.configuration) in best]
-    levels = {batch: _level(known, batch) for batch in best}
-    rates = scale_for([each.examples_per_second for each in entries])
+    levels = {batch: _level(known, batch) for batch in (known.batch, *found)}
+    entries = [each for each in _entries(result) if update_batch(each.configuration) in levels]
+    scale = scale_for([each.examples_per_second for each in entries])
     up = scale_for(levels.values())
-    points = [_point(each, rates, up, levels[update_batch(each.configuration)]) for each in entries]
-    own = best[known.batch].examples_per_second.value
+    points = [_point(each, scale, up, levels[update_batch(each.configuration)]) for each in entries]
+    own = max((arms.own for arms in found.values()), key=lambda o: o.examples_per_second.value)
     return Worth(
         sentence=SENTENCE,
-        ticks=rates.ticks(),
+        ticks=scale.ticks(),
         levels=_labels(levels, up),
         points=points,
-        lines=list(_lines(rates, up, own)),
-        rows=[_row(known, batch, best[batch], own) for batch in sorted(best)],
+        lines=list(_lines(scale, up, own.examples_per_second.value)),
+        rows=[_own_row(known, own), *(_row(known, batch, found[batch]) for batch in sorted(found))],
         marks=[mark for mark in Mark if mark in {each.mark for each in points}],
     )
 
@@ -164,14 +165,25 @@ def _lines(rates: Scale, up: Scale, own: float) -> Iterator[Line]:
             )
 
 
-def _row(known: Learning, batch: int, entry: Entry, own: float) -> Row:
-    needed, faster = _needed(known, batch), entry.examples_per_second.value / own
-    low, value, high = (each / faster for each in needed)
+def _own_row(known: Learning, own: Entry) -> Row:
+    return Row(
+        batch=known.batch,
+        learning_rate="1",
+        examples_per_second=own.examples_per_second,
+        needed=ITSELF,
+        time=ITSELF,
+        answer="your own",
+    )
+
+
+def _row(known: Learning, batch: int, arms: Arms) -> Row:
+    needed, found = _needed(known, batch), gain(arms, known)
+    progress = found.progress if found else ITSELF
     return Row(
         batch=batch,
         learning_rate=f"{learning_rate_factor(known, batch):.2g}",
-        examples_per_second=entry.examples_per_second,
+        examples_per_second=arms.other.examples_per_second,
         needed=Interval(low=needed.low, value=needed.value, high=needed.high),
-        time=Interval(low=low, value=value, high=high),
-        answer="your own" if batch == known.batch else answer(faster, needed),
+        time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
+        answer=answer(found) if found else "",
     )

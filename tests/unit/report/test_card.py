@@ -53,7 +53,7 @@ def test_no_name_is_broken(card_plan: Plan, draw: Draw) -> None:
 
 def test_a_search_without_a_time_limit_says_so(card_plan: Plan, draw: Draw) -> None:
     """Where only trials bound the search, no time is promised."""
-    text = draw(card(card_plan.model_copy(update={"budget_seconds": None})), 160)
+    text = draw(card(card_plan.model_copy(update={"budget_seconds": None})), 200)
     assert "ends after --max-trials" in text
 
 

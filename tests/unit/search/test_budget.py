@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured, UsageError
+from autotune.learning import Learning
 from autotune.options import PROFILE_SHARE, SearchOptions
+from autotune.reason import BudgetEnded, Phase
 from autotune.result import Verdict
+from autotune.run.engine import LearningRequest, Limits
+from autotune.script import Program
+from autotune.search import tune as tune_module
 from autotune.search.stopping import PATIENCE, Budget
 from autotune.testing import FakeEngine
-from autotune.testing.fake import FAKE_FACTS
+from autotune.testing.fake import FAKE_FACTS, Ending, fake_learning
 from autotune.trial import Outcome, Stage
 
 from .conftest import Tuner, speed
@@ -22,11 +29,100 @@ def test_the_time_is_kept(tuner: Tuner, seconds: float) -> None:
     assert tuner(speed(), options={"budget": seconds}).seconds <= seconds + 5
 
 
-def test_a_budget_that_is_too_small_is_named_as_the_cause(tuner: Tuner) -> None:
-    """The configuration is not blamed when there was no time to measure it."""
-    with pytest.raises(NothingMeasured, match="budget ran out") as error:
-        tuner(speed(), engine=FakeEngine(speed(), start=30.0), options={"budget": 10.0})
-    assert "Increase the budget" in str(error.value)
+def test_a_first_step_that_takes_the_whole_budget_is_delivered(tuner: Tuner) -> None:
+    """It is measured to its end, because nothing else would be told."""
+    result = tuner(speed(), engine=FakeEngine(speed(), start=30.0), options={"budget": 10.0})
+    assert [each.outcome for each in result.trials] == [Outcome.MEASURED]
+    assert result.config == Configuration()
+    assert result.verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("phase", [Phase.START, Phase.FIRST_STEP, Phase.STEADY])
+def test_a_budget_that_holds_no_trial_is_told_with_a_number(tuner: Tuner, phase: Phase) -> None:
+    """The configuration is not blamed; what it took is named, and a budget."""
+    ended = BudgetEnded(phase=phase, seconds=44)
+    late = Ending(outcome=Outcome.UNFINISHED, reason=ended)
+    with pytest.raises(NothingMeasured, match="had taken 44 s by then") as error:
+        tuner(speed(), engine=FakeEngine(lambda _: late, start=60.0), options={"budget": 50.0})
+    assert "a budget of 2min or more (--budget)" in str(error.value)
+
+
+@pytest.mark.parametrize(("budget", "left"), [(600.0, 600.0), (60.0, 60.0)])
+def test_the_first_trial_may_take_all_that_is_left(
+    tuner: Tuner, budget: float, left: float
+) -> None:
+    """A limit that is shorter than the budget would end the search with nothing."""
+    engine = FakeEngine(speed(), tracing=70.0)
+    tuner(speed(), engine=engine, options={"budget": budget})
+    limits = engine.requests[0].limits
+    assert min(limits.start, limits.first_step, limits.window) >= left
+
+
+@pytest.mark.parametrize("tracing", [70.0, 200.0])
+def test_limits_grow_with_the_first_step_that_was_seen(tuner: Tuner, tracing: float) -> None:
+    """Later trials trace as long, and several replicas longer."""
+    engine = FakeEngine(speed(), tracing=tracing)
+    tuner(speed(), engine=engine, options={"budget": None, "max_trials": 3})
+    usual = Limits().first_step
+    later = [each.limits.first_step for each in engine.requests[1:]]
+    assert min(later) >= usual + tracing
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_the_own_configuration_is_measured_before_anything_else(tuner: Tuner, share: float) -> None:
+    """Even before the look at how the model learns, which fits only what is left."""
+    engine = FakeEngine(speed(), tracing=share * 100, learning=fake_learning(1.0))
+    ran_before_look: list[int] = []
+    look = engine.learn
+
+    def learn(request: LearningRequest) -> Learning:
+        ran_before_look.append(len(engine.requests))
+        return look(request)
+
+    engine.learn = learn  # type: ignore[method-assign]
+    options = {"objective": "time_to_loss", "budget": 400.0 * share}
+    result = tuner(speed(), engine=engine, options=options)
+    assert engine.requests[0].configuration == Configuration()
+    assert ran_before_look in ([], [1])
+    assert result.config.global_batch == 32
+
+
+def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner) -> None:
+    """By Ctrl-C, or by the service whose patience is over."""
+    engine = FakeEngine(speed(), learning=fake_learning(1.0))
+
+    def learn(_: LearningRequest) -> Learning:
+        raise KeyboardInterrupt
+
+    engine.learn = learn  # type: ignore[method-assign]
+    result = tuner(speed(), engine=engine, options={"objective": "time_to_loss", "budget": 90.0})
+    assert result.interrupted
+    assert result.config == Configuration()
+
+
+def test_a_profile_that_is_interrupted_leaves_the_verdict(
+    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the last seconds loses nothing that was decided."""
+
+    def run(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autotune.search.tune.Profiler.run", run)
+    result = tuner(speed(), options={"budget": 180.0})
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert result.diagnosis is None
+
+
+def test_what_the_budget_cut_off_is_tried_again(tuner: Tuner) -> None:
+    """A resumed search has time for it."""
+    late = Ending(outcome=Outcome.UNFINISHED, reason=BudgetEnded())
+    with pytest.raises(NothingMeasured):
+        tuner(speed(), engine=FakeEngine(lambda _: late), options={"budget": 50.0}, study="one")
+    result = tuner(speed(), options={"budget": 50.0}, study="one", resume=True)
+    own = [each.outcome for each in result.trials if each.configuration == Configuration()]
+    assert own[0] is Outcome.UNFINISHED
+    assert Outcome.MEASURED in own
 
 
 @pytest.mark.parametrize("most", [1, 5, 9])
@@ -124,3 +220,19 @@ def test_an_open_verdict_takes_what_is_kept_for_the_profile(
     result = tuner(speed(distributed=distributed), noise=0.04, options={"budget": 100.0})
     trials = sum(trial.wall_seconds for trial in result.trials)
     assert (trials > (1 - PROFILE_SHARE) * 100.0) is takes
+
+
+def test_an_interrupt_while_the_result_is_made_loses_nothing(
+    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes once, from the service or from Ctrl-C, at any moment."""
+    truth, real = speed(), tune_module.render
+    interrupts = iter([KeyboardInterrupt])
+
+    def once(*given: Any, **more: Any) -> Program:
+        for each in interrupts:
+            raise each
+        return real(*given, **more)
+
+    monkeypatch.setattr(tune_module, "render", once)
+    assert tuner(truth, options={"budget": 60.0}).script

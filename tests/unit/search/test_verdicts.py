@@ -62,7 +62,15 @@ def test_without_anything_to_distribute_the_answer_is_one_device(tuner: Tuner) -
     space = SPACE.model_copy(update={"strategies": ("one_device",)})
     result = tuner(speed(), space=space)
     assert result.verdict is Verdict.ONE_DEVICE
-    assert "no distributed configuration can run" in result.summary
+    assert "no other strategy was to be tried" in result.summary
+
+
+def test_a_machine_that_can_run_nothing_else_is_told_so(tuner: Tuner) -> None:
+    """That is another cause than a space of one device."""
+    space = SPACE.model_copy(update={"axes": {**SPACE.axes, "replicas_per_worker": (64,)}})
+    space = space.model_copy(update={"strategies": ("one_device", "mirrored")})
+    result = tuner(speed(), space=space)
+    assert "no distributed configuration can run on this machine" in result.summary
 
 
 def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
@@ -151,7 +159,33 @@ def test_untried_distribution_is_undecided(tuner: Tuner) -> None:
     """One device is not recommended against what never ran; the sentence says so."""
     result = tuner(speed(distributed=1.5), options={"budget": None, "max_trials": 1})
     assert result.verdict is Verdict.UNDECIDED
-    assert "before a distributed configuration was tried" in result.summary
+    assert "no distributed configuration was measured" in result.summary
+    assert "continue with a budget of" in result.summary
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1, 1.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sentence_names_what_the_table_shows(tuner: Tuner, factor: float, seed: int) -> None:
+    """Where a distributed configuration was measured, none says that it was not."""
+    options = {"budget": 14.0}
+    result = tuner(speed(distributed=factor), options=options, seed=seed, study=f"s{seed}")
+    several = [e for e in result.compared if e.configuration.distributed and e.speedup]
+    assert ("no distributed configuration was measured" in result.summary) is not bool(several)
+    if several and "while exploring" in result.summary:
+        assert f"{several[0].speedup.value:.2f} times" in result.summary  # type: ignore[union-attr]
+
+
+def test_slower_while_exploring_is_no_open_question(tuner: Tuner) -> None:
+    """An interval below one is an answer, with or without finals, and the figures are there."""
+    space = SPACE.model_copy(update={"strategies": ("one_device", "mirrored")})
+    space = space.model_copy(update={"axes": {**SPACE.axes, "per_replica_batch": (32,)}})
+    options = {"global_batch": 64, "budget": 25.0}
+    engine = FakeEngine(speed(distributed=0.3), between=0.01, tracing=3.0)
+    result = tuner(speed(), engine=engine, space=space, options=options)
+    assert result.best_distributed_speedup is None or result.best_distributed_speedup.high < 1
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert result.examples_per_second is not None
+    assert result.value is not None
 
 
 def test_distribution_that_always_fails_is_undecided(tuner: Tuner) -> None:

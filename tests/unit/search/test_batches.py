@@ -1,0 +1,109 @@
+"""The user's own global batch and learning rate are kept, unless another batch surely pays."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.result import Result
+from autotune.result.batches import rows
+from autotune.testing import FAKE_FACTS, FakeEngine
+from autotune.testing.fake import Speed, fake_learning
+
+from .conftest import Tuner
+
+OWN = 64
+RATIO = re.compile(r"batch of (\d+) instead of (\d+) gives ([\d.]+) times \(([\d.]+) to ([\d.]+)\)")
+SPACE = {
+    "strategies": ["one_device", "mirrored"],
+    "axes": {
+        "per_replica_batch": [32, 64, 128],
+        "steps_per_execution": [1, 8],
+        "replicas_per_worker": [2],
+    },
+}
+
+
+def by_steps(configuration: Configuration) -> float:
+    """More steps per call are six times as fast, and a batch changes next to nothing."""
+    return 328.0 * (6.0 if configuration.steps_per_execution > 1 else 1.0)
+
+
+def mirrored_only(configuration: Configuration) -> float:
+    """Only replicas profit from a larger batch, but are slower with any."""
+    alone = 2000.0
+    larger = configuration.global_batch / OWN
+    return 0.4 * alone * larger**0.8 if configuration.distributed else alone
+
+
+def steep(configuration: Configuration) -> float:
+    """The rate follows the batch."""
+    return 40.0 * configuration.global_batch
+
+
+def search(
+    tuner: Tuner, truth: Speed, *, scale: float = 300.0, budget: float = 200.0, **more: object
+) -> Result:
+    """Search where batches of 64 are the user's own, and smaller ones need a little less."""
+    learning = fake_learning(scale).model_copy(update={"batch": OWN})
+    facts = FAKE_FACTS.model_copy(update={"usual_batch": OWN})
+    given = {"between": 0.05, "seed": 0, **more}
+    engine = FakeEngine(truth, learning=learning, facts=facts, **given)  # type: ignore[arg-type]
+    options = {"objective": "time_to_loss", "budget": budget}
+    return tuner(truth, engine=engine, options=options, space=SPACE, study=f"s{given['seed']}")
+
+
+@pytest.mark.parametrize("seed", [1, 4, 5])
+@pytest.mark.parametrize("truth", [by_steps, mirrored_only])
+@pytest.mark.parametrize(("budget", "noise"), [(40.0, 0.1), (40.0, 0.3), (100.0, 0.3)])
+def test_what_does_not_surely_pay_leaves_batch_and_rate_alone(
+    tuner: Tuner, truth: Speed, budget: float, noise: float, seed: int
+) -> None:
+    """However noisy the machine, and whatever only more steps per call or replicas gain."""
+    result = search(tuner, truth, budget=budget, between=noise, seed=seed)
+    assert result.config.global_batch == OWN
+    assert "LEARNING_RATE_FACTOR" not in result.script
+    assert "The global batch is" not in result.summary
+
+
+def test_a_smaller_batch_that_may_need_fewer_examples_is_not_taken(tuner: Tuner) -> None:
+    """Its steps per call are, which are what was faster."""
+    result = search(tuner, by_steps, scale=100.0)
+    assert result.config.global_batch == OWN
+    assert result.config.steps_per_execution == 8
+
+
+def test_a_batch_that_surely_pays_is_named_first(tuner: Tuner) -> None:
+    """From what to what, with what becomes of the learning rate."""
+    result = search(tuner, steep, scale=1e6)
+    batch = result.config.global_batch
+    assert batch > OWN
+    factor = f"{math.sqrt(batch / OWN):.2g}"
+    assert f"The global batch is {batch} instead of your own 64, the" in result.summary
+    assert f"learning rate {factor} times your own" in result.summary
+
+
+@pytest.mark.parametrize("truth", [by_steps, mirrored_only, steep])
+@pytest.mark.parametrize("noise", [0.05, 0.3])
+def test_a_ratio_of_batches_is_that_of_two_rows_that_differ_in_nothing_else(
+    tuner: Tuner, truth: Speed, noise: float
+) -> None:
+    """Both stand in the table, and the ratio has the error of both."""
+    result = search(tuner, truth, between=noise)
+    shown = rows(result.compared)
+    for told in filter(None, map(RATIO.match, result.reasons)):
+        batch, own, *figures = map(float, told.groups())
+        equal = [
+            (one.examples_per_second, other.examples_per_second)
+            for a, one in shown.items()
+            for b, other in shown.items()
+            if (a.global_batch, b.global_batch) == (batch, own)
+            and a.values() | {"per_replica_batch": 0} == b.values() | {"per_replica_batch": 0}
+        ]
+        ratios = {f"{one.value / other.value:.2f}": (one, other) for one, other in equal}
+        assert f"{figures[0]:.2f}" in ratios
+        one, other = ratios[f"{figures[0]:.2f}"]
+        assert figures[2] / figures[0] > max(one.high / one.value, other.high / other.value) - 0.02
