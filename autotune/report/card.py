@@ -39,15 +39,22 @@ def _head(plan: Plan) -> Text:
 
 def _facts(facts: WorkloadFacts) -> str:
     each = size(facts.example_bytes)
-    many = facts.examples
-    examples = (
-        f"{plural(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
-    )
+    examples = f"{_how_many(facts)} of {each}"
     length = facts.first_pass and facts.first_pass.mean_length
     if length:
         examples += f", {length:.3g} long in the mean"
     parts = [examples, f"a model of {facts.weights:,} weights", facts.optimizer, facts.loss]
     return "; ".join(filter(None, parts))
+
+
+def _how_many(facts: WorkloadFacts) -> str:
+    many, fit = facts.examples, facts.fit
+    if not many:
+        return "unknown number of examples"
+    told = plural(many, "example")
+    if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
+        return f"{told} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
+    return f"at most {told}" if fit and fit.partial else told
 
 
 def fit_in_words(fit: FitFacts) -> str:

@@ -132,7 +132,7 @@ def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
 
 
 def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
-    yield _command("Train:", _training(files))
+    yield _command("Train:", _training(files), _epochs(result))
     if "study.db" in files:
         yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:
@@ -141,9 +141,17 @@ def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
 
 def _training(files: dict[str, Path]) -> str:
     program = files.get("launch.py") or files.get("train.py") or Path("train.py")
-    return f"python {shlex.quote(str(program))} --epochs 5"
+    return f"python {shlex.quote(str(program))}"
 
 
-def _command(what: str, command: str) -> RenderableType:
+def _epochs(result: Result) -> str:
+    """Return how many epochs the program makes by itself."""
+    fit = result.facts.fit
+    many = fit.epochs if fit and fit.epochs else 1
+    return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"
+
+
+def _command(what: str, command: str, remark: str = "") -> RenderableType:
     # Never wrapped by us: a line break inside would be pasted into the shell.
-    return Text.assemble((f"{what:<16}", "dim"), (command, "bold"), no_wrap=True, overflow="ignore")
+    parts = (f"{what:<16}", "dim"), (command, "bold"), (remark, "dim")
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")

@@ -27,6 +27,7 @@ from autotune.report.profile import profile
 from autotune.result import Result
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
+from autotune.script import epoch_in_words
 from autotune.strategies import strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
@@ -46,6 +47,7 @@ class Topic(StrEnum):
     ASYNCHRONOUS = "asynchronous training"
     BATCH = "global batch"
     LEARNING = "learning"
+    EPOCH = "epoch"
     CERTIFICATE = "certificate"
     REJECTED = "failed certification"
     EXPLORED = "exploration"
@@ -95,6 +97,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.ASYNCHRONOUS: _asynchronous(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
+        Topic.EPOCH: _epoch(result),
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
@@ -295,6 +298,11 @@ def _batch(result: Result) -> Iterator[str]:
         f"({title(other.configuration)}, {differences(other.configuration)}) reaches "
         f"{other.share:.0%} of this throughput; --global-batch {usual} searches only there."
     )
+
+
+def _epoch(result: Result) -> Iterator[str]:
+    if text := epoch_in_words(result.config, result.facts):
+        yield f"The program makes {text}."
 
 
 def _certificate(result: Result) -> Sequence[str]:

@@ -10,6 +10,7 @@ from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
 from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
+from autotune.script.epoch import UNKNOWN_STEPS, epoch_in_words
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
@@ -23,8 +24,6 @@ from autotune.workload import Factory, FitData, Script, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
-UNKNOWN_STEPS = 1000
-"""Steps of an epoch where nobody knows how many examples there are."""
 
 _IMPORTS = (
     *(
@@ -36,10 +35,16 @@ _IMPORTS = (
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
-    *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
+    *(
+        Import("collections", "deque"),
+        Import("functools", "partial"),
+        Import("itertools", "cycle"),
+        Import("pathlib", "Path"),
+    ),
     *(
         Import("dataclasses", "dataclass"),
         Import("json"),
+        Import("math"),
         Import("re"),
         Import("textwrap"),
         Import("types", "ModuleType"),
@@ -114,7 +119,7 @@ def _written(
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
-        **_about(configuration, workload),
+        **_about(configuration, workload, facts),
         "setup": setup,
         "taken": taken(configuration, facts),
         "pipeline": pipeline(
@@ -185,7 +190,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
-        "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
+        "unknown_steps": UNKNOWN_STEPS,
     }
 
 
@@ -225,18 +230,16 @@ def _scaled_for(
     if _rate_factor(configuration, facts) is None:
         return []
     if training == "coordinator":
-        return ["PER_REPLICA_BATCH", "workers * STEPS_PER_EXECUTION"]
+        return ["PER_REPLICA_BATCH", "workers"]
     return [_batch(configuration)]
 
 
-def _whole_calls(steps: int, steps_per_call: int) -> int:
-    return max(steps // steps_per_call, 1) * steps_per_call
-
-
-def _about(configuration: Configuration, workload: Workload) -> dict[str, object]:
+def _about(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts
+) -> dict[str, object]:
     return {
         "about": _purpose(workload),
-        "words": in_words(configuration),
+        "words": [*in_words(configuration), *filter(None, [epoch_in_words(configuration, facts)])],
         "own_values": own_values(configuration),
     }
 
@@ -257,7 +260,8 @@ def _script(
 ) -> dict[str, object]:
     """Return the script, and where the number of epochs and what is shown come from."""
     if workload.script is None:
-        return {"script": None, "epochs": "args.epochs", "verbose": "args.verbose"}
+        of_factories = {"epochs": "args.epochs", "verbose": "args.verbose"}
+        return {"script": None, "sets_epochs": " --epochs 5", **of_factories}
     script = workload.script.model_copy(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
@@ -265,6 +269,8 @@ def _script(
     whole = facts.fit is not None and facts.fit.only_batch is not None
     return {
         "script": script,
+        "sets_epochs": "",
+        "script_epochs": facts.fit and facts.fit.epochs and count(facts.fit.epochs, "epoch"),
         "data": data,
         "whole": whole,
         "lengths": {

@@ -42,6 +42,12 @@ class FitFacts(Value):
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
     data: FitData | None = None
     """None where nobody has looked."""
+    epochs: int | None = None
+    """As many as it makes; None where nobody has looked."""
+    steps: int | None = None
+    """Of an epoch, if it asks for so many."""
+    partial: bool = False
+    """Whether its last batch may hold fewer examples, and how many is not known."""
     callbacks: bool = False
     """Whether it has any."""
     left_out: tuple[str, ...] = ()

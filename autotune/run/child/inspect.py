@@ -107,12 +107,27 @@ def _script_facts(
     begun = time.monotonic()
     with fit_reached(program) as of_fit:
         calling = time.monotonic() - begun
+        found = _looked_at(program, of_fit, request["seconds"] / 4, announce)
         return {
             "dataset_takes": ("batch_size",),
             "calling_seconds": calling,
-            **_looked_at(program, of_fit, request["seconds"] / 4, announce),
+            **found,
             **of_fit,
+            "examples": _examples(of_fit["examples"], found["examples"], of_fit["usual_batch"]),
         }
+
+
+def _examples(told: int | None, counted: int | None, own: int) -> int | None:
+    """Return how many examples an epoch has.
+
+    Args:
+        told: As many as the script's steps take, although the last of them may take fewer.
+        counted: Until the data ended, without those that did not fill the last batch.
+        own: Examples in the script's own batches.
+    """
+    if told is None or counted is None:
+        return told or counted
+    return counted if told - counted >= BATCH + own else told
 
 
 def _looked_at(

@@ -198,12 +198,22 @@ def _as_fit_takes_it(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _facts(call: Any) -> dict[str, Any]:
     batch = int(call.batch_size or _batch_of(call.x) or 32)  # of Keras
-    if call.steps_per_epoch:
-        return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
-    if _kind_of(call.x) != "arrays":
-        return {"usual_batch": batch}
-    examples = call.training_rows()
-    return {"usual_batch": max(min(batch, examples), 1), "examples": examples}
+    asked = int(call.steps_per_epoch or 0)
+    if _kind_of(call.x) == "arrays":
+        rows = call.training_rows()
+        # An epoch ends with the data.
+        examples = min(asked * batch or rows, rows)
+        return {"usual_batch": max(min(batch, rows), 1), "examples": examples}
+    steps = min(filter(None, [asked, _batches_of(call.x)]), default=None)
+    return {"usual_batch": batch, "examples": None if steps is None else steps * batch}
+
+
+def _batches_of(data: Any) -> int | None:
+    """Return how many batches an epoch has as far as Keras knows."""
+    if isinstance(data, keras.utils.PyDataset):
+        return data.num_batches
+    known = int(data.cardinality()) if isinstance(data, tf.data.Dataset) else 0
+    return known if known > 0 else None
 
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
@@ -218,12 +228,23 @@ def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, An
     return {
         "line": line,
         "data": _kind_of(call.x),
+        "epochs": int(call.epochs) - int(call.initial_epoch),
+        "steps": call.steps_per_epoch and int(call.steps_per_epoch),
+        "partial": call.steps_per_epoch is None and _may_be_partial(call.x),
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [each.model_dump() for each in others],
         "validates": bool(validates) and not reads_once(call.validation_data),
         "alone": min(filter(None, [*validates, *elsewhere]), default=None),
     }
+
+
+def _may_be_partial(data: Any) -> bool:
+    """Whether the last batch of an epoch may be smaller than the others."""
+    if not isinstance(data, tf.data.Dataset):
+        return _kind_of(data) != "arrays"
+    shapes = [each.shape for each in tf.nest.flatten(data.element_spec)]
+    return any(each.rank is None or each[0] is None for each in shapes)
 
 
 def _kind_of(data: Any) -> str:
