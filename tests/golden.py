@@ -12,6 +12,7 @@ from autotune.workload import (
     Factory,
     FitData,
     FitFacts,
+    OwnStrategy,
     Returned,
     Script,
     Workload,
@@ -74,6 +75,11 @@ NOTEBOOK = script_workload(Script(path="whole.ipynb", notebook=True, fit=7))
 FACTS = WorkloadFacts(examples=64)
 OF_SCRIPT = WorkloadFacts(
     examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12, data=FitData.ARRAYS)
+)
+MAKES_STRATEGY = FitFacts(
+    line=12,
+    data=FitData.ARRAYS,
+    own_strategy=OwnStrategy(title="MirroredStrategy", line=5, replicas=2),
 )
 LEARNED = WorkloadFacts(examples=64, learning=fake_learning(64.0))
 SCHEDULED = LEARNED.model_copy(
@@ -170,6 +176,11 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         MIRRORED.but(reduction="one_device"),
         NOTEBOOK,
         OF_SCRIPT.model_copy(update={"fit": FitFacts(line=7, data=FitData.DATASET)}),
+    ),
+    "script_strategy": (
+        ONE.but(steps_per_execution=3),
+        SCRIPT,
+        OF_SCRIPT.model_copy(update={"fit": MAKES_STRATEGY}),
     ),
     "servers_data": (SERVED.but(steps_per_execution=3), TOY, FACTS),
     "servers_source": (

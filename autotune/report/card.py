@@ -15,7 +15,7 @@ from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.space import space_for
 from autotune.value import Scalar
 from autotune.wording import plural, sentence, size
-from autotune.workload import FitFacts, WorkloadFacts
+from autotune.workload import FitFacts, OwnStrategy, WorkloadFacts
 
 
 def card(plan: Plan) -> RenderableType:
@@ -68,6 +68,8 @@ def fit_in_words(fit: FitFacts) -> str:
             f"its batches of {fit.only_batch} stay as they are, as others cannot be made of its "
             "data or trained with"
         )
+    if fit.own_strategy and fit.own_strategy.title:
+        texts.append(own_strategy_in_words(fit.own_strategy))
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
     if fit.network:
@@ -81,6 +83,15 @@ def fit_in_words(fit: FitFacts) -> str:
             "that is handed over, with TensorFlow's"
         )
     return f"{'; '.join(texts)}." if texts else ""
+
+
+def own_strategy_in_words(own: OwnStrategy) -> str:
+    """Return what becomes of the strategy that a script makes."""
+    line = f" in line {own.line}" if own.line else ""
+    return (
+        f"the {own.title}{line} is taken out: the script gets the strategy that is tried in its "
+        f"place, with {plural(own.replicas, 'replica')} to reckon with"
+    )
 
 
 def _strategy(plan: StrategyPlan) -> list[RenderableType]:

@@ -48,6 +48,7 @@ class Topic(StrEnum):
     BATCH = "global batch"
     LEARNING = "learning"
     EPOCH = "epoch"
+    OWN_STRATEGY = "strategy of the script"
     CERTIFICATE = "certificate"
     REJECTED = "failed certification"
     EXPLORED = "exploration"
@@ -98,6 +99,7 @@ def told(result: Result) -> Iterator[Told]:
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
         Topic.EPOCH: _epoch(result),
+        Topic.OWN_STRATEGY: _own_strategy(result),
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
@@ -303,6 +305,17 @@ def _batch(result: Result) -> Iterator[str]:
 def _epoch(result: Result) -> Iterator[str]:
     if text := epoch_in_words(result.config, result.facts):
         yield f"The program makes {text}."
+
+
+def _own_strategy(result: Result) -> Iterator[str]:
+    own = result.facts.fit and result.facts.fit.own_strategy
+    if own and own.title:
+        line = f" in line {own.line} of the script" if own.line else " of the script"
+        yield (
+            f"The {own.title}{line} was taken out: wherever the script makes or asks for a "
+            f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
+            "reckon its batch size and its learning rate with."
+        )
 
 
 def _certificate(result: Result) -> Sequence[str]:

@@ -20,11 +20,17 @@ from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
-from autotune.workload import Factory, FitData, Script, Workload, WorkloadFacts
+from autotune.workload import (
+    Factory,
+    FitData,
+    OwnStrategy,
+    Script,
+    Workload,
+    WorkloadFacts,
+)
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
-
 _IMPORTS = (
     *(
         Import(name)
@@ -271,6 +277,7 @@ def _script(
         "script": script,
         "sets_epochs": "",
         "script_epochs": facts.fit and facts.fit.epochs and count(facts.fit.epochs, "epoch"),
+        "own": facts.fit and facts.fit.own_strategy,
         "data": data,
         "whole": whole,
         "lengths": {
@@ -290,6 +297,7 @@ def script_reader(script: Script) -> str:
     """Return a program that offers to run a script up to its `fit`."""
     context: dict[str, object] = {
         "script": script,
+        "own": OwnStrategy(),
         "data": None,
         "functions": functions_for(None, whole=True, notebook=script.notebook),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),

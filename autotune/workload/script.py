@@ -35,6 +35,17 @@ class FitData(StrEnum):
     ARRAYS = "arrays"
 
 
+class OwnStrategy(Value):
+    """A strategy that a script makes, or asks TensorFlow for, before it trains."""
+
+    title: str = ""
+    """Its class; empty where it only asks for the current one."""
+    line: int | None = None
+    replicas: int = 1
+    """As many as it would have on this machine."""
+    workers: int = 1
+
+
 class FitFacts(Value):
     """What a script's call of `fit` has shown beside model and data."""
 
@@ -58,6 +69,8 @@ class FitFacts(Value):
     """Every other call of a `fit` in the script."""
     validates: bool = False
     """Whether it is given what to validate with, which can be read more than once."""
+    own_strategy: OwnStrategy | None = None
+    """The first one that it makes; None where it makes none and asks for none."""
     alone: int | None = None
     """The first line with what Keras does in one process only; None where there is none."""
     network: int | None = None

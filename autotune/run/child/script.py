@@ -22,6 +22,7 @@ import tensorflow as tf
 
 from autotune.errors import ScriptFailed
 from autotune.run.child.network import network_noted
+from autotune.run.child.own_strategy import own_strategies_noted
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
@@ -121,15 +122,17 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
     with (
         _told_as_mistakes(),
         _strategies_noted(program) as built,
+        own_strategies_noted(program) as own,
         network_noted(program) as connecting,
     ):
         _run(program, note, copy)
+    found["fit"]["own_strategy"] = max(own, key=lambda each: bool(each["title"]), default=None)
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
         raise ScriptFailed(
-            f"The script builds a strategy of its own{_at(built)}.",
-            "Remove it: autotune enters the scope of each strategy that it tries.",
+            f"The script makes a strategy{_at(built)} whose place no other can take.",
+            "Remove it, or make a MirroredStrategy: autotune tries others in the place of that.",
         )
     return found
 
