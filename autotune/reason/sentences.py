@@ -255,8 +255,8 @@ _RULES = {
     RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ALONE: (
-        "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
-        "as the script does in line {figure}"
+        "with several workers only the fit that is tuned can run, and the script has another one "
+        "in line {figure}: train that model in a script of its own, and load it"
     ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }

@@ -45,6 +45,8 @@ _IMPORTS = (
         Import("collections", "deque"),
         Import("functools", "partial"),
         Import("itertools", "cycle"),
+        Import("itertools", "islice"),
+        Import("functools", "cache"),
         Import("pathlib", "Path"),
     ),
     *(
@@ -127,6 +129,7 @@ def _written(
         **_roles(configuration, machine),
         **_about(configuration, workload, facts),
         "setup": setup,
+        "fits": training == "fit",
         "taken": taken(configuration, facts),
         "pipeline": pipeline(
             configuration,
@@ -286,7 +289,9 @@ def _script(
             FitData.GENERATOR: "0",
         },
         "own_batch": facts.usual_batch or Configuration().per_replica_batch,
-        "functions": functions_for(data, whole=whole, notebook=script.notebook),
+        "functions": functions_for(
+            data, whole=whole, notebook=script.notebook, evaluates=configuration.workers > 1
+        ),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",
         "verbose": "verbose",
@@ -299,7 +304,8 @@ def script_reader(script: Script) -> str:
         "script": script,
         "own": OwnStrategy(),
         "data": None,
-        "functions": functions_for(None, whole=True, notebook=script.notebook),
+        "gang": False,
+        "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }

@@ -72,7 +72,8 @@ class FitFacts(Value):
     own_strategy: OwnStrategy | None = None
     """The first one that it makes; None where it makes none and asks for none."""
     alone: int | None = None
-    """The first line with what Keras does in one process only; None where there is none."""
+    """The first line with another `fit`, which Keras does in one process only; None where there is
+    none."""
     network: int | None = None
     """The first line that connects to another machine; None where there is none."""
     backend: str | None = None
@@ -142,15 +143,6 @@ def fit_calls(path: Path) -> tuple[FitCall, ...]:
         FactoryNotFound: The file is no Python.
     """
     return _calls_of(path, "fit")
-
-
-def evaluating_lines(path: Path) -> tuple[int, ...]:
-    """Return the lines of a script that call a method `evaluate` or `predict`.
-
-    Raises:
-        FactoryNotFound: The file is no Python.
-    """
-    return tuple(each.line for each in _calls_of(path, "evaluate", "predict"))
 
 
 def _calls_of(path: Path, *methods: str) -> tuple[FitCall, ...]:

@@ -123,14 +123,13 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
 
     async_safe = True
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, steps_per_call: int) -> None:
         super().__init__()
         self._clock = clock
-        self._per_call = 1
+        self._per_call = steps_per_call
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Start the clock."""
-        self._per_call = self.model.steps_per_execution
         self._clock.begin()
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:

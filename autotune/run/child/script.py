@@ -221,13 +221,12 @@ def _batches_of(data: Any) -> int | None:
 
 def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, Any]:
     # It needs pydantic, which no process that trains should have.
-    from autotune.workload.script import evaluating_lines, fit_calls  # noqa: PLC0415 - see above
+    from autotune.workload.script import fit_calls  # noqa: PLC0415 - see above
 
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
     others = [each for each in fit_calls(program.SCRIPT) if each.line != line]
-    validates = [line] if call.validation_data is not None or call.validation_split else []
-    elsewhere = [*evaluating_lines(program.SCRIPT), *(each.line for each in others)]
+    validates = call.validation_data is not None or bool(call.validation_split)
     return {
         "line": line,
         "data": _kind_of(call.x),
@@ -237,8 +236,8 @@ def _fit_facts(program: ModuleType, call: Any, line: int | None) -> dict[str, An
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [each.model_dump() for each in others],
-        "validates": bool(validates) and not reads_once(call.validation_data),
-        "alone": min(filter(None, [*validates, *elsewhere]), default=None),
+        "validates": validates and not reads_once(call.validation_data),
+        "alone": min((each.line for each in others), default=None),
     }
 
 

@@ -45,7 +45,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, alone=6, validates=True)
+    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, validates=True)
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
@@ -184,9 +184,12 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 
 
 def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
-    """The first line that evaluates or predicts, wherever it stands."""
+    """Another fit; to evaluate and to predict is nothing that they cannot."""
     fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
-    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS, alone=7)
+    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+    more = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.fit(x, y)", fit="1").fit
+    assert more
+    assert more.alone == 8
 
 
 def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:

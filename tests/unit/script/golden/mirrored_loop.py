@@ -250,7 +250,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     spread_random_streams(strategy, model)
     batches = strategy.experimental_distribute_dataset(make_dataset())
     steps = args.steps_per_epoch or steps_of_an_epoch()

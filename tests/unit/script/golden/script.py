@@ -228,8 +228,6 @@ class Validation(keras.callbacks.Callback):
         if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
             return
         x, y, sample_weight = self.data
-        # What several steps in one call need for training is no use here.
-        steps, self.model.steps_per_execution = self.model.steps_per_execution, 1
         found = self.model.evaluate(
             x,
             y,
@@ -239,7 +237,6 @@ class Validation(keras.callbacks.Callback):
             verbose=0,
             return_dict=True,
         )
-        self.model.steps_per_execution = steps
         if logs is not None:
             logs.update({f"val_{name}": value for name, value in found.items()})
 

@@ -290,7 +290,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     workers = cluster.cluster_spec().num_tasks("worker")
     if workers != REPLICAS:
         warn_of_other_size(workers)

@@ -316,7 +316,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     spread_random_streams(strategy, model)
     if strategy.num_replicas_in_sync != REPLICAS:
         warn_of_other_size(strategy.num_replicas_in_sync)
