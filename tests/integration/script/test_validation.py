@@ -16,8 +16,8 @@ from autotune.workload import (
     FitData,
     FitFacts,
     OwnStrategy,
+    Script,
     WorkloadFacts,
-    script_from_text,
     script_workload,
 )
 from tests.golden import CPUS
@@ -33,11 +33,13 @@ keras.utils.set_random_seed(1)
 strategy = tf.distribute.MirroredStrategy()
 rng = np.random.default_rng(0)
 x, y = rng.random((90, 8), "float32"), rng.integers(0, 3, 90)
+rows = tf.data.Dataset.from_tensor_slices((x[:50], y[:50]))
 held = {
     "arrays": {"validation_data": (x[:50], y[:50], np.linspace(0, 1, 50))},
-    "dataset": {"validation_data": tf.data.Dataset.from_tensor_slices((x[:50], y[:50])).batch(16)},
+    "dataset": {"validation_data": rows.batch(16)},
     "split": {"validation_split": 0.3},
 }
+
 class Rows(keras.utils.PyDataset):
     def __len__(self): return 3
     def __getitem__(self, index): return x[index * 20:][:20], y[index * 20:][:20]
@@ -49,13 +51,15 @@ class Watch(keras.callbacks.Callback):
 found = {}
 for kind, given in held.items():
     with strategy.scope():
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, "relu"),
-                                  keras.layers.Dense(3)])
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3)]
+        model = keras.Sequential([keras.Input((8,)), *layers])
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.SGD(0.1 * strategy.num_replicas_in_sync), loss,
-                      metrics=["accuracy"], weighted_metrics=[keras.metrics.SparseTopKCategoricalAccuracy(2)])
+        weighted = [keras.metrics.SparseTopKCategoricalAccuracy(2)]
+        sgd = keras.optimizers.SGD(0.1 * strategy.num_replicas_in_sync)
+        model.compile(sgd, loss, metrics=["accuracy"], weighted_metrics=weighted)
     watch = Watch()
-    fitted = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[watch], **given)
+    given |= {"batch_size": 8, "epochs": 2, "shuffle": False, "callbacks": [watch]}
+    fitted = model.fit(x, y, verbose=0, **given)
     found[kind] = [
         {**fitted.history, **watch.seen},
         model.evaluate(Rows(), verbose=0),
@@ -74,12 +78,7 @@ def program_of(folder: Path, configuration: Configuration) -> Path:
     own = OwnStrategy(title="MirroredStrategy", line=6)
     fit = FitFacts(data=FitData.ARRAYS, own_strategy=own)
     facts = WorkloadFacts(examples=90, dataset_takes=("batch_size",), usual_batch=8, fit=fit)
-    workload = script_workload(script_from_text(str(folder / "mine.py")))
-    workload = workload.model_copy(
-        update={
-            "script": workload.script and workload.script.model_copy(update={"path": "mine.py"})
-        }
-    )
+    workload = script_workload(Script(path="mine.py"))
     program = render(configuration, workload, facts, CPUS)
     for name, text in (("train.py", program.train), ("launch.py", program.launch)):
         (folder / name).write_text(text or "")

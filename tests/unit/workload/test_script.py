@@ -9,7 +9,6 @@ import pytest
 
 from autotune.errors import FactoryNotFound
 from autotune.workload import FitCall, Script, fit_calls, is_script, script_from_text
-from autotune.workload.script import evaluating_lines
 
 TEXT = """\
 scaler.fit(x)
@@ -62,12 +61,6 @@ def test_a_fit_that_is_not_there_is_an_error(fit: str) -> None:
     """The error lists those that are."""
     with pytest.raises(FactoryNotFound, match=r"no call of fit .* 2: teacher, line 2; 3: make"):
         script_from_text("train.py", (), fit)
-
-
-def test_lines_that_evaluate_are_found(here: Path) -> None:
-    """Or predict, in their order."""
-    (here / "other.py").write_text("model.predict(x)\nmodel.fit(x)\nmodel.encoder.evaluate(x)")
-    assert evaluating_lines(here / "other.py") == (1, 3)
 
 
 def test_a_script_that_is_not_there_is_an_error() -> None:
