@@ -22,6 +22,7 @@ from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
 from autotune.result.verdict import Grounds
 from autotune.script import cluster_files
+from autotune.space.origin import choices, origins
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.workload import WorkloadFacts
@@ -54,7 +55,12 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     known = {data["configuration"]: told} if told else NOTHING
     scorer = _scorer(data["objective"], data["facts"], data["machine"])
     board = Leaderboard(data["trials"], data["one_device"], known, scorer)
-    return (*board.entries(final=True), *board.entries(final=False))
+    chosen = choices(data["machine"], data["facts"])
+    return tuple(
+        each.model_copy(update={"origins": origins(each.configuration, chosen)})
+        for final in (True, False)
+        for each in board.entries(final=final)
+    )
 
 
 class Result(SavedConfiguration):

@@ -33,6 +33,7 @@ from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import Candidates
+from autotune.space.origin import choices, origins
 from autotune.workload import WorkloadFacts
 
 ALLREDUCE_SHARE = 0.15
@@ -198,6 +199,7 @@ class Search:
             if self._follows_throughput:
                 self._measure_allreduces()
                 self._measure_without_input(baseline)
+            explorer.try_all(self._made_without_search())
             first = openers(baseline, self._distributed, divided=self._divided)
             open_strategies(explorer, first, self._distributed)
             everything = [*self._one_device, *self._distributed]
@@ -205,6 +207,13 @@ class Search:
             if find_challenger(explorer, self._distributed, divided=self._divided):
                 explorer.propose_from(everything)
             self._explorer(self._finals_reserve).try_all(self._unknown_matches())
+
+    def _made_without_search(self) -> list[Configuration]:
+        """Return what the script, or a fixed rule, would distribute by; one for each of them."""
+        subject = self._runner.subject
+        chosen = choices(subject.machine, subject.facts)
+        found = {origins(each, chosen): each for each in reversed(self._distributed)}
+        return [each for whose, each in found.items() if whose]
 
     def _one_device_share(self) -> float:
         """Return the share of the time before the finals that only the single device gets."""

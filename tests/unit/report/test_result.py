@@ -12,10 +12,12 @@ from rich.console import Console
 
 from autotune.reason import Message
 from autotune.report import result_text
+from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.verdict import Explored
 from autotune.run.engine import Outcome
+from autotune.space.origin import Origin
 from autotune.trial import Trial
 from autotune.workload import FitFacts
 
@@ -190,3 +192,12 @@ def test_a_figure_that_json_cannot_hold_is_null(changed: Changed, make_trial: Ma
     endless = changed(trials=(make_trial(0, error=float("inf")),))
     read = json.loads(json.dumps(endless.to_dict()), parse_constant=pytest.fail)
     assert read["trials"][0]["error"] is None
+
+
+def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
+    """The script by its own strategy, and a fixed rule; the rest is the search's."""
+    row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
+    marked = result.model_copy(update={"compared": (row, *result.compared[1:])})
+    text = draw(result_text(marked, Path("out")), 160)
+    assert text.count("(as the script by itself, as AutoStrategy would)") == 1
+    assert "as the script by itself, as AutoStrategy would" in page(marked)

@@ -111,7 +111,7 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"workers": [2], "shard_policy": ["file", "data"]}, {}, "file"),
         ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
         ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
-        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "as the script does in line 9"),
+        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "has another one in line 9"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:
