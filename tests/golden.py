@@ -12,6 +12,7 @@ from autotune.workload import (
     Factory,
     FitData,
     FitFacts,
+    OwnStrategy,
     Returned,
     Script,
     Workload,
@@ -75,6 +76,11 @@ FACTS = WorkloadFacts(examples=64)
 OF_SCRIPT = WorkloadFacts(
     examples=64, dataset_takes=("batch_size",), fit=FitFacts(line=12, data=FitData.ARRAYS)
 )
+MAKES_STRATEGY = FitFacts(
+    line=12,
+    data=FitData.ARRAYS,
+    own_strategy=OwnStrategy(title="MirroredStrategy", line=5, replicas=2),
+)
 LEARNED = WorkloadFacts(examples=64, learning=fake_learning(64.0))
 SCHEDULED = LEARNED.model_copy(
     update={"learning": fake_learning(64.0).model_copy(update={"scheduled": True})}
@@ -96,7 +102,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     "one_device": (ONE, TOY, FACTS),
     "one_device_all_options": (
         ONE.but(
-            steps_per_execution=4,
+            steps_per_execution=3,
             prefetch=2,
             private_threads=2,
             cache="memory",
@@ -118,7 +124,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         IN_BATCHES,
     ),
     "mirrored_fit": (MIRRORED.but(reduction="one_device"), TOY, FACTS),
-    "mirrored_loop": (MIRRORED.but(steps_per_execution=8), TOY, FACTS),
+    "mirrored_loop": (MIRRORED.but(steps_per_execution=5), TOY, FACTS),
     "mirrored_loop_unbuilt": (MIRRORED.but(steps_per_execution=2), DOTTED, FACTS),
     "by_value": (MIRRORED.but(reduction="hierarchical"), BY_VALUE, FACTS),
     "cache_in_file": (MIRRORED.but(steps_per_execution=2, cache="file"), DOTTED, FACTS),
@@ -152,7 +158,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         CUSTOM,
         IN_CONTEXT.model_copy(update={"returned": Returned(unbatched=True)}),
     ),
-    "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=4), TOY, FACTS),
+    "workers_data": (TWO_WORKERS.but(shard_policy="data", steps_per_execution=3), TOY, FACTS),
     "workers_source": (
         TWO_WORKERS.but(shard_policy="source", reduction="ring"),
         CUSTOM,
@@ -182,7 +188,12 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         NOTEBOOK,
         OF_SCRIPT.model_copy(update={"fit": FitFacts(line=7, data=FitData.DATASET)}),
     ),
-    "servers_data": (SERVED.but(steps_per_execution=2), TOY, FACTS),
+    "script_strategy": (
+        ONE.but(steps_per_execution=3),
+        SCRIPT,
+        OF_SCRIPT.model_copy(update={"fit": MAKES_STRATEGY}),
+    ),
+    "servers_data": (SERVED.but(steps_per_execution=3), TOY, FACTS),
     "servers_source": (
         SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),
         CUSTOM,

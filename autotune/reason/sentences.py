@@ -268,8 +268,8 @@ _RULES = {
     RuleKind.TOO_MANY_THREADS: "more threads per process than cores ({figure})",
     RuleKind.FLOAT16_WITHOUT_GPU: "float16 is fast only on GPUs, and TensorFlow sees none",
     RuleKind.ALONE: (
-        "with several workers Keras can neither validate, evaluate, predict nor fit by itself, "
-        "as line {figure} of the script may do"
+        "with several workers only the fit that is tuned can run, and the script may call another "
+        "one in line {figure}: train that model in a script of its own, and load it"
     ),
     RuleKind.CARRIED_STATE: (
         "the model carries state from one batch to the next{where}; replicas and other batches "

@@ -15,7 +15,7 @@ from autotune.report.tables import HANG, HEAD, columns, hanging
 from autotune.space import space_for
 from autotune.value import Scalar
 from autotune.wording import plural, sentence, size
-from autotune.workload import FitFacts, WorkloadFacts
+from autotune.workload import FitFacts, OwnStrategy, WorkloadFacts
 
 
 def card(plan: Plan) -> RenderableType:
@@ -39,10 +39,7 @@ def _head(plan: Plan) -> Text:
 
 def _facts(facts: WorkloadFacts) -> str:
     each = size(facts.example_bytes)
-    many = facts.examples
-    examples = (
-        f"{plural(many, 'example')} of {each}" if many else f"unknown number of examples of {each}"
-    )
+    examples = f"{_how_many(facts)} of {each}"
     length = facts.first_pass and facts.first_pass.mean_length
     if length:
         examples += f", {length:.3g} long in the mean"
@@ -51,6 +48,16 @@ def _facts(facts: WorkloadFacts) -> str:
     model = f"a model of {facts.weights:,} weights"
     parts = [examples, model, facts.optimizer, updates, facts.loss]
     return "; ".join(filter(None, parts))
+
+
+def _how_many(facts: WorkloadFacts) -> str:
+    many, fit = facts.examples, facts.fit
+    if not many:
+        return "unknown number of examples"
+    told = plural(many, "example")
+    if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
+        return f"{told} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
+    return f"at most {told}" if fit and fit.partial else told
 
 
 def fit_in_words(fit: FitFacts) -> str:
@@ -64,6 +71,8 @@ def fit_in_words(fit: FitFacts) -> str:
             f"its batches of {fit.only_batch} stay as they are, as others cannot be made of its "
             "data or trained with"
         )
+    if fit.own_strategy and fit.own_strategy.title:
+        texts.append(own_strategy_in_words(fit.own_strategy))
     if fit.left_out:
         texts.append(f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}")
     if fit.eager:
@@ -82,6 +91,15 @@ def fit_in_words(fit: FitFacts) -> str:
             "that is handed over, with TensorFlow's"
         )
     return f"{'; '.join(texts)}." if texts else ""
+
+
+def own_strategy_in_words(own: OwnStrategy) -> str:
+    """Return what becomes of the strategy that a script makes."""
+    line = f" in line {own.line}" if own.line else ""
+    return (
+        f"the {own.title}{line} is taken out: the script gets the strategy that is tried in its "
+        f"place, with {plural(own.replicas, 'replica')} to reckon with"
+    )
 
 
 def _strategy(plan: StrategyPlan) -> list[RenderableType]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from autotune.autotuned_values import AutotunedValues
 from autotune.owner import Owner
 from autotune.reason.sentences import reason_text
+from autotune.report.result import row_in_short
 from autotune.report.verdict import FAILURES
 from autotune.result import Result
 from autotune.result.leaderboard import Entry
@@ -56,7 +57,7 @@ def _cells(row: Entry, result: Result) -> tuple[str, ...]:
     kind = "finalist" if row.final else str(row.outcome)
     how = "**recommended**" if row.configuration == result.config else kind
     return (
-        _plain(in_short(row.configuration)),
+        _plain(row_in_short(row)),
         rate_with_error(row.examples_per_second),
         share(row.speedup),
         how,

@@ -17,6 +17,7 @@ from autotune.report.result import (
     counts,
     outcome_of,
     reasons_beside_tables,
+    row_in_short,
 )
 from autotune.report.verdict import FAILURES
 from autotune.result import Result
@@ -106,7 +107,7 @@ def result_html(result: Result) -> str:
                 outcome_of(row, result),
                 rate_with_error(row.examples_per_second),
                 share(row.speedup),
-                in_short(row.configuration),
+                row_in_short(row),
             ),
             row.configuration == result.config,
         )

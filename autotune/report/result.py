@@ -19,12 +19,17 @@ from autotune.result import Result
 from autotune.result.files import MEANINGS, written
 from autotune.result.leaderboard import Entry
 from autotune.run.engine import Outcome
+from autotune.space.origin import Origin
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import one_line, plural, rate_with_error, roughly, share
 
 EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals."""
+WHOSE = {
+    Origin.SCRIPT: "as the script by itself",
+    Origin.AUTO_STRATEGY: "as AutoStrategy would",
+}
 LEAST = 50
 """Columns that a configuration needs beside its figures."""
 
@@ -70,10 +75,21 @@ def best_rows(result: Result) -> tuple[list[Entry], list[Entry]]:
     for row in explored:
         first.setdefault(row.configuration.strategy, row)
     finals = {row.configuration.strategy for row in finalists}
-    chosen = [row for name, row in first.items() if name not in finals]
+    chosen = [
+        row
+        for row in explored
+        if row.origins
+        or (row is first[row.configuration.strategy] and row.configuration.strategy not in finals)
+    ]
     rest = [row for row in explored if row not in chosen]
     chosen += rest[: max(EXPLORED_ROWS - len(chosen), 0)]
     return finalists, sorted(chosen, key=lambda row: -row.examples_per_second.value)
+
+
+def row_in_short(row: Entry) -> str:
+    """Return a configuration in a line, with who would have trained so without a search."""
+    whose = ", ".join(WHOSE[each] for each in row.origins)
+    return f"{in_short(row.configuration)}{f' ({whose})' if whose else ''}"
 
 
 def outcome_of(row: Entry, result: Result) -> str:
@@ -102,7 +118,7 @@ def _best(result: Result) -> Stacked:
 def _line(row: Entry, result: Result) -> Line:
     cells = outcome_of(row, result), rate_with_error(row.examples_per_second), share(row.speedup)
     style = "bold" if row.configuration == result.config else ""
-    return Line(cells, Text(in_short(row.configuration)), style)
+    return Line(cells, Text(row_in_short(row)), style)
 
 
 def _failures(failed: Iterable[Trial]) -> Iterator[RenderableType]:
@@ -155,7 +171,7 @@ def _files(files: dict[str, Path], folder: Path) -> Iterator[RenderableType]:
 
 def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
     if not result.unsaved or "train.py" in files:
-        yield _command("Train:", _training(files))
+        yield _command("Train:", _training(files), _epochs(result))
     if "study.db" in files:
         yield _command("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
     if result.interrupted:
@@ -172,9 +188,17 @@ def _next(result: Result, files: dict[str, Path]) -> Iterator[RenderableType]:
 
 def _training(files: dict[str, Path]) -> str:
     program = files.get("launch.py") or files.get("train.py") or Path("train.py")
-    return f"python {shlex.quote(str(program))} --epochs 5"
+    return f"python {shlex.quote(str(program))}"
 
 
-def _command(what: str, command: str) -> RenderableType:
+def _epochs(result: Result) -> str:
+    """Return how many epochs the program makes by itself."""
+    fit = result.facts.fit
+    many = fit.epochs if fit and fit.epochs else 1
+    return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"
+
+
+def _command(what: str, command: str, remark: str = "") -> RenderableType:
     # Never wrapped by us: a line break inside would be pasted into the shell.
-    return Text.assemble((f"{what:<16}", "dim"), (command, "bold"), no_wrap=True, overflow="ignore")
+    parts = (f"{what:<16}", "dim"), (command, "bold"), (remark, "dim")
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")

@@ -30,6 +30,7 @@ from autotune.result import Result
 from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
 from autotune.run.load import remark
+from autotune.script import epoch_in_words
 from autotune.space import why_alone
 from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial
@@ -54,6 +55,8 @@ class Topic(StrEnum):
     ACCUMULATION = "accumulation"
     BATCH = "global batch"
     LEARNING = "learning"
+    EPOCH = "epoch"
+    OWN_STRATEGY = "strategy of the script"
     CERTIFICATE = "certificate"
     REJECTED = "failed certification"
     EXPLORED = "exploration"
@@ -121,6 +124,8 @@ def told(result: Result) -> Iterator[Told]:
         Topic.ACCUMULATION: _accumulation(result),
         Topic.BATCH: _batch(result),
         Topic.LEARNING: learning_lines(result),
+        Topic.EPOCH: _epoch(result),
+        Topic.OWN_STRATEGY: _own_strategy(result),
         Topic.CERTIFICATE: _certificate(result),
         Topic.REJECTED: _rejected(trials),
         Topic.EXPLORED: _explored(result),
@@ -400,6 +405,22 @@ def _batch(result: Result) -> Iterator[str]:
         f"({title(other.configuration)}, {differences(other.configuration)}) reaches "
         f"{other.share:.0%} of this throughput; --global-batch {usual} searches only there."
     )
+
+
+def _epoch(result: Result) -> Iterator[str]:
+    if text := epoch_in_words(result.config, result.facts):
+        yield f"The program makes {text}."
+
+
+def _own_strategy(result: Result) -> Iterator[str]:
+    own = result.facts.fit and result.facts.fit.own_strategy
+    if own and own.title:
+        line = f" in line {own.line} of the script" if own.line else " of the script"
+        yield (
+            f"The {own.title}{line} was taken out: wherever the script makes or asks for a "
+            f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
+            "reckon its batch size and its learning rate with."
+        )
 
 
 def _certificate(result: Result) -> Sequence[str]:

@@ -20,6 +20,7 @@ from autotune.measure import (
 )
 from autotune.objective import Score, throughput_of
 from autotune.run.engine import Outcome
+from autotune.space.origin import Origin
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 
@@ -40,6 +41,8 @@ class Entry(Value):
     runs: int
     final: bool
     """Whether the figures come from the finals."""
+    origins: tuple[Origin, ...] = ()
+    """Who would have trained so without a search."""
 
 
 class Leaderboard:

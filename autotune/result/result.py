@@ -22,6 +22,7 @@ from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
 from autotune.result.verdict import Grounds
 from autotune.script import cluster_files
+from autotune.space.origin import choices, origins
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.workload import WorkloadFacts
@@ -56,7 +57,12 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     decision = data["grounds"].decision
     gains = {decision.challenger: decision.gain} if decision.gain else NOTHING
     board = Leaderboard(data["trials"], data["one_device"], known, gains, scorer)
-    return (*board.entries(final=True), *board.entries(final=False))
+    chosen = choices(data["machine"], data["facts"])
+    return tuple(
+        each.model_copy(update={"origins": origins(each.configuration, chosen)})
+        for final in (True, False)
+        for each in board.entries(final=final)
+    )
 
 
 class Unsaved(Value):

@@ -10,6 +10,7 @@ from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
 from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
+from autotune.script.epoch import UNKNOWN_STEPS, epoch_in_words
 from autotune.script.factories import global_names, preamble, sketch
 from autotune.script.frozen import Frozen
 from autotune.script.imports import Import, sections
@@ -19,13 +20,17 @@ from autotune.script.structure import Placeholders, check_names, check_structure
 from autotune.script.text import WIDTH, call, count, fill_in, literal
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
-from autotune.workload import Factory, FitData, Script, Workload, WorkloadFacts
+from autotune.workload import (
+    Factory,
+    FitData,
+    OwnStrategy,
+    Script,
+    Workload,
+    WorkloadFacts,
+)
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
-UNKNOWN_STEPS = 1000
-"""Steps of an epoch where nobody knows how many examples there are."""
-
 _IMPORTS = (
     *(
         Import(name)
@@ -36,11 +41,13 @@ _IMPORTS = (
     *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
     Import("typing", "Any"),
     *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
-    *(Import("itertools", name) for name in ("chain", "islice")),
-    *(Import("collections", "deque"), Import("functools", "partial"), Import("pathlib", "Path")),
+    *(Import("itertools", name) for name in ("chain", "cycle", "islice")),
+    *(Import("collections", "deque"), Import("functools", "cache"), Import("functools", "partial")),
+    Import("pathlib", "Path"),
     *(
         Import("dataclasses", "dataclass"),
         Import("json"),
+        Import("math"),
         Import("re"),
         Import("textwrap"),
         Import("types", "ModuleType"),
@@ -115,8 +122,9 @@ def _written(
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
-        **_about(configuration, workload),
+        **_about(configuration, workload, facts),
         "setup": setup,
+        "fits": training == "fit",
         "taken": taken(configuration, facts),
         "pipeline": pipeline(
             configuration,
@@ -189,7 +197,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
         "batch_callbacks": ", ".join(facts.batch_callbacks),
-        "unknown_steps": _whole_calls(UNKNOWN_STEPS, configuration.steps_per_execution),
+        "unknown_steps": UNKNOWN_STEPS,
     }
 
 
@@ -239,18 +247,16 @@ def _scaled_for(
     if _rate_factor(configuration, facts) is None:
         return []
     if training == "coordinator":
-        return ["PER_REPLICA_BATCH", "workers * STEPS_PER_EXECUTION"]
+        return ["PER_REPLICA_BATCH", "workers"]
     return [_batch(configuration)]
 
 
-def _whole_calls(steps: int, steps_per_call: int) -> int:
-    return max(steps // steps_per_call, 1) * steps_per_call
-
-
-def _about(configuration: Configuration, workload: Workload) -> dict[str, object]:
+def _about(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts
+) -> dict[str, object]:
     return {
         "about": _purpose(workload),
-        "words": in_words(configuration),
+        "words": [*in_words(configuration), *filter(None, [epoch_in_words(configuration, facts)])],
         "own_values": own_values(configuration),
     }
 
@@ -271,7 +277,8 @@ def _script(
 ) -> dict[str, object]:
     """Return the script, and where the number of epochs and what is shown come from."""
     if workload.script is None:
-        return {"script": None, "epochs": "args.epochs", "verbose": "args.verbose"}
+        of_factories = {"epochs": "args.epochs", "verbose": "args.verbose"}
+        return {"script": None, "sets_epochs": " --epochs 5", **of_factories}
     script = workload.script.model_copy(
         update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
     )
@@ -279,6 +286,9 @@ def _script(
     whole = facts.fit is not None and facts.fit.only_batch is not None
     return {
         "script": script,
+        "sets_epochs": "",
+        "script_epochs": facts.fit and facts.fit.epochs and count(facts.fit.epochs, "epoch"),
+        "own": facts.fit and facts.fit.own_strategy,
         "data": data,
         "whole": whole,
         "lengths": {
@@ -287,7 +297,9 @@ def _script(
             FitData.GENERATOR: "0",
         },
         "own_batch": facts.usual_batch or Configuration().per_replica_batch,
-        "functions": functions_for(data, whole=whole, notebook=script.notebook),
+        "functions": functions_for(
+            data, whole=whole, notebook=script.notebook, evaluates=configuration.workers > 1
+        ),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
         "epochs": "epochs",
         "verbose": "verbose",
@@ -298,8 +310,10 @@ def script_reader(script: Script) -> str:
     """Return a program that offers to run a script up to its `fit`."""
     context: dict[str, object] = {
         "script": script,
+        "own": OwnStrategy(),
         "data": None,
-        "functions": functions_for(None, whole=True, notebook=script.notebook),
+        "gang": False,
+        "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }

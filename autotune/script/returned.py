@@ -63,16 +63,20 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
 
 
-def functions_for(data: FitData | None, *, whole: bool, notebook: bool) -> list[str]:
+def functions_for(
+    data: FitData | None, *, whole: bool, notebook: bool, evaluates: bool
+) -> list[str]:
     """Return the text of each function that a script's program carries.
 
     Args:
         data: What its `fit` takes; None where that is not known yet.
         whole: Whether its batches stay as they are.
         notebook: Whether the script is one.
+        evaluates: Whether the program evaluates and predicts by itself.
     """
     names = _OF_CELLS * notebook
     names += _OF_ARRAYS * (data in (None, FitData.ARRAYS))
+    names += ("as_tensor",) * (evaluates and data is not FitData.ARRAYS)
     names += _BY_PYTHON * (data in (None, FitData.PY_DATASET, FitData.GENERATOR))
     names += ("full_batches",) * (whole and data is not FitData.ARRAYS)
     return [_functions()[name] for name in names]

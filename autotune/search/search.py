@@ -35,6 +35,7 @@ from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import ONE_DEVICE, Candidates
+from autotune.space.origin import choices, origins
 from autotune.trial import Stage
 from autotune.workload import WorkloadFacts
 
@@ -225,6 +226,7 @@ class Search:
             if self._follows_throughput:
                 self._measure_allreduces()
                 self._measure_without_input(baseline)
+            explorer.try_all(self._made_without_search())
             first = openers(baseline, self._distributed, divided=self._divided)
             open_strategies(explorer, first, self._distributed)
             everything = [*self._one_device, *self._distributed]
@@ -234,6 +236,13 @@ class Search:
             last = self._explorer(self._finals_reserve)
             self._batches.settle(last.measure)
             last.try_all(self._unknown_matches())
+
+    def _made_without_search(self) -> list[Configuration]:
+        """Return what the script, or a fixed rule, would distribute by; one for each of them."""
+        subject = self._runner.subject
+        chosen = choices(subject.machine, subject.facts)
+        found = {origins(each, chosen): each for each in reversed(self._distributed)}
+        return [each for whose, each in found.items() if whose]
 
     def _one_device_share(self) -> float:
         """Return the share of the time before the finals that only the single device gets."""

@@ -40,6 +40,17 @@ class FitData(StrEnum):
     ARRAYS = "arrays"
 
 
+class OwnStrategy(Value):
+    """A strategy that a script makes, or asks TensorFlow for, before it trains."""
+
+    title: str = ""
+    """Its class; empty where it only asks for the current one."""
+    line: int | None = None
+    replicas: int = 1
+    """As many as it would have on this machine."""
+    workers: int = 1
+
+
 class FitFacts(Value):
     """What a script's call of `fit` has shown beside model and data."""
 
@@ -47,6 +58,12 @@ class FitFacts(Value):
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
     data: FitData | None = None
     """None where nobody has looked."""
+    epochs: int | None = None
+    """As many as it makes; None where nobody has looked."""
+    steps: int | None = None
+    """Of an epoch, if it asks for so many."""
+    partial: bool = False
+    """Whether its last batch may hold fewer examples, and how many is not known."""
     callbacks: bool = False
     """Whether it has any."""
     left_out: tuple[str, ...] = ()
@@ -57,8 +74,11 @@ class FitFacts(Value):
     """Every other call of a `fit` in the script."""
     validates: bool = False
     """Whether it is given what to validate with, which can be read more than once."""
+    own_strategy: OwnStrategy | None = None
+    """The first one that it makes; None where it makes none and asks for none."""
     alone: int | None = None
-    """The first line with what Keras does in one process only; None where there is none."""
+    """The first line with another `fit`, which Keras does in one process only; None where there is
+    none."""
     network: int | None = None
     """The first line that connects to another machine; None where there is none."""
     eager: int | None = None

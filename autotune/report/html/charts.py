@@ -17,6 +17,7 @@ from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.measure import Interval
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
+from autotune.report.result import WHOSE
 from autotune.result.effects import FEWEST, Effect, Effects
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.run.engine import Outcome
@@ -62,6 +63,7 @@ def note_on(entry: Entry) -> str:
         "the baseline": entry.speedup == ITSELF,
         plural(entry.runs, "run"): entry.runs > 1,
         str(entry.outcome): entry.outcome is not Outcome.MEASURED,
+        **{WHOSE[each]: True for each in entry.origins},
     }
     return ", ".join(note for note, told in notes.items() if told)
 

@@ -129,17 +129,19 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
 
     async_safe = True
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, steps_per_call: int) -> None:
         super().__init__()
         self._clock = clock
+        self._per_call = steps_per_call
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Start the clock."""
         self._clock.begin()
 
-    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Count the steps of one call."""
-        self._clock.count(self.model.steps_per_execution, logs)
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count the steps of one call, of which the last one of an epoch may have fewer."""
+        first = batch // self._per_call * self._per_call
+        self._clock.count(min(batch + 1, self.params["steps"]) - first, logs)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Note the end of an epoch."""

@@ -127,7 +127,8 @@ def _script_facts(
             "calling_seconds": calling,
             **_passing(found, generators),
             **of_fit,
-            **_counted(program.calls[-1].x, of_fit),
+            "examples": _examples(of_fit["examples"], _ended(found), of_fit["usual_batch"]),
+            **_counted(program.calls[-1].x, of_fit["examples"]),
         }
 
 
@@ -136,11 +137,29 @@ def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any
     return {**facts, "repeatable": False, "same_examples": False} if generators.once else facts
 
 
-def _counted(data: Any, of_fit: Mapping[str, Any]) -> dict[str, int]:
+def _counted(data: Any, told: int | None) -> dict[str, int]:
     """Return the number of examples of what has ended while it was looked at."""
     if not isinstance(data, ReadOnce) or not data.ended:
         return {}
-    return {"examples": min(data.examples, of_fit.get("examples", data.examples))}
+    return {"examples": min(data.examples, told or data.examples)}
+
+
+def _ended(found: Mapping[str, Any]) -> int | None:
+    """Return the examples that the data hold; None where time was up before they ended."""
+    return None if "examples" in found["uncertain"] else found["examples"]
+
+
+def _examples(told: int | None, counted: int | None, own: int) -> int | None:
+    """Return how many examples an epoch has.
+
+    Args:
+        told: As many as the script's steps take, although the last of them may take fewer.
+        counted: Until the data ended, without those that did not fill the last batch.
+        own: Examples in the script's own batches.
+    """
+    if told is None or counted is None:
+        return told or counted
+    return counted if told - counted >= BATCH + own else told
 
 
 def _looked_at(

@@ -129,7 +129,7 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     program = load_program(folder, request["by_value"])
     if request["fill"]:
         fill_caches(program, request["fill"], writer)
-    clock = ClockCallback(Clock(writer, callbacks=times.take))
+    clock = ClockCallback(Clock(writer, callbacks=times.take), program.STEPS_PER_EXECUTION)
     program.main(endless(request), callbacks=[clock])
 
 
@@ -146,7 +146,10 @@ def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     feeds = Feeds()
     feeds.insert()
     reader = ReadOutCallback(writer, Pipeline(program), feeds)
-    program.main(endless(request), callbacks=[ClockCallback(Clock(writer)), reader])
+    program.main(
+        endless(request),
+        callbacks=[ClockCallback(Clock(writer), program.STEPS_PER_EXECUTION), reader],
+    )
 
 
 def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:

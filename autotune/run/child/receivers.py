@@ -7,41 +7,14 @@ import builtins
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
 from types import FrameType, ModuleType
 from typing import Any
 
-import keras
 
 from autotune.calls import SCOPES, MethodCall, Others, class_of_self, method_calls
 
-EVALUATING = ("evaluate", "predict")
 _OF_KERAS = ("keras", "tensorflow", "tf_keras")
 _UNKNOWN = object()
-
-
-@contextmanager
-def evaluations_noted(program: ModuleType) -> Iterator[set[int]]:
-    """Give the lines of the script that have called `evaluate` or `predict` of a Keras model."""
-    lines: set[int] = set()
-    originals = {name: getattr(keras.Model, name) for name in EVALUATING}
-
-    def noting(method: Any) -> Any:
-        @wraps(method)
-        def noted(*arguments: Any, **options: Any) -> Any:
-            lines.update(program.lines_of(sys._getframe(1))[:1])  # noqa: SLF001 - tells the line
-            return method(*arguments, **options)
-
-        return noted
-
-    for name, method in originals.items():
-        setattr(keras.Model, name, noting(method))
-    try:
-        yield lines
-    finally:
-        for name, method in originals.items():
-            setattr(keras.Model, name, method)
 
 
 class Receivers:

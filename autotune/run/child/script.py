@@ -25,7 +25,8 @@ from autotune.errors import ScriptFailed
 from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.network import network_noted
 from autotune.run.child.once import ReadOnce, lasting
-from autotune.run.child.receivers import EVALUATING, Receivers, evaluations_noted
+from autotune.run.child.own_strategy import own_strategies_noted
+from autotune.run.child.receivers import Receivers
 from autotune.run.child.scratch import MayNotChange, working_copy
 from autotune.run.child.validation import reads_once
 from autotune.run.failure import ERROR
@@ -141,7 +142,7 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
     tree = ast.parse(program.text_of_script())
 
     def receivers() -> Receivers:
-        return Receivers(tree, program, sys._getframe(1), noted | others)  # noqa: SLF001 - tells where it is
+        return Receivers(tree, program, sys._getframe(1), others)  # noqa: SLF001 - tells where it is
 
     def note(call: Any) -> None:
         lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
@@ -160,18 +161,19 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
         _told_as_mistakes(),
         _strategies_noted(program) as built,
         _eagerness_noted(program) as eager,
+        own_strategies_noted(program) as own,
         network_noted(program) as connecting,
-        evaluations_noted(program) as noted,
         _updates_checked(check),
     ):
         _run(program, note, copy, others)
     found["fit"]["eager"] = eager[-1] if eager else None
+    found["fit"]["own_strategy"] = max(own, key=lambda each: bool(each["title"]), default=None)
     found["fit"]["network"] = next(iter(connecting), None)
     found["fit"]["backend"] = os.environ.get("KERAS_BACKEND")
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
         raise ScriptFailed(
-            f"The script builds a strategy of its own{_at(built)}.",
-            "Remove it: autotune enters the scope of each strategy that it tries.",
+            f"The script makes a strategy{_at(built)} whose place no other can take.",
+            "Remove it, or make a MirroredStrategy: autotune tries others in the place of that.",
         )
     return found
 
@@ -264,30 +266,49 @@ def _facts(call: Any) -> dict[str, Any]:
         call.x = ReadOnce(call.x)
     # Keras does not ask for the size of batches where it is given batches.
     batch = int(_batch_of(call.x) or call.batch_size or 32)  # of Keras
-    if call.steps_per_epoch:
-        return {"usual_batch": batch, "examples": int(call.steps_per_epoch) * batch}
-    if _kind_of(call.x) != "arrays":
-        return {"usual_batch": batch}
-    examples = call.training_rows()
-    return {"usual_batch": max(min(batch, examples), 1), "examples": examples}
+    asked = int(call.steps_per_epoch or 0)
+    if _kind_of(call.x) == "arrays":
+        rows = call.training_rows()
+        # An epoch ends with the data.
+        examples = min(asked * batch or rows, rows)
+        return {"usual_batch": max(min(batch, rows), 1), "examples": examples}
+    steps = min(filter(None, [asked, _batches_of(call.x)]), default=None)
+    return {"usual_batch": batch, "examples": None if steps is None else steps * batch}
+
+
+def _batches_of(data: Any) -> int | None:
+    """Return how many batches an epoch has as far as Keras knows."""
+    if isinstance(data, keras.utils.PyDataset):
+        return data.num_batches
+    known = int(data.cardinality()) if isinstance(data, tf.data.Dataset) else 0
+    return known if known > 0 else None
 
 
 def _fit_facts(receivers: Receivers, call: Any, line: int | None) -> dict[str, Any]:
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
     others = [each for each in receivers.calls_of_keras("fit") if each.line != line]
-    validates = [line] if call.validation_data is not None or call.validation_split else []
-    elsewhere = [*receivers.calls_of_keras(*EVALUATING), *others]
-    lines = [*validates, *(each.line for each in elsewhere)]
+    validates = call.validation_data is not None or bool(call.validation_split)
     return {
         "line": line,
         "data": _kind_of(call.x),
+        "epochs": int(call.epochs) - int(call.initial_epoch),
+        "steps": call.steps_per_epoch and int(call.steps_per_epoch),
+        "partial": call.steps_per_epoch is None and _may_be_partial(call.x),
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
-        "validates": bool(validates) and not reads_once(call.validation_data),
-        "alone": min(filter(None, lines), default=None),
+        "validates": validates and not reads_once(call.validation_data),
+        "alone": min((each.line for each in others), default=None),
     }
+
+
+def _may_be_partial(data: Any) -> bool:
+    """Whether the last batch of an epoch may be smaller than the others."""
+    if not isinstance(data, tf.data.Dataset):
+        return _kind_of(data) != "arrays"
+    shapes = [each.shape for each in tf.nest.flatten(data.element_spec)]
+    return any(each.rank is None or each[0] is None for each in shapes)
 
 
 def _kind_of(data: Any) -> str:

@@ -97,9 +97,7 @@ class LossCurve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
         order, began = self._order, time.monotonic()
         if self._count < FEWEST:
             return
-        steps, self.model.steps_per_execution = self.model.steps_per_execution, 1
         loss = float(self.model.evaluate(self._held_out, verbose=0, return_dict=True)["loss"])
-        self.model.steps_per_execution = steps
         diverged = not math.isfinite(loss)
         examples = (epoch + 1) * order["steps"] * order["batch"]
         self._looks.append(Look(examples, DIVERGED if diverged else loss))

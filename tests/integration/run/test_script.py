@@ -45,7 +45,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    fit = FitFacts(line=6, data=FitData.ARRAYS, alone=6, validates=True)
+    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, validates=True)
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
@@ -80,7 +80,7 @@ model.fit(table, table[0], 16, validation_split=0.2)
 
 
 def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
-    """In the order of each epoch, and without the remainder."""
+    """In the order of each epoch."""
     text = """
 class Batches(keras.utils.PyDataset):
     def __len__(self): return 8
@@ -88,7 +88,7 @@ class Batches(keras.utils.PyDataset):
 model.fit(Batches())
 """
     facts = inspect(text)
-    assert (facts.examples, facts.python_input) == (64, True)
+    assert (facts.examples, facts.python_input) == (80, True)
     assert (facts.usual_batch, facts.py_dataset) == (10, True)
 
 
@@ -96,7 +96,10 @@ def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
     """Whatever size they have; steps tell how long an epoch of endless ones is."""
     dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
     facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
-    assert (facts.examples, facts.fit) == (35, FitFacts(line=6, data=FitData.DATASET))
+    assert (facts.examples, facts.fit) == (
+        35,
+        FitFacts(line=6, epochs=1, steps=5, data=FitData.DATASET),
+    )
     assert facts.usual_batch == 7
 
 
@@ -192,10 +195,28 @@ def test_batches_that_cannot_be_others_stay_as_they_are(
     assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
 
 
+@pytest.mark.parametrize(
+    ("data", "examples"),
+    [
+        ("x, y, 16", 80),
+        ("x, y, 32, steps_per_epoch=200", 80),
+        ("x, y, 16, steps_per_epoch=3", 48),
+        ("pairs.batch(8)", 80),
+        ("pairs.batch(8), steps_per_epoch=200", 80),
+        ("pairs.batch(8).repeat(), steps_per_epoch=200", 1600),
+        ("pairs.batch(9, drop_remainder=True)", 72),
+    ],
+)
+def test_an_epoch_is_as_long_as_that_of_fit(inspect: Inspect, data: str, examples: int) -> None:
+    """Which ends with the data, however many steps it asks for."""
+    pairs = "pairs = tf.data.Dataset.from_tensor_slices((x, y))"
+    assert inspect(f"{pairs}\nmodel.fit({data}, epochs=7)").examples == examples
+
+
 def test_few_examples_are_a_batch(inspect: Inspect) -> None:
     """As they are in fit."""
     facts = inspect("model.fit(x[:6], y[:6])")
-    assert facts.fit == FitFacts(line=6, data=FitData.ARRAYS)
+    assert facts.fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
     assert (facts.usual_batch, facts.examples) == (6, 6)
 
 
@@ -216,6 +237,7 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
     others = (FitCall(line=9, of="of"),)
     found = FitFacts(
         line=15,
+        epochs=1,
         data=FitData.ARRAYS,
         callbacks=True,
         left_out=("TerminateOnNaN",),
@@ -227,9 +249,12 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 
 
 def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
-    """The first line that evaluates or predicts, wherever it stands."""
+    """Another fit; to evaluate and to predict is nothing that they cannot."""
     fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
-    assert fit == FitFacts(line=6, data=FitData.ARRAYS, alone=7)
+    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+    more = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.fit(x, y)", fit="1").fit
+    assert more
+    assert more.alone == 8
 
 
 OTHERS = """
@@ -243,29 +268,26 @@ def made(): return StandardScaler()
 BEHIND = """
 clf = LogisticRegression()
 clf.fit(x, classes)
-clf.predict(x)
 """
 INSIDE = """
 class Trainer:
     def __init__(self, of): self.of = of
     def fit(self, x, y): return self.of.fit(x, y)
-    def evaluate(self, x): return {}
 def main():
     scaler, wrapped = made(), Trainer(model)
     scaled = scaler.fit(x).transform(x)
     wrapped.fit(scaled, y)
     scaler.fit(y)
-    wrapped.evaluate(x)
 main()
 """
 SUBCLASS = """
 class Net(keras.Sequential):
     def train(self): self.fit(x, y)
-    def score(self): return self.predict(x)
+    def more(self): self.fit(x, y)
 net = Net([keras.layers.Dense(1)])
 net.compile("sgd", "mse")
 net.train()
-net.score()
+net.more()
 """
 WRAPPED_KERAS = """
 from keras.wrappers import SKLearnClassifier
@@ -275,7 +297,7 @@ def build(X, y):
     return net
 pipe = make_pipeline(StandardScaler(), SKLearnClassifier(build))
 pipe.fit(x, classes)
-pipe.predict(x)
+pipe.fit(x, classes)
 """
 
 
@@ -285,8 +307,8 @@ pipe.predict(x)
         ("made().fit(x).transform(x)\nmodel.fit(x, y)", None),
         ("model.fit(x, y)" + BEHIND, None),
         (INSIDE, None),
-        ("fit = partial(model.fit, x)\nfit(y)\nmodel.predict(x)", 15),
-        ("def main(net):\n    net.fit(x, y)\n    net.evaluate(x, y)\nmain(model)", 15),
+        ("fit = partial(model.fit, x)\nfit(y)\nmodel.fit(x, y)", 15),
+        ("def main(net):\n    net.fit(x, y)\n    net.fit(y, y)\nmain(model)", 15),
         (SUBCLASS, 16),
         (WRAPPED_KERAS, 21),
     ],
@@ -297,7 +319,8 @@ def test_only_what_keras_does_keeps_several_workers_away(
     """It is told from other objects by what the script has bound to its names by then."""
     fit = inspect(OTHERS + text).fit
     assert fit
-    assert (fit.alone, fit.others) == (alone, ())
+    assert fit.alone == alone
+    assert [each.line for each in fit.others] == ([alone] if alone else [])
 
 
 def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
@@ -316,18 +339,18 @@ def ask(host):
         asking.connect((host, 9))
 ask("127.0.0.1")
 """
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, data=FitData.ARRAYS)
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, epochs=1, data=FitData.ARRAYS)
     text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
     text += "asking.start(); asking.join()\n"
     assert inspect(text + "model.fit(x, y)").fit == FitFacts(
-        line=14, data=FitData.ARRAYS, network=13
+        line=14, epochs=1, data=FitData.ARRAYS, network=13
     )
 
 
 def test_another_backend_is_found(inspect: Inspect) -> None:
     """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
     fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
-    assert fit == FitFacts(line=7, data=FitData.ARRAYS, backend="jax")
+    assert fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS, backend="jax")
 
 
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
@@ -379,6 +402,64 @@ def test_a_script_may_be_part_of_a_package(
     assert facts.usual_batch == 40
 
 
+IN_SCOPE = """
+with strategy.scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1 * strategy.num_replicas_in_sync), "mse")
+model.fit(x, y, batch_size=8 * strategy.num_replicas_in_sync)
+"""
+CLUSTER = """
+import json, os
+workers = ["localhost:1111", "localhost:2222"]
+task = {"type": "worker", "index": 1}
+os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+assert strategy.cluster_resolver.task_id == 1
+"""
+IMPORTED = """
+from tensorflow import distribute
+strategy = distribute.MirroredStrategy(devices=["CPU:0", "CPU:1"])
+assert isinstance(strategy, tf.distribute.MirroredStrategy)
+"""
+DISTRIBUTED = """
+strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(4 * strategy.num_replicas_in_sync)
+model.fit(strategy.experimental_distribute_dataset(data))
+"""
+BY_FUNCTION = """
+strategy = tf.distribute.MirroredStrategy()
+def of(context):
+    size = context.get_per_replica_batch_size(16)
+    data = tf.data.Dataset.from_tensor_slices((x, y))
+    return data.shard(context.num_input_pipelines, context.input_pipeline_id).batch(size)
+model.fit(strategy.distribute_datasets_from_function(of))
+"""
+ASKED = "strategy = tf.distribute.get_strategy()" + IN_SCOPE
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "line", "replicas", "batch"),
+    [
+        ("strategy = tf.distribute.MirroredStrategy()" + IN_SCOPE, "MirroredStrategy", 6, 1, 8),
+        (CLUSTER + IN_SCOPE, "MultiWorkerMirroredStrategy", 11, 2, 16),
+        (IMPORTED + IN_SCOPE, "MirroredStrategy", 8, 2, 16),
+        (DISTRIBUTED, "OneDeviceStrategy", 7, 1, 4),
+        (BY_FUNCTION, "MirroredStrategy", 7, 1, 16),
+        (ASKED, "", 6, 1, 8),
+    ],
+)
+def test_a_strategy_of_the_script_gives_way(
+    inspect: Inspect, text: str, title: str, line: int, replicas: int, batch: int
+) -> None:
+    """It is known what it would be here, and the script reckons with as many replicas."""
+    facts = inspect(text)
+    assert facts.fit is not None
+    own = facts.fit.own_strategy
+    assert own is not None
+    assert (own.title, own.line, own.replicas) == (title, line, replicas)
+    assert facts.usual_batch == batch
+
+
 NEEDS = """
 import argparse
 parser = argparse.ArgumentParser()
@@ -418,7 +499,8 @@ own.compile("sgd", "mse")
 own.fit(x, y)
 """
 STRATEGY = """
-with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+from tensorflow.python.distribute.mirrored_strategy import MirroredStrategy
+with MirroredStrategy(["CPU:0"]).scope():
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
 model.fit(x, y)
@@ -445,7 +527,7 @@ def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> No
         ("quit('done')\nmodel.fit(x)", "ends before its fit: SystemExit.*line 6"),
         ("name = input('Which? ')\nmodel.fit(x)", "reads standard input.*line 6"),
         ("1 / 0\nmodel.fit(x)", "raised ZeroDivisionError.*line 6.* before its fit"),
-        (STRATEGY, "a strategy of its own in line 7"),
+        (STRATEGY, "makes a strategy in line 8 whose place no other can take"),
         ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
     ],
 )

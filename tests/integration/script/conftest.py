@@ -48,7 +48,6 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
         jobs[name]["replaced_by"] = jobs["by_value"]["replaced_by"]
     jobs["not_filled_in"] = job(folder, "by_value")
     jobs["help"] = job(folder, "one_device", "--help")
-    jobs["odd_steps"] = job(folder, "mirrored_loop", "--steps-per-epoch", "9")
     jobs["lone_worker"] = job(folder, "workers_data", "--steps-per-epoch", "4")
     jobs["lone_server"] = job(folder, "servers_data")
     jobs["defaults"] = job(folder, "one_device")

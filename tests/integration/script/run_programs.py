@@ -31,6 +31,7 @@ class Recorder(keras.callbacks.Callback):
         self.losses: list[float] = []
         self.kinds: set[str] = set()
         self.epochs: list[dict[str, float]] = []
+        self.updates: list[int] = []
         self.seeds: list[list[list[int]]] = []
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -49,14 +50,15 @@ class Recorder(keras.callbacks.Callback):
         self.losses.append(float(loss))
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note the metrics of an epoch."""
+        """Note the metrics of an epoch, and how many updates there were until its end."""
         del epoch
+        self.updates.append(int(self.model.optimizer.iterations.numpy()))
         self.epochs.append({name: float(value) for name, value in (logs or {}).items()})
 
     def summary(self) -> dict[str, Any]:
         """Return all notes."""
         model = {"jit": self.model.jit_compile, "k": self.model.steps_per_execution}
-        names = ("batches", "losses", "epochs", "seeds")
+        names = ("batches", "losses", "epochs", "seeds", "updates")
         notes = {name: getattr(self, name) for name in names}
         return {**model, **notes, "kinds": sorted(self.kinds)}
 

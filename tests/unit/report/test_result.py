@@ -12,11 +12,14 @@ from rich.console import Console
 
 from autotune.reason import Message
 from autotune.report import result_text
+from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.verdict import Explored
 from autotune.run.engine import Outcome
+from autotune.space.origin import Origin
 from autotune.trial import Trial
+from autotune.workload import FitFacts
 
 Draw = Callable[..., str]
 Changed = Callable[..., Result]
@@ -104,7 +107,7 @@ def test_a_command_is_never_broken(result: Result, tmp_path: Path) -> None:
     """However narrow the terminal: a line break inside would be pasted into the shell."""
     folder, text = result.save(tmp_path / ("long" * 20)), StringIO()
     Console(file=text, width=60).print(result_text(result, folder), crop=False)
-    assert f"python {folder}/train.py --epochs 5\n" in text.getvalue()
+    assert f"python {folder}/train.py  # 1 epoch; or --epochs N\n" in text.getvalue()
 
 
 def test_failures_have_a_table_and_are_not_told_twice(result: Result, draw: Draw) -> None:
@@ -136,7 +139,7 @@ def test_the_files_and_the_next_commands_are_named(
     """What was written is listed, and how to train with it."""
     text = draw(result_text(result, folder), 300)
     assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
-    assert f"python {folder}/train.py --epochs 5" in text
+    assert f"python {folder}/train.py  # 1 epoch; or --epochs N" in text
     assert f"optuna-dashboard sqlite:///{folder}/study.db" in text
     assert "launch.py" not in text
     assert "--resume" not in text
@@ -146,7 +149,12 @@ def test_a_gang_is_started_by_its_launcher(result: Result, tmp_path: Path, draw:
     """With several workers the command is launch.py."""
     gang = result.model_copy(update={"launch": "print('launched')\n"})
     text = draw(result_text(gang, gang.save(tmp_path)), 300)
-    assert f"python {tmp_path}/launch.py --epochs 5" in text
+    assert f"python {tmp_path}/launch.py  # 1 epoch; or --epochs N" in text
+    fit = FitFacts(epochs=20)
+    of_script = gang.model_copy(update={"facts": gang.facts.model_copy(update={"fit": fit})})
+    assert "launch.py  # 20 epochs, as the script; or" in draw(
+        result_text(of_script, tmp_path), 300
+    )
 
 
 def test_a_folder_with_spaces_is_quoted(result: Result, tmp_path: Path, draw: Draw) -> None:
@@ -184,3 +192,12 @@ def test_a_figure_that_json_cannot_hold_is_null(changed: Changed, make_trial: Ma
     endless = changed(trials=(make_trial(0, error=float("inf")),))
     read = json.loads(json.dumps(endless.to_dict()), parse_constant=pytest.fail)
     assert read["trials"][0]["error"] is None
+
+
+def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
+    """The script by its own strategy, and a fixed rule; the rest is the search's."""
+    row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
+    marked = result.model_copy(update={"compared": (row, *result.compared[1:])})
+    text = draw(result_text(marked, Path("out")), 160)
+    assert text.count("(as the script by itself, as AutoStrategy would)") == 1
+    assert "as the script by itself, as AutoStrategy would" in page(marked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -124,11 +125,11 @@ def test_a_worker_with_its_own_share_makes_batches_for_one_replica() -> None:
     assert "distribute_datasets_from_function(make_dataset)" in text
 
 
-def test_uncounted_examples_make_epochs_of_whole_calls() -> None:
-    """Where nobody knows the number of examples, an epoch is a round number of steps."""
+def test_uncounted_examples_make_epochs_of_a_round_number_of_steps() -> None:
+    """Where nobody knows the number of examples; a last call may be shorter."""
     assert "STEPS_PER_EPOCH = 1000" in rendered(examples=None).train
     many = rendered(Configuration(steps_per_execution=7), examples=None)
-    assert "STEPS_PER_EPOCH = 994" in many.train
+    assert "STEPS_PER_EPOCH = 1000" in many.train
 
 
 def test_factories_of_an_installed_module_need_no_path() -> None:
@@ -255,6 +256,39 @@ def test_callbacks_get_their_fixed_arguments() -> None:
     text = rendered(callbacks=by_import("watch", folder="logs")).train
     assert "from mine import watch as callbacks_fn" in text
     assert 'callbacks=[*callbacks_fn(folder="logs"), *callbacks],' in text
+
+
+@pytest.mark.parametrize(
+    ("examples", "batch", "steps"), [(64, 8, 8), (63 * 128, 128, 63), (65, 8, 9), (3, 8, 1)]
+)
+@pytest.mark.parametrize("per_call", [1, 32])
+def test_an_epoch_has_the_steps_of_fit(
+    examples: int, batch: int, steps: int, per_call: int
+) -> None:
+    """However many of them run in a call, and with the last batch."""
+    one = Configuration(per_replica_batch=batch, steps_per_execution=per_call)
+    program = function_of(rendered(one, examples=examples).train)
+    assert program["steps_of_an_epoch"]() == steps  # type: ignore[operator] # a function
+
+
+@pytest.mark.parametrize(("asked", "examples"), [(None, 80), (5, 40), (200, 80)])
+def test_an_epoch_ends_with_the_data(asked: int | None, examples: int) -> None:
+    """A script may ask for more steps than its arrays have."""
+    facts = WorkloadFacts(examples=64, usual_batch=8, fit=FitFacts(data=FitData.ARRAYS))
+    text = render(ONE, script_workload(Script(path="mine.py")), facts, MACHINE).train
+    call = SimpleNamespace(training_rows=lambda: 80, steps_per_epoch=asked, batch_size=8)
+    assert function_of(text)["examples_of"](call) == examples  # type: ignore[operator] # as above
+
+
+def function_of(text: str) -> dict[str, object]:
+    """Return the numbers and what says how long an epoch is, out of a program."""
+    wanted = ("examples_of", "steps_of_an_epoch")
+    names = {"math": math, "Call": object}
+    for each in ast.parse(text).body:
+        number = isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
+        if number or getattr(each, "name", "") in wanted:
+            exec(compile(ast.Module([each], []), "<program>", "exec"), names)  # noqa: S102 - our own text
+    return names
 
 
 @pytest.mark.parametrize(

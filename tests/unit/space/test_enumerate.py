@@ -153,7 +153,7 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
         ({"per_replica_batch": [32, 64]}, {"carried_state": "layer gru"}, "(layer gru)"),
         ({"replicas_per_worker": [2]}, {"accumulated_steps": 4}, "the gradients of 4 steps"),
         ({"per_replica_batch": [16, 32]}, {"built_in_batch": 32}, "a batch of 32 is built into"),
-        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "as line 9 of the script may do"),
+        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "may call another one in line 9"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:

@@ -2,7 +2,7 @@
 
 - MirroredStrategy, 2 replicas
 - 4 examples per replica, so 8 per step
-- 8 steps per execution
+- 5 steps per execution
 
 How to run it:
 
@@ -10,6 +10,7 @@ How to run it:
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ from toy import dataset_fn, model_fn
 PER_REPLICA_BATCH = 4
 REPLICAS = 2
 GLOBAL_BATCH = PER_REPLICA_BATCH * REPLICAS
-STEPS_PER_EXECUTION = 8
+STEPS_PER_EXECUTION = 5
 EXAMPLES = 64
 
 
@@ -136,7 +137,7 @@ def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches:
 
 
 def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
-    """Return a function that runs STEPS_PER_EXECUTION training steps in one call."""
+    """Return a function that runs so many training steps in one call."""
 
     # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
     @tf.autograph.experimental.do_not_convert
@@ -147,9 +148,9 @@ def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Ca
         return tf.reduce_mean(strategy.experimental_local_results(value), axis=0)
 
     @tf.function
-    def train_steps(iterator: Any) -> dict[str, tf.Tensor]:
+    def train_steps(iterator: Any, steps: tf.Tensor) -> dict[str, tf.Tensor]:
         # The loop is part of the graph, because a call from Python can cost more than a step.
-        for _ in tf.range(STEPS_PER_EXECUTION - 1):
+        for _ in tf.range(steps - 1):
             step(next(iterator))
         logs = step(next(iterator))
         return tf.nest.map_structure(local_mean, logs)
@@ -175,11 +176,13 @@ def train(
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
+            # The last call has only what is left of the epoch.
+            steps = min(STEPS_PER_EXECUTION, watchers.params["steps"] - first)
             watchers.on_train_batch_begin(first)
-            logs = train_steps(iterator)
+            logs = train_steps(iterator, tf.constant(steps))
             # Past the list, which would turn the logs into numbers and wait for them.
             for each in watchers.callbacks:
-                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+                each.on_train_batch_end(first + steps - 1, logs)
             if model.stop_training:
                 break
         logs = logs_of_all(strategy, model, logs)
@@ -214,9 +217,8 @@ def logs_of_all(
 
 
 def steps_of_an_epoch() -> int:
-    """Return how many steps take every example about once, as whole calls."""
-    executions = EXAMPLES // (GLOBAL_BATCH * STEPS_PER_EXECUTION)
-    return max(executions, 1) * STEPS_PER_EXECUTION
+    """Return how many batches the examples make, the last of them filled up from the next epoch."""
+    return math.ceil(EXAMPLES / GLOBAL_BATCH)
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -230,8 +232,6 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
     parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
     args = parser.parse_args(argv)
-    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
-        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
     return args
@@ -253,7 +253,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     spread_random_streams(strategy, model)
     batches = strategy.experimental_distribute_dataset(make_dataset())
     steps = args.steps_per_epoch or steps_of_an_epoch()

@@ -8,6 +8,7 @@ How to run it:
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,9 +59,8 @@ def make_dataset() -> tf.data.Dataset:
 
 
 def steps_of_an_epoch() -> int:
-    """Return how many steps take every example about once, as whole calls."""
-    executions = EXAMPLES // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
-    return max(executions, 1) * STEPS_PER_EXECUTION
+    """Return how many batches the examples make, the last of them filled up from the next epoch."""
+    return math.ceil(EXAMPLES / PER_REPLICA_BATCH)
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -96,10 +96,11 @@ def main(
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
     model.steps_per_execution = STEPS_PER_EXECUTION
+    steps = args.steps_per_epoch or steps_of_an_epoch()
     model.fit(
         make_dataset(),
         epochs=args.epochs,
-        steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+        steps_per_epoch=steps,
         callbacks=list(callbacks),
         verbose=args.verbose,
         shuffle=False,

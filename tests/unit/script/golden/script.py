@@ -4,10 +4,11 @@
 
 How to run it:
 
-    python train.py --epochs 5
+    python train.py
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -229,8 +230,6 @@ class Validation(keras.callbacks.Callback):
         if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
             return
         x, y, sample_weight = self.data
-        # What several steps in one call need for training is no use here.
-        steps, self.model.steps_per_execution = self.model.steps_per_execution, 1
         found = self.model.evaluate(
             x,
             y,
@@ -240,7 +239,6 @@ class Validation(keras.callbacks.Callback):
             verbose=0,
             return_dict=True,
         )
-        self.model.steps_per_execution = steps
         if logs is not None:
             logs.update({f"val_{name}": value for name, value in found.items()})
 
@@ -262,15 +260,16 @@ def make_dataset() -> tf.data.Dataset:
 
 def examples_of(call: Call) -> int:
     """Return how many examples an epoch has: a script may call the `fit` that was tuned again."""
-    if call.steps_per_epoch:
-        return int(call.steps_per_epoch) * int(call.batch_size or 32)
-    return call.training_rows()
+    rows = call.training_rows()
+    if not call.steps_per_epoch:
+        return rows
+    # Keras ends an epoch with the data.
+    return min(int(call.steps_per_epoch) * int(call.batch_size or 32), rows)
 
 
 def steps_of_an_epoch() -> int:
-    """Return how many steps take every example about once, as whole calls."""
-    executions = examples_of(calls[-1]) // (PER_REPLICA_BATCH * STEPS_PER_EXECUTION)
-    return max(executions, 1) * STEPS_PER_EXECUTION
+    """Return how many batches the examples make, the last of them filled up from the next epoch."""
+    return math.ceil(examples_of(calls[-1]) / PER_REPLICA_BATCH)
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -310,12 +309,13 @@ def main(
         # Both are set outright, because what Keras does by itself depends on strategy and device.
         model.jit_compile = False
         model.steps_per_execution = STEPS_PER_EXECUTION
+        steps = args.steps_per_epoch or steps_of_an_epoch()
         keras.Model.fit(
             model,
             make_dataset(),
             epochs=epochs,
             initial_epoch=call.initial_epoch,
-            steps_per_epoch=args.steps_per_epoch or steps_of_an_epoch(),
+            steps_per_epoch=steps,
             callbacks=[*callbacks_of(call), *callbacks],
             verbose=verbose,
             shuffle=False,

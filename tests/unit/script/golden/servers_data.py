@@ -3,7 +3,7 @@
 - ParameterServerStrategy, 2 workers with 1 replica each
 - variables on 1 parameter server
 - 4 examples per step of a worker, asynchronous
-- 2 steps per execution
+- 3 steps per execution
 - every worker reads all examples and keeps its shard
 
 How to run it:
@@ -19,6 +19,7 @@ and servers wait for orders until they are ended, so end them when the chief is 
 """
 
 import argparse
+import math
 import os
 import sys
 from collections import deque
@@ -53,7 +54,7 @@ from toy import dataset_fn, model_fn
 
 PER_REPLICA_BATCH = 4
 REPLICAS = 2
-STEPS_PER_EXECUTION = 2
+STEPS_PER_EXECUTION = 3
 EXAMPLES = 64
 # Calls of the training step that wait in each worker while it runs one.
 AHEAD = 2
@@ -124,7 +125,7 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: tf.data
 
 
 def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
-    """Return a function that runs STEPS_PER_EXECUTION steps of one worker in one call."""
+    """Return a function that runs so many steps of one worker in one call."""
 
     # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
     @tf.autograph.experimental.do_not_convert
@@ -132,9 +133,9 @@ def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Ca
         return strategy.run(model.train_step, args=(batch,))
 
     @tf.function
-    def train_steps(iterator: Any) -> tuple[dict[str, Any], tf.Tensor]:
+    def train_steps(iterator: Any, steps: tf.Tensor) -> tuple[dict[str, Any], tf.Tensor]:
         # The loop is part of the graph, because an order from the chief can cost more than a step.
-        for _ in tf.range(STEPS_PER_EXECUTION - 1):
+        for _ in tf.range(steps - 1):
             step(next(iterator))
         return step(next(iterator)), counted_updates(model)
 
@@ -162,15 +163,14 @@ def under_way(
     train_steps: Callable[..., Any],
     iterator: Any,
     workers: int,
-    calls: int,
+    sizes: Sequence[int],
 ) -> Iterator[list[Any]]:
     """Yield what each call gave, by worker, while the workers are busy with the next ones."""
     waiting: deque[list[Any]] = deque()
-    for number in range(calls + AHEAD):
-        if number < calls:
-            waiting.append(
-                [coordinator.schedule(train_steps, args=(iterator,)) for _ in range(workers)]
-            )
+    for number in range(len(sizes) + AHEAD):
+        if number < len(sizes):
+            order = (iterator, tf.constant(sizes[number]))
+            waiting.append([coordinator.schedule(train_steps, args=order) for _ in range(workers)])
         if number >= AHEAD:
             yield [each.fetch() for each in waiting.popleft()]
 
@@ -187,7 +187,11 @@ def train(
     """
     iterator = iter(coordinator.create_per_worker_dataset(partial(of_this_worker, workers)))
     train_steps = make_train_steps(coordinator.strategy, model)
-    calls = watchers.params["steps"] // STEPS_PER_EXECUTION
+    steps = watchers.params["steps"]
+    # Of each call; the last one has only what is left of the epoch.
+    sizes = [
+        min(STEPS_PER_EXECUTION, steps - each) for each in range(0, steps, STEPS_PER_EXECUTION)
+    ]
     model.stop_training = False
     logs: dict[str, Any] = {}
     made = 0
@@ -197,13 +201,14 @@ def train(
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for number, results in enumerate(
-            under_way(coordinator, train_steps, iterator, workers, calls)
+            under_way(coordinator, train_steps, iterator, workers, sizes)
         ):
-            watchers.on_train_batch_begin(number * STEPS_PER_EXECUTION)
-            made += workers * STEPS_PER_EXECUTION
+            first = number * STEPS_PER_EXECUTION
+            watchers.on_train_batch_begin(first)
+            made += workers * sizes[number]
             counted = max(each for _, each in results)
             logs = {**results[-1][0], "lost_updates": share_lost(counted, made)}
-            watchers.on_train_batch_end((number + 1) * STEPS_PER_EXECUTION - 1, logs)
+            watchers.on_train_batch_end(first + sizes[number] - 1, logs)
             if model.stop_training:
                 break
         coordinator.join()
@@ -241,9 +246,8 @@ def warn_of_other_size(replicas: int) -> None:
 
 
 def steps_of_an_epoch(global_batch: int) -> int:
-    """Return how many steps take every example about once, as whole calls."""
-    executions = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
-    return max(executions, 1) * STEPS_PER_EXECUTION
+    """Return how many batches the examples make, the last of them filled up from the next epoch."""
+    return math.ceil(EXAMPLES / global_batch)
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -257,8 +261,6 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
     parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
     args = parser.parse_args(argv)
-    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
-        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
     return args
@@ -286,7 +288,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     workers = cluster.cluster_spec().num_tasks("worker")
     if workers != REPLICAS:
         warn_of_other_size(workers)

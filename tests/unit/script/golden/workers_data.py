@@ -2,7 +2,7 @@
 
 - MultiWorkerMirroredStrategy, 2 workers with 1 replica each
 - 4 examples per replica, so 8 per step
-- 4 steps per execution
+- 3 steps per execution
 - every worker reads all examples and keeps its shard
 
 How to run it:
@@ -18,6 +18,7 @@ on each, with the addresses of all of them in the environment variable TF_CONFIG
 
 import argparse
 import hashlib
+import math
 import os
 import platform
 import sys
@@ -52,7 +53,7 @@ from toy import dataset_fn, model_fn
 
 PER_REPLICA_BATCH = 4
 REPLICAS = 2
-STEPS_PER_EXECUTION = 4
+STEPS_PER_EXECUTION = 3
 EXAMPLES = 64
 
 
@@ -176,7 +177,7 @@ def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches:
 
 
 def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
-    """Return a function that runs STEPS_PER_EXECUTION training steps in one call."""
+    """Return a function that runs so many training steps in one call."""
 
     # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
     @tf.autograph.experimental.do_not_convert
@@ -187,9 +188,9 @@ def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Ca
         return tf.reduce_mean(strategy.experimental_local_results(value), axis=0)
 
     @tf.function
-    def train_steps(iterator: Any) -> dict[str, tf.Tensor]:
+    def train_steps(iterator: Any, steps: tf.Tensor) -> dict[str, tf.Tensor]:
         # The loop is part of the graph, because a call from Python can cost more than a step.
-        for _ in tf.range(STEPS_PER_EXECUTION - 1):
+        for _ in tf.range(steps - 1):
             step(next(iterator))
         logs = step(next(iterator))
         # Only of this worker: adding up all workers' metrics in every call would cost time.
@@ -216,11 +217,13 @@ def train(
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], STEPS_PER_EXECUTION):
+            # The last call has only what is left of the epoch.
+            steps = min(STEPS_PER_EXECUTION, watchers.params["steps"] - first)
             watchers.on_train_batch_begin(first)
-            logs = train_steps(iterator)
+            logs = train_steps(iterator, tf.constant(steps))
             # Past the list, which would turn the logs into numbers and wait for them.
             for each in watchers.callbacks:
-                each.on_train_batch_end(first + STEPS_PER_EXECUTION - 1, logs)
+                each.on_train_batch_end(first + steps - 1, logs)
         logs = logs_of_all(strategy, model, logs)
         watchers.on_epoch_end(epoch, logs)
         if any_worker_stops(strategy, tf.constant(float(model.stop_training))):
@@ -278,9 +281,8 @@ def warn_of_other_size(replicas: int) -> None:
 
 
 def steps_of_an_epoch(global_batch: int) -> int:
-    """Return how many steps take every example about once, as whole calls."""
-    executions = EXAMPLES // (global_batch * STEPS_PER_EXECUTION)
-    return max(executions, 1) * STEPS_PER_EXECUTION
+    """Return how many batches the examples make, the last of them filled up from the next epoch."""
+    return math.ceil(EXAMPLES / global_batch)
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -294,8 +296,6 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--verbose", type=int, choices=(0, 1, 2), default=2, help="default: 2")
     parser.add_argument("--save", metavar="FILE.keras", help="where to save the trained model")
     args = parser.parse_args(argv)
-    if args.steps_per_epoch is not None and args.steps_per_epoch % STEPS_PER_EXECUTION:
-        parser.error(f"--steps-per-epoch must be a multiple of {STEPS_PER_EXECUTION}")
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
     return args
@@ -319,7 +319,7 @@ def main(
         model = model_fn()
     # Both are set outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile = False
-    model.steps_per_execution = STEPS_PER_EXECUTION
+    model.steps_per_execution = 1
     spread_random_streams(strategy, model)
     if strategy.num_replicas_in_sync != REPLICAS:
         warn_of_other_size(strategy.num_replicas_in_sync)
