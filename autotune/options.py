@@ -91,16 +91,6 @@ def _once(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(given))
 
 
-def _strategies(given: tuple[str, ...]) -> tuple[str, ...]:
-    # Here, so that the options are declared without what strategies need.
-    from autotune.strategies import strategies  # noqa: PLC0415 - see above
-
-    for name in given:
-        if name not in strategies():
-            raise _mistake(f"Unknown strategy {name!r}.", hint(name, strategies()))
-    return given
-
-
 def _mistake(cause: str, next_step: str) -> PydanticCustomError:
     return PydanticCustomError(
         "option", "{cause} {next_step}", {"cause": cause, "next_step": next_step}
@@ -173,10 +163,7 @@ class SearchOptions(Value):
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
     """Maximum global batch size."""
-    strategies: Annotated[
-        Annotated[Names, AfterValidator(_strategies)] | None,
-        Option(group=Group.BOUNDS, metavar="A,B"),
-    ] = Field(
+    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = Field(
         default=None,
         description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
         "in the space.",
@@ -200,6 +187,7 @@ class SearchOptions(Value):
                 super().__init__(**given)
             except ValidationError as exc:
                 raise usage_error(exc) from exc
+            _check_strategies(self.strategies, "strategies")
 
         # So that a value within another one is validated by pydantic, which tells where it stands.
         __init__.__pydantic_base_init__ = True
@@ -342,6 +330,17 @@ def options_from(given: dict[str, Any]) -> SearchOptions:
         UsageError: One is wrong; the text names it as the command line does.
     """
     try:
-        return SearchOptions.model_validate(given)
+        options = SearchOptions.model_validate(given)
     except ValidationError as exc:
         raise usage_error(exc, flag) from exc
+    _check_strategies(options.strategies, flag("strategies"))
+    return options
+
+
+def _check_strategies(names: tuple[str, ...] | None, option: str) -> None:
+    # Here, so that the options are declared without what strategies need.
+    from autotune.strategies import strategies  # noqa: PLC0415 - see above
+
+    for name in names or ():
+        if name not in strategies():
+            raise UsageError(f"{option}: Unknown strategy {name!r}.", hint(name, strategies()))
