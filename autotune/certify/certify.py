@@ -10,7 +10,7 @@ from autotune.certify.examples import check_elements, check_examples, check_size
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 from autotune.certify.trajectory import NAME, Steps, check_trajectory
-from autotune.reason import CheckKind, Raised, Seen
+from autotune.reason import CheckKind, Raised, Reason, Seen
 from autotune.run.engine import Engine, ObservationRequest
 from autotune.run.observation import Observation, Reader
 from autotune.run.reasons import is_memory
@@ -82,12 +82,8 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
 
 def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if (why := alone.failure) is not None:
-        # What replicas train with, and one device of the same examples does not, is another step.
-        refused = isinstance(why, Raised) and not is_memory(
-            {"kind": why.error, "message": why.message}
-        )
-        seen_of = Seen(kind=CheckKind.REFERENCE_FAILED, reason=why)
-        return (failed if refused else undecided)(NAME, seen_of)
+        found = failed if _refuses(why) else undecided
+        return found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
     configuration = candidate.configuration
     taken = Steps(
         count=steps,
@@ -96,6 +92,13 @@ def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, ste
         epsilon=_EPSILON.get(configuration.precision, 0.0),
     )
     return check_trajectory(seen.witnesses[0], alone.witnesses, taken)
+
+
+def _refuses(why: Reason) -> bool:
+    """Return whether one device cannot train with the batches, however much memory it has."""
+    if not isinstance(why, Raised):
+        return False
+    return not is_memory({"kind": why.error, "message": why.message})
 
 
 def _readers(seen: Observation) -> Sequence[Reader]:

@@ -352,10 +352,10 @@ def _eager(result: Result, trials: Sequence[Trial]) -> Iterator[str]:
         for c in (own, own.taking({"run_eagerly": False}))
     )
     gain = fmean(compiled) / fmean(eager) if own.run_eagerly and eager and compiled else None
-    found = "how much is not measured"
+    text = f"Your model runs eagerly{at}; what compiling it gains was not measured."
     if gain:
-        found = f"it takes 1/{gain:.0f} of the time" if gain >= 2 else f"{gain:.2g} times as fast"
-    text = f"Your model runs eagerly{at}: compiled, {found}."
+        found = f"takes 1/{gain:.0f} of the time" if gain >= 2 else f"is {gain:.2g} times as fast"
+        text = f"Your model runs eagerly{at}: compiled, it {found}."
     if not result.config.run_eagerly:
         text += (
             " The recommended program compiles it; Python code in train_step or call then runs "
