@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from autotune.result.leaderboard import Entry as Entry
     from autotune.run.engine import Engine as Engine, Outcome as Outcome
+    from autotune.run.exclusive import Wait as Wait
     from autotune.run.load import Load as Load
     from autotune.run.observation import Observation as Observation
     from autotune.space import Limit as Limit, Space as Space

@@ -81,7 +81,7 @@ class OfOneJob:
 JOB = OfOneJob(select(*COLUMNS))
 POSITION = OfOneJob(select(jobs.c.seq))
 REQUEST = OfOneJob(select(jobs.c.request, jobs.c.owner))
-ENDING = OfOneJob(select(jobs.c.state, jobs.c.recommendation, jobs.c.trials))
+ENDING = OfOneJob(select(jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials))
 RECORDS = OfOneJob(
     select(trials.c.record)
     .join(jobs, jobs.c.id == trials.c.job_id)
@@ -156,9 +156,8 @@ def ending(connection: Connection, job_id: str, owner: Whose) -> tuple[str, int]
     if row.recommendation is not None:
         return row.recommendation, row.trials
     if row.state in FINAL:
-        raise NoRecommendation(
-            f"The job is {row.state} and has no recommendation.", "See the job's reason."
-        )
+        why = "See the job's reason." if row.reason else "Submit it again."
+        raise NoRecommendation(f"The job is {row.state} and has no recommendation.", why)
     raise NoRecommendation(f"The job is {row.state}.", "Wait until the job is done.")
 
 

@@ -103,7 +103,7 @@ NoWait = Annotated[
     bool,
     _search(
         "--no-wait",
-        help="Fail at once while another search is running, instead of waiting in turn.",
+        help="Fail at once while another search is running, instead of waiting.",
     ),
 ]
 DryRun = Annotated[

@@ -19,12 +19,18 @@ EXIT_CODES = (
 )
 
 
-def verify(
+def verify(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     config: take.Saved,
     seconds: Annotated[
-        float, typer.Option(min=1.0, help="Time limit; stops earlier once the answer is clear.")
-    ] = 50.0,
+        str,
+        typer.Option(
+            "--budget",
+            "--seconds",
+            metavar="TIME",
+            help="Time limit: 50s, 2min or seconds; stops earlier once the answer is clear.",
+        ),
+    ] = "50s",
     strict: Annotated[
         bool, typer.Option("--strict", help="Also fail if the answer is inconclusive.")
     ] = False,
@@ -39,18 +45,19 @@ def verify(
     the folder where `autotune tune` ran, because the functions are imported from there.
     """
     # Here, so that the help answers before all of this is imported; the same below.
+    from autotune.durations import parse_seconds
     from autotune.result import load_configuration
     from autotune.run.resolve import reserved_engine
 
-    saved = load_configuration(config)
+    saved, budget = load_configuration(config), parse_seconds(seconds)
     with reserved_engine(
-        engine, saved.workload.name, say, seconds=seconds, wait=not no_wait
+        engine, saved.workload.name, say, seconds=budget, wait=not no_wait
     ) as running:
         from autotune.report import TurnsReport
         from autotune.verification.verify import verify as check
 
         report = TurnsReport(notices())
-        found = check(saved, seconds=seconds, seed=seed, observer=report, engine=running)
+        found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
     _answer(found, as_json=json)
     if _fails(found, strict=strict):
         raise typer.Exit(FAILED)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-from autotune.errors import UsageError
+from autotune.errors import EngineError, UsageError
 from autotune.plugins import load_attribute, load_plugin
 from autotune.run.engine import Engine, Tell
 from autotune.run.exclusive import Wait
@@ -87,5 +87,5 @@ def _refuse(tell: Tell, told: Wait | str) -> None:
         latest = f" (until {told.latest} at the latest)" if told.latest else ""
         raise EngineError(
             f"{told.who}.",
-            f"Wait in turn{latest} by omitting --no-wait (wait=False in Python), or come back later.",
+            f"Omit --no-wait (wait=False in Python) to wait in turn{latest}.",
         )

@@ -161,14 +161,14 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         finally:
             with uninterrupted():
                 study.flush()
-    session = session_of(
+    measured = session_of(
         result.machine.fingerprint,
         prepared.fingerprint,
         result.trials[len(kept) :],
         result.grounds.load,
     )
     with uninterrupted():
-        past.add(session)
+        past.add(measured)
     return result
 
 

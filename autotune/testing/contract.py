@@ -253,7 +253,7 @@ class EngineContract(ABC):
 
     def test_whoever_has_reserved_it_may_reserve_it_again(self, engine: Engine) -> None:
         """A search inside a reservation does not wait for itself, and both end."""
-        told: list[str] = []
+        told: list[object] = []
         for _ in range(2):
             with engine.reserved("outer", told.append), engine.reserved("inner", told.append):
                 pass

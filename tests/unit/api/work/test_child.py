@@ -66,6 +66,7 @@ class BusyEngine(FakeEngine):
     @contextmanager
     def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Tell of whom it waits, and give up."""
+        del seconds
         tell(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
         raise EngineError("stopped")
         yield

@@ -81,7 +81,7 @@ def test_a_look_waits_for_nobody(engine_is: Engines, inspection: Inspect) -> Non
         def reserved(
             self, what: str, tell: Tell, seconds: float | None = None
         ) -> AbstractContextManager[None]:
-            del what
+            del what, seconds
             tell("Waiting for another search.")
             raise AssertionError
 
