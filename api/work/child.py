@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection
 from functools import partial
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, Self, cast
 
 from autotune import events
@@ -203,8 +203,13 @@ class _Interruptible:
         self._engine.__enter__()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._engine.__exit__(*error)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._engine.__exit__(kind, error, trace)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._engine, name)
