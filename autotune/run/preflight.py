@@ -40,6 +40,7 @@ NewGroup = Callable[[TrialFolder, str], WorkerGroup]
 """Makes a group of one process for a task, by the task's name in `autotune.run.child`."""
 
 _START_SECONDS = 60.0
+_LOOKING_SECONDS = 60.0  # For all looks at the data; a slow script may take longer to its fit.
 _DEVICE_SECONDS = 120.0
 _KINDS: Mapping[str, type[WorkloadError]] = {
     kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, ScriptFailed, DatasetTooSmall)
@@ -94,7 +95,7 @@ def inspect(
         WorkloadError: One does not fulfil its contract.
     """
     request = {
-        "seconds": seconds,
+        "seconds": min(seconds, _LOOKING_SECONDS),
         "script": script_reader(workload.script) if workload.script else None,
         "offered": dict(offered),
         "unbatch": workload.unbatch,
@@ -107,7 +108,9 @@ def inspect(
     try:
         answer = _answer(new_group, folder, "inspect", seconds)
     except NoAnswer as exc:
-        raise _with_detail(_failure(exc, seconds), exc.detail) from exc
+        failure = _failure(exc, seconds)
+        blocked = isinstance(exc, StepBlocked)
+        raise failure if blocked else _with_detail(failure, exc.detail) from exc
     if "complaint" in answer:
         raise _error(answer["complaint"])
     return WorkloadFacts.model_validate(answer["facts"])
@@ -143,9 +146,9 @@ def _order(factory: Factory) -> dict[str, Any]:
 
 def _failure(exc: NoAnswer, seconds: float) -> FactoryFailed:
     if isinstance(exc, StepBlocked):
+        where = f" It stood here:\n{exc.detail}" if exc.detail else ""
         return FactoryFailed(
-            f"{_TOO_LONG[exc.step]} {seconds:g} s.",
-            "Check what it waits for; the traceback below shows where it is.",
+            f"{_TOO_LONG[exc.step]} {seconds:g} s.", f"Check what it waits for.{where}"
         )
     return FactoryFailed(
         f"The process that inspects the factories {exc.why} while {exc.step}.",

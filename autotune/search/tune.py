@@ -54,6 +54,8 @@ from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
+INSPECTION_SECONDS = 60.0
+"""Longest time for each step of the inspection, where the budget does not allow more."""
 EXPLORED_FIRST = 0.67
 """Of the trials, those before batches are trained to a loss: they look at what may pay."""
 
@@ -222,8 +224,8 @@ class _Session:
                 prepared = prepared.knowing(self._looked(prepared))
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
-        if prepared.weighs:
-            self.study.learning = prepared.subject.facts.learning
+        if prepared.weighs and (learning := prepared.subject.facts.learning):
+            self.study.learning = learning
             self.study.value = prepared.subject.scorer.value
         return prepared, None
 
@@ -363,7 +365,9 @@ def _prepare(
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
-    facts = engine.inspect(workload, offered=first.for_factories())
+    # Who gives it more time has a model that takes long to build.
+    patience = max(INSPECTION_SECONDS, request.options.budget or 0.0)
+    facts = engine.inspect(workload, offered=first.for_factories(), seconds=patience)
     options = _bound_by(facts, request.options, observer)
     objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE

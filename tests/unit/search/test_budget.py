@@ -10,15 +10,14 @@ from autotune.config import Configuration
 from autotune.errors import NothingMeasured, UsageError
 from autotune.learning import Learning
 from autotune.options import PROFILE_SHARE, SearchOptions
-from autotune.reason import BudgetEnded, Phase
+from autotune.reason import BudgetEnded, Outcome, Phase
 from autotune.result import Verdict
 from autotune.run.engine import LearningRequest, Limits
-from autotune.script import Program
-from autotune.search import tune as tune_module
+from autotune.script import Program, render
 from autotune.search.stopping import PATIENCE, Budget
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, Ending, fake_learning
-from autotune.trial import Outcome, Stage
+from autotune.trial import Stage
 
 from .conftest import Tuner, speed
 
@@ -91,7 +90,8 @@ def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner)
     """By Ctrl-C, or by the service whose patience is over."""
     engine = FakeEngine(speed(), learning=fake_learning(1.0))
 
-    def learn(_: LearningRequest) -> Learning:
+    def learn(request: LearningRequest) -> Learning:
+        engine.looks.append(request)
         raise KeyboardInterrupt
 
     engine.learn = learn  # type: ignore[method-assign]
@@ -226,7 +226,7 @@ def test_an_interrupt_while_the_result_is_made_loses_nothing(
     tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes once, from the service or from Ctrl-C, at any moment."""
-    truth, real = speed(), tune_module.render
+    truth, real = speed(), render
     interrupts = iter([KeyboardInterrupt])
 
     def once(*given: Any, **more: Any) -> Program:
@@ -234,5 +234,5 @@ def test_an_interrupt_while_the_result_is_made_loses_nothing(
             raise each
         return real(*given, **more)
 
-    monkeypatch.setattr(tune_module, "render", once)
+    monkeypatch.setattr("autotune.search.tune.render", once)
     assert tuner(truth, options={"budget": 60.0}).script
