@@ -105,7 +105,7 @@ class OtherBatches:
             known: Throughputs that the finals have settled.
         """
         board = Leaderboard(
-            self._runner.history.trials, baseline, known, self._runner.subject.scorer
+            self._runner.history.trials, baseline, known, score=self._runner.subject.scorer
         )
         return rows([*board.entries(final=True), *board.entries(final=False)])
 

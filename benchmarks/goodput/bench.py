@@ -153,7 +153,10 @@ def predict(name: str) -> tuple[Machine, Learning]:
             machine=machine,
             objective=objective_named(request.options.objective),
         )
-        return machine, learned(request, subject, Configuration(), engine, nobody)
+        known = learned(
+            request, subject, Configuration(), engine, nobody, first_call=0.0, left=math.inf
+        )
+        return machine, known
 
 
 def compare(name: str, learning: Learning) -> list[Row]:

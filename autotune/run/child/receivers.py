@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-
 from autotune.calls import SCOPES, MethodCall, Others, class_of_self, method_calls
 
 _OF_KERAS = ("keras", "tensorflow", "tf_keras")

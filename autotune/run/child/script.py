@@ -279,7 +279,7 @@ def _facts(call: Any) -> dict[str, Any]:
 def _batches_of(data: Any) -> int | None:
     """Return how many batches an epoch has as far as Keras knows."""
     if isinstance(data, keras.utils.PyDataset):
-        return data.num_batches
+        return data.num_batches and int(data.num_batches)
     known = int(data.cardinality()) if isinstance(data, tf.data.Dataset) else 0
     return known if known > 0 else None
 
