@@ -374,6 +374,7 @@ def arguments_of(method: str, folder: Path) -> dict[str, Any]:
     of_type = {
         "str": "this search",
         "float": 1.0,
+        "float | None": 60.0,
         "Tell": print,
         "Watch": Recorder(),
         "Workload": PROBE,

@@ -19,6 +19,7 @@ from documentation.write import config, pages
 
 MADE = pages()
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def test_there_is_a_page_for_each() -> None:
@@ -82,7 +83,7 @@ def test_the_reference_has_what_is_declared_of_an_option(option: Declared) -> No
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     """To another page, or to a file of the repository."""
-    for link in LINK.findall(path.read_text("utf-8")):
+    for link in LINK.findall(CODE.sub("", path.read_text("utf-8"))):
         assert (path.parent / link).exists(), link
 
 
