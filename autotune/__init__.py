@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from autotune.run.load import Load as Load
     from autotune.run.observation import Observation as Observation
     from autotune.space import Limit as Limit, Space as Space
+    from autotune.space.origin import Origin as Origin
     from autotune.trial import Stage as Stage, Trial as Trial
     from autotune.tuning import Tuner as Tuner, autotune as autotune
     from autotune.verification.answer import Answer as Answer, Verification as Verification

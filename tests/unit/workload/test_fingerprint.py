@@ -41,7 +41,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with factories, in the working folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "file.py"
-    path.write_text("def make(): ...")
+    path.write_text("def make(): model.fit(x)")
     return path
 
 
@@ -111,7 +111,7 @@ def test_a_comment_is_no_other_workload(code: Path, edit: str, name: str) -> Non
     before = _workload(name)
     code.write_text(edit.format(code.read_text()))
     assert _workload(name) == before
-    code.write_text("def make(): return 1")
+    code.write_text("def make(): model.fit(y)")
     assert _workload(name) != before
 
 
