@@ -28,12 +28,13 @@ def own_default(
 ) -> Configuration:
     """Return one device as the user has it, or the closest that can run."""
     batch = own_batch(facts, options.global_batch).size
-    return nearest(Configuration(per_replica_batch=batch, run_eagerly=facts.eager), pool)
+    own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
+    return nearest(Configuration().taking(own), pool)
 
 
-def compiled(default: Configuration, pool: Sequence[Configuration]) -> Configuration:
-    """Return a default without eager execution; as it is where that cannot run."""
-    other = default.taking({"run_eagerly": False})
+def plain(default: Configuration, pool: Sequence[Configuration]) -> Configuration:
+    """Return a default without eager execution and XLA; as it is where that cannot run."""
+    other = default.taking({"run_eagerly": False, "xla": False})
     return other if other in pool else default
 
 

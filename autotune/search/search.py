@@ -22,7 +22,7 @@ from autotune.search.batches import OtherBatches
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import compiled, default_in, openers, own_default
+from autotune.search.design import default_in, openers, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.search.explore import Explorer, begin, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
@@ -208,7 +208,7 @@ class Search:
             NothingMeasured: No single-device configuration could be measured.
         """
         explorer = self._explorer(self._reserve)
-        start = compiled(self._default, self._one_device)
+        start = plain(self._default, self._one_device)
         if start != self._default:
             explorer.try_all([self._default, start])
         if batches:

@@ -27,7 +27,7 @@ from autotune.run.engine import Engine
 from autotune.run.load import Load, warning
 from autotune.script import render
 from autotune.search.costs import Costs, expected_start
-from autotune.search.design import compiled, own_default
+from autotune.search.design import own_default, plain
 from autotune.search.ending import (
     INTERRUPTIONS,
     Interruption,
@@ -85,9 +85,9 @@ class _Prepared:
 
     @property
     def default(self) -> Configuration:
-        """One device with the user's own batch, or the closest that can run; compiled."""
+        """One device with the user's own batch, or the closest that can run; plainly compiled."""
         pool = self.found.one_device
-        return compiled(own_default(pool, self.subject.facts, self.options), pool)
+        return plain(own_default(pool, self.subject.facts, self.options), pool)
 
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes, and only those that it compares."""

@@ -253,11 +253,12 @@ def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
 
 
 def _as_it_is(legal: Sequence[Configuration], where: Situation) -> Iterator[Configuration]:
-    """Yield the user's own settings where these run eagerly, beside all that are compiled."""
-    if not where.facts.eager or not legal:
+    """Yield the user's own settings where these run eagerly or with XLA, whatever the space has."""
+    facts = where.facts
+    if not (facts.eager or facts.jit_compile) or not legal:
         return
-    batch = own_batch(where.facts, where.options.global_batch).size
-    values = {"per_replica_batch": batch, "run_eagerly": True}
+    batch = own_batch(facts, where.options.global_batch).size
+    values = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
     own = Configuration(arguments=legal[0].arguments).taking(values)
     if own not in legal and where.why_illegal(own) is None:
         yield own

@@ -309,6 +309,7 @@ class InspectedModel:
         self.model = model
         self._built_in_batch: int | None = None
         self._carried_state = ""
+        self._jit_compile = bool(model.jit_compile)
         self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
         self._uncompilable = ""
         self._dense: dict[tuple[int, int], int] = {}
@@ -389,6 +390,7 @@ class InspectedModel:
             "built_in_batch": self._built_in_batch,
             "carried_state": self._carried_state,
             "eager": self._eager,
+            "jit_compile": self._jit_compile,
             "uncompilable": self._uncompilable,
             "own_train_function": _makes_own_function(self.model),
             "only_steps": type(self.model).call is keras.Model.call,

@@ -63,6 +63,13 @@ def test_the_line_that_asks_for_it_is_found(
     assert facts.uncompilable == ""
 
 
+@pytest.mark.parametrize(("asked", "xla"), [("", False), (", jit_compile=True", True)])
+def test_the_xla_that_keras_takes_is_found(inspect: Inspect, asked: str, *, xla: bool) -> None:
+    """By itself it takes none on CPUs."""
+    facts = inspect(f"model = keras.Sequential(stack)\nmodel.compile('sgd', 'mse'{asked})")
+    assert facts.jit_compile is xla
+
+
 @pytest.mark.parametrize("value", ["logs['loss'].numpy()", "1 if logs['loss'] > 2 else 0"])
 def test_a_step_that_needs_eager_execution_says_why(inspect: Inspect, value: str) -> None:
     """With the error that compiling it raises, and its line."""

@@ -43,6 +43,17 @@ def test_what_compiling_gains_is_measured_and_told_first(tuner: Tuner) -> None:
     assert "model.run_eagerly = False" in result.script
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_the_users_own_settings_have_the_xla_that_keras_takes(tuner: Tuner, *, told: bool) -> None:
+    """Whatever the space holds; all others are tried without, unless it is an axis."""
+    result = searched(tuner, eager=False, fit=None, jit_compile=told)
+    first, second, *others = [each.configuration for each in result.trials]
+    assert first == result.grounds.default
+    assert [first.xla, second.xla] == [told, False]
+    assert not any(each.xla for each in others if each != first)
+    assert f"model.jit_compile = {result.config.xla}" in result.script
+
+
 def test_a_gain_over_one_device_is_one_over_compiled_steps(tuner: Tuner) -> None:
     """Both sides of the answer are compiled."""
     result = searched(tuner)
