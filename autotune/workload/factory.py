@@ -322,7 +322,7 @@ class WorkloadFacts(Value):
     eager: bool = False
     """Whether the user asks for eager execution, of the model or of every `tf.function`."""
     jit_compile: bool = False
-    """Whether Keras compiles the step with XLA as the user has it: asked to, or by itself on a GPU."""
+    """Whether Keras compiles the step with XLA as the user has it, by itself where there is a GPU."""
     uncompilable: str = ""
     """Why a model that runs eagerly cannot be compiled; empty where it can."""
     batch_callbacks: tuple[str, ...] = ()
