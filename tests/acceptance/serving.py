@@ -32,9 +32,9 @@ class Shared(FakeEngine):
     """Runs on a machine that another search uses while a certain file is in the project."""
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell) -> Iterator[None]:
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
         """Wait as long as the file is there."""
-        del what
+        del what, seconds
         if IN_USE.exists():
             tell("Another search uses the machine.")
         while IN_USE.exists():
