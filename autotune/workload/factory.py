@@ -322,7 +322,7 @@ class WorkloadFacts(Value):
     eager: bool = False
     """Whether the user asks for eager execution, of the model or of every `tf.function`."""
     jit_compile: bool = False
-    """Whether the step is compiled with XLA as the user has it; on a GPU Keras does so by itself."""
+    """Whether the step is compiled with XLA as the user has it; on GPUs Keras does so by itself."""
     uncompilable: str = ""
     """Why a model that runs eagerly cannot be compiled; empty where it can."""
     batch_callbacks: tuple[str, ...] = ()
