@@ -33,15 +33,18 @@ def static_batch(model: Any) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def carried_state(model: Any, batch: Any) -> str:
-    """Return what carries state from one batch to the next, by its name; empty if nothing does.
+def stateful_layer(model: Any) -> str:
+    """Return the layer that says that it carries state between batches; empty if none does."""
+    layers = model._flatten_layers()  # noqa: SLF001 - Keras offers no public walk over all layers
+    return next((f"layer {e.name}" for e in layers if getattr(e, "stateful", False)), "")
 
-    A layer may say so (`stateful`). Otherwise a batch is computed behind another one and behind
-    itself, from the same weights and seeds: what differs then was kept where Keras does not see it.
+
+def carried_state(model: Any, batch: Any) -> str:
+    """Return the model if it carries state from one batch to the next unsaid; empty if it does not.
+
+    A batch is computed behind another one and behind itself, from the same weights and seeds: what
+    differs then was kept where Keras does not see it.
     """
-    for layer in model._flatten_layers():  # noqa: SLF001 - Keras offers no public walk over all layers
-        if getattr(layer, "stateful", False):
-            return f"layer {layer.name}"
     features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
     try:
         other = tf.nest.map_structure(tf.zeros_like, features)

@@ -26,6 +26,7 @@ from autotune.run.child.batch_bound import (
     carried_state,
     first_rows,
     rows_of,
+    stateful_layer,
     static_batch,
 )
 from autotune.run.child.callback_times import batch_callbacks
@@ -95,9 +96,9 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     calling += time.monotonic() - begun
     data.check_rank(model.ranks())
     announce(Step.TRYING)
-    model.train_on(data.few(static_batch(model.model)), _not_fitting)
-    announce(Step.LOOKING)
     patience = request["seconds"] / 4
+    model.train_on(data.few(static_batch(model.model)), _not_fitting, patience)
+    announce(Step.LOOKING)
     return {
         "model_takes": parameters(model_fn),
         "dataset_takes": parameters(dataset_fn),
@@ -204,7 +205,7 @@ def _looked_at_batches(
         announce(Step.FIRST_EXAMPLE)
         data.read_first()
         announce(Step.TRYING)
-        model.train_on(data.few(), _not_training)
+        model.train_on(data.few(), _not_training, patience)
         if once:
             once.go_on()
         announce(Step.LOOKING)
@@ -322,7 +323,7 @@ class InspectedModel:
         except (AttributeError, ValueError):  # It learns its inputs from the first batch.
             return []
 
-    def train_on(self, batch: Any, failed: Callable[[str], WorkloadError]) -> None:
+    def train_on(self, batch: Any, failed: Callable[[str], WorkloadError], patience: float) -> None:
         """Take one step, which shows whether model, loss, metrics and data fit together.
 
         It is taken eagerly: that needs no tracing, and errors name the line that raised them.
@@ -330,10 +331,12 @@ class InspectedModel:
         Args:
             batch: Is trained on.
             failed: Makes the error from its cause.
+            patience: Seconds; a step that takes longer is the only one.
 
         Raises:
             WorkloadError: The model does not accept the examples.
         """
+        began = time.monotonic()
         self.model.run_eagerly = True
         self._listen()
         try:
@@ -342,12 +345,18 @@ class InspectedModel:
         except BaseException as exc:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
+        self._carried_state = stateful_layer(self.model)
+        if time.monotonic() - began <= patience:
+            self._try_more(batch)
+
+    def _try_more(self, batch: Any) -> None:
+        """Take further steps and traces, which show what one step does not."""
         self._operations = self._traced(batch)
         self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
         rows = rows_of(batch) or 1
         self._built_in_batch = None if rows < 2 or self._takes_half(batch, rows) else rows
         few = first_rows(batch, 2) if rows > 2 and not self._built_in_batch else batch
-        self._carried_state = carried_state(self.model, few)
+        self._carried_state = self._carried_state or carried_state(self.model, few)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""

@@ -17,6 +17,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 import keras
@@ -129,8 +130,13 @@ def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     program = load_program(folder, request["by_value"])
     if request["fill"]:
         fill_caches(program, request["fill"], writer)
-    clock = ClockCallback(Clock(writer, callbacks=times.take), program.STEPS_PER_EXECUTION)
+    clock = ClockCallback(Clock(writer, callbacks=times.take), _steps_of_a_call(program))
     program.main(endless(request), callbacks=[clock])
+
+
+def _steps_of_a_call(program: ModuleType) -> int:
+    """Return the steps of a call; one for a program that sets no number."""
+    return int(getattr(program, "STEPS_PER_EXECUTION", 1))
 
 
 def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:
@@ -148,7 +154,7 @@ def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
     reader = ReadOutCallback(writer, Pipeline(program), feeds)
     program.main(
         endless(request),
-        callbacks=[ClockCallback(Clock(writer), program.STEPS_PER_EXECUTION), reader],
+        callbacks=[ClockCallback(Clock(writer), _steps_of_a_call(program)), reader],
     )
 
 
