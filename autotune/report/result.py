@@ -69,7 +69,7 @@ def _answer(result: Result) -> Iterator[RenderableType]:
 
 
 def best_rows(result: Result) -> tuple[list[Entry], list[Entry]]:
-    """Return the finalists, and beside them the best that was explored of each strategy."""
+    """Return the finalists; and of what was explored the best of each strategy, and the chosen."""
     finalists, explored = list(result.finalists), result.explored
     first: dict[str, Entry] = {}
     for row in explored:
@@ -79,6 +79,7 @@ def best_rows(result: Result) -> tuple[list[Entry], list[Entry]]:
         row
         for row in explored
         if row.origins
+        or row.configuration == result.config
         or (row is first[row.configuration.strategy] and row.configuration.strategy not in finals)
     ]
     rest = [row for row in explored if row not in chosen]

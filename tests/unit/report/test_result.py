@@ -86,6 +86,16 @@ def test_every_strategy_that_ran_has_a_row(
     assert "MultiWorkerMirrored x2" in text
 
 
+def test_what_is_recommended_has_a_row(
+    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """Also where it was only explored, behind many that are faster at a batch that may not pay."""
+    fast = [make_trial(20 + n, result.config.but(prefetch=n + 1)) for n in range(9)]
+    chosen = make_trial(40, result.config, examples_per_second=10.0)
+    text = draw(result_text(changed(trials=(*fast, chosen)), Path("out")), 160)
+    assert any(line.startswith("recommended") for line in text.splitlines())
+
+
 def test_what_trains_wrongly_is_not_called_measured(
     result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
 ) -> None:
