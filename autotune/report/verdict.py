@@ -244,7 +244,7 @@ _CONCLUSIONS = {
     ),
     Conclusion.PROVED_SLOWER: "Stay on one device: no distributed configuration can be {better}.",
     Conclusion.SLOWER: (
-        "Stay on one device: every distributed configuration that ran was significantly {worse}."
+        "Stay on one device: every distributed configuration that ran was {worse}."
     ),
     Conclusion.NOT_TRIED: (
         "Undecided: no distributed configuration was measured{at_own} before the search ended; "

@@ -66,7 +66,7 @@ class Conclusion(StrEnum):
     PROVED_SLOWER = "proved slower"
     """Every distributed configuration was proved not to be faster."""
     SLOWER = "slower"
-    """Every distributed configuration that ran was significantly slower."""
+    """Every distributed configuration that ran was slower."""
     NOT_TRIED = "not tried"
     """The search ended before a distributed configuration was measured that counts."""
     NOT_MEASURED = "not measured"

@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
-from autotune.measure import Interval, unpaired_ratio
+from autotune.measure import Interval
 from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Proof
@@ -470,13 +470,11 @@ class Search:
         return decision
 
     def _all_slower(self) -> bool:
-        """Whether each distributed configuration that was measured is surely slower."""
-        history = self._runner.history
-        several, best = history.ranked(distributed=True), history.baseline
-        if best is None or not several:
-            return False
-        alone = history.estimate(best)
-        return all(unpaired_ratio(history.estimate(c), alone).high < 1 for c in several)
+        """Whether each distributed configuration that was measured is slower by the table."""
+        baseline = self._finals.baseline if self._finals else self._runner.history.baseline
+        shown = self._batches.shown(baseline)
+        ratios = [row.speedup for each, row in shown.items() if each.distributed]
+        return bool(ratios) and all(each is not None and each.high < 1 for each in ratios)
 
     def _untried(self) -> list[Configuration]:
         """Return distributed configurations of which nothing is known."""

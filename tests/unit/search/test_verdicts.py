@@ -12,6 +12,7 @@ from autotune import Outcome, Verdict
 from autotune.config import Configuration
 from autotune.measure import Noise, pooled_noise
 from autotune.reason import Message, Slower
+from autotune.result.verdict import Conclusion
 from autotune.search.verdict import LAST_LOOK, LOOKS, MAX_ROUNDS, Rates, decide
 from autotune.testing import Ending, FakeEngine
 from autotune.trial import Stage
@@ -312,3 +313,14 @@ def test_a_true_gain_of_a_tenth_is_found_on_a_quiet_machine() -> None:
     """With 3 % noise, a gain of 10 % is found in at least 95 % of simulated finals."""
     draw = random.Random(6)
     assert sum(_finals(draw, 0.03, 1.10, [TWO]) for _ in range(300)) >= 285
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_answer_says_slower_only_where_the_table_does(tuner: Tuner, seed: int) -> None:
+    """Also where runs scatter more in the finals than was thought while exploring."""
+    options = {"budget": 85.0, "seed": seed}
+    result = tuner(speed(distributed=0.75), noise=0.2, seed=seed, options=options)
+    rows = {each.configuration: each for each in reversed(result.compared)}.values()
+    several = [e for e in rows if e.configuration.distributed and e.outcome is Outcome.MEASURED]
+    if result.grounds.conclusion is Conclusion.SLOWER:
+        assert all(each.speedup and each.speedup.value < 1 for each in several)
