@@ -107,6 +107,8 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
         tell(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
         result = tune(_request(order), engine, _observer(order, tell))
+        # It is made: only closing and telling are left.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if result.unsaved:
         # Another worker has room; it goes on with the trials that the database holds.
         raise OutputError(result.unsaved.cause)

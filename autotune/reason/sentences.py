@@ -285,7 +285,8 @@ _RULES = {
     RuleKind.EAGER: "eager execution is tried on one device only, without XLA",
     RuleKind.UNCOMPILABLE: "the model runs eagerly, and compiling it fails{where}",
     RuleKind.OWN_TRAIN_FUNCTION: (
-        "only Model.fit calls the model's own make_train_function, and this needs a loop instead"
+        "the model's own make_train_function is called by Model.fit alone, and it decides how many "
+        "steps a call takes"
     ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }

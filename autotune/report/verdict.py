@@ -254,8 +254,8 @@ _CONCLUSIONS = {
         "Undecided: no distributed configuration could be measured; stay on one device, or {more}."
     ),
     Conclusion.NOT_COMPARED: (
-        "Undecided: {explored} as {adjective} as one device while exploring, and the finals did "
-        "not compare them; stay on one device, or {more}."
+        "Undecided: {explored} as {adjective} as one device, which no finals settled; stay on one "
+        "device, or {more}."
     ),
     Conclusion.NOT_CERTIFIED: (
         "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
@@ -467,8 +467,9 @@ def _tuning(result: Result) -> Iterator[str]:
 
 def _faster(result: Result) -> Iterator[str]:
     """Yield why the fastest row of the table is not what is recommended."""
-    chosen = next((e for e in result.compared if e.configuration == result.config), None)
-    best = max(result.compared, key=lambda e: e.examples_per_second.value, default=None)
+    shown = (*result.finalists, *result.explored)
+    chosen = next((e for e in shown if e.configuration == result.config), None)
+    best = max(shown, key=lambda e: e.examples_per_second.value, default=None)
     if chosen and best and best.examples_per_second.value > chosen.examples_per_second.value:
         yield (
             f"{in_short(best.configuration)} shows {rate(best.examples_per_second.value)} "

@@ -104,10 +104,17 @@ class OtherBatches:
             baseline: The best single device, once it is chosen.
             known: Throughputs that the finals have settled.
         """
-        board = Leaderboard(
-            self._runner.history.trials, baseline, known, score=self._runner.subject.scorer
-        )
+        board = self.board(baseline, known)
         return rows([*board.entries(final=True), *board.entries(final=False)])
+
+    def board(
+        self,
+        baseline: Configuration | None = None,
+        known: Mapping[Configuration, Interval] = NOTHING,
+    ) -> Leaderboard:
+        """Return the table of the result; as `shown`."""
+        runner = self._runner
+        return Leaderboard(runner.history.trials, baseline, known, score=runner.subject.scorer)
 
     @property
     def _compares(self) -> bool:

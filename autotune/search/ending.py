@@ -22,16 +22,17 @@ def interruption(error: Interruption) -> Interruption:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM, which come too late where a result is being written."""
+def uninterrupted() -> Iterator[list[int]]:
+    """Let Ctrl-C and SIGTERM come too late where a result is being made; give those that came."""
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield  # Signals interrupt the main thread alone.
+        yield came  # Signals interrupt the main thread alone.
         return
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         for each in before:
-            signal.signal(each, lambda *_: None)
-        yield
+            signal.signal(each, lambda number, _: came.append(number))
+        yield came
     finally:
         for each, handler in before.items():
             signal.signal(each, handler or signal.SIG_DFL)

@@ -14,7 +14,7 @@ from autotune.errors import Interrupted
 from autotune.measure import Interval
 from autotune.objective import Batches
 from autotune.options import SearchOptions
-from autotune.reason import Proof
+from autotune.reason import Outcome, Proof
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
@@ -146,6 +146,8 @@ class Search:
         self._sampler = sampler(self._expectations, options.seed)
         self._batches = OtherBatches(runner, every)
         self._finals: Finals | None = None
+        self.hurried = False
+        """Whether an interrupt came while the findings were put together."""
         self._certification = Certification(runner)
         self._likely = Likely(
             runner,
@@ -178,8 +180,10 @@ class Search:
             self._decide()
         except INTERRUPTIONS as exc:
             cut = interruption(exc)
-        with uninterrupted():
-            return self._findings(cut)
+        with uninterrupted() as came:
+            findings = self._findings(cut)
+        self.hurried = bool(came)
+        return findings
 
     def cut_short(self, cut: Interruption) -> Findings:
         """Return what earlier trials have shown, without a decision.
@@ -472,8 +476,11 @@ class Search:
     def _all_slower(self) -> bool:
         """Whether each distributed configuration that was measured is slower by the table."""
         baseline = self._finals.baseline if self._finals else self._runner.history.baseline
-        shown = self._batches.shown(baseline)
-        ratios = [row.speedup for each, row in shown.items() if each.distributed]
+        board = self._batches.board(baseline)
+        left = (Outcome.REJECTED, Outcome.PRUNED)
+        rows = [*board.entries(final=True), *board.entries(final=False)]
+        several = [e for e in rows if e.configuration.distributed and e.outcome not in left]
+        ratios = [each.speedup for each in several]
         return bool(ratios) and all(each is not None and each.high < 1 for each in ratios)
 
     def _untried(self) -> list[Configuration]:

@@ -150,7 +150,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 prepared, cut = session.proved(prepared, asked)
             runner, search = session.search(prepared)
             findings = search.cut_short(cut) if cut else search.run()
-            if request.options.diagnose and not findings.interrupted:
+            if request.options.diagnose and not (findings.interrupted or search.hurried):
                 profiler = Profiler(runner, whole, observer, prepared.found)
                 findings = _profiled(profiler, findings)
             with uninterrupted():
@@ -313,7 +313,8 @@ def _profiled(profiler: Profiler, findings: Findings) -> Findings:
     try:
         return profiler.run(findings)
     except INTERRUPTIONS as exc:
-        return replace(findings, cut=interruption(exc))
+        interruption(exc)
+        return findings
 
 
 def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:

@@ -167,7 +167,8 @@ class Situation:
         if configuration.strategy != "one_device" and not configuration.distributed:
             return Rule(kind=RuleKind.ONE_REPLICA)
         mine = strategy(configuration.strategy)
-        if self.facts.own_train_function and mine.training(configuration, self.facts) != "fit":
+        loops = mine.training(configuration, self.facts) != "fit"
+        if self.facts.own_train_function and (loops or configuration.steps_per_execution > 1):
             return Rule(kind=RuleKind.OWN_TRAIN_FUNCTION)
         text = mine.why_illegal(configuration, self.machine, self.facts)
         return Rule(kind=RuleKind.STRATEGY, text=text) if text else None

@@ -55,7 +55,8 @@ def origins(
 def _placed(name: str, workers: int, replicas: int, facts: WorkloadFacts) -> Configuration | None:
     batch = own_batch(facts).size
     if replicas == 1:
-        return Configuration(per_replica_batch=batch)
+        own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
+        return Configuration().taking(own)
     if batch % replicas or replicas % workers:
         return None
     return Configuration(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
@@ -69,9 +69,18 @@ def _computed(model: Any, batches: Sequence[Any]) -> list[list[Any]]:
         for variable, value in zip(model.variables, start, strict=True):
             variable.assign(value)
         keras.utils.set_random_seed(0)
+        for each in _generators(model):
+            each.reset_from_seed(0)
         outputs = tf.nest.flatten(model(batch, training=True))
         found.append([np.asarray(each) for each in outputs])
     return found
+
+
+def _generators(model: Any) -> Iterator[Any]:
+    """Yield TensorFlow's own generators of random numbers, which Keras does not know."""
+    yield tf.random.get_global_generator()
+    for layer in model._flatten_layers():  # noqa: SLF001 - as above
+        yield from (e for e in vars(layer).values() if isinstance(e, tf.random.Generator))
 
 
 def _equal(one: Any, other: Any) -> bool:

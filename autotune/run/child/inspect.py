@@ -160,7 +160,7 @@ def _examples(told: int | None, counted: int | None, own: int) -> int | None:
     """
     if told is None or counted is None:
         return told or counted
-    return counted if told - counted >= BATCH + own else told
+    return counted if told - counted >= BATCH + own else min(told, counted + BATCH - 1)
 
 
 def _looked_at(
@@ -310,8 +310,8 @@ class InspectedModel:
         self.model = model
         self._built_in_batch: int | None = None
         self._carried_state = ""
-        self._jit_compile = bool(model.jit_compile)
         self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
+        self._jit_compile = bool(model.jit_compile) and not self._eager
         self._uncompilable = ""
         self._dense: dict[tuple[int, int], int] = {}
         self._operations = 0

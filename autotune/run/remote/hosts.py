@@ -299,7 +299,7 @@ class Hosts:
                     _await_return(host)
                     answers({host: host.ask("facts")}, _FACTS_SECONDS)
                     if self._what:
-                        host.ask("reserve", self._what)
+                        host.ask("reserve", self._what, self._seconds)
 
     def close(self) -> None:
         """End all agents and the connection; may be called twice."""

@@ -110,13 +110,13 @@ def run_script(
         before = model.jit_compile, model.steps_per_execution, model.run_eagerly
         keras.Model.fit = original
         # Keras keeps what an earlier fit has compiled, which holds for the settings of that one.
-        model.train_function = None
+        model.train_function = model.test_function = model.predict_function = None
         try:
             train(calls[-1])
         finally:
             keras.Model.fit = fit
             model.jit_compile, model.steps_per_execution, model.run_eagerly = before
-            model.train_function = None
+            model.train_function = model.test_function = model.predict_function = None
         return model.history
 
     keras.Model.fit = fit
