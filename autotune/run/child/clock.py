@@ -141,7 +141,9 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Count the steps of one call, of which the last one of an epoch may have fewer."""
         first = batch // self._per_call * self._per_call
-        self._clock.count(min(batch + 1, self.params["steps"]) - first, logs)
+        # A program may call it without the parameters that Keras sets.
+        most = (self.params or {}).get("steps") or math.inf
+        self._clock.count(int(min(batch + 1, most)) - first, logs)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Note the end of an epoch."""
