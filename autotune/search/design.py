@@ -11,7 +11,7 @@ from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
 from autotune.options import SearchOptions
 from autotune.value import Scalar
-from autotune.workload import WorkloadFacts, own_batch
+from autotune.workload import WorkloadFacts, own_settings
 
 CROWD = 3
 """Trials of a batch under a strategy, while the next larger or smaller one has none."""
@@ -27,9 +27,7 @@ def own_default(
     pool: Sequence[Configuration], facts: WorkloadFacts, options: SearchOptions
 ) -> Configuration:
     """Return one device as the user has it, or the closest that can run."""
-    batch = own_batch(facts, options.global_batch).size
-    own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
-    return nearest(Configuration().taking(own), pool)
+    return nearest(own_settings(facts, options.global_batch), pool)
 
 
 def plain(default: Configuration, pool: Sequence[Configuration]) -> Configuration:

@@ -21,7 +21,7 @@ from autotune.space.schema import Space
 from autotune.strategies import strategy, update_batch
 from autotune.value import Scalar, Value
 from autotune.wording import plural
-from autotune.workload import BatchSource, WorkloadFacts, own_batch
+from autotune.workload import BatchSource, WorkloadFacts, own_batch, own_settings
 
 MAX_CONFIGURATIONS = 100_000
 """More than this under one strategy cannot be searched, and listing them would take minutes."""
@@ -257,9 +257,7 @@ def _as_it_is(legal: Sequence[Configuration], where: Situation) -> Iterator[Conf
     facts = where.facts
     if not (facts.eager or facts.jit_compile) or not legal:
         return
-    batch = own_batch(facts, where.options.global_batch).size
-    values = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
-    own = Configuration(arguments=legal[0].arguments).taking(values)
+    own = own_settings(facts, where.options.global_batch).taking(dict(legal[0].arguments))
     if own not in legal and where.why_illegal(own) is None:
         yield own
 

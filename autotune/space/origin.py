@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.workload import WorkloadFacts, own_batch
+from autotune.workload import WorkloadFacts, own_batch, own_settings
 
 
 class Origin(StrEnum):
@@ -53,10 +53,9 @@ def origins(
 
 
 def _placed(name: str, workers: int, replicas: int, facts: WorkloadFacts) -> Configuration | None:
-    batch = own_batch(facts).size
     if replicas == 1:
-        own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
-        return Configuration().taking(own)
+        return own_settings(facts)
+    batch = own_batch(facts).size
     if batch % replicas or replicas % workers:
         return None
     return Configuration(

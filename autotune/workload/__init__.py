@@ -12,7 +12,7 @@ from autotune.workload.factory import (
     is_dotted_name,
     script_workload,
 )
-from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch
+from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch, own_settings
 from autotune.workload.script import (
     FitCall,
     FitData,
@@ -46,6 +46,7 @@ __all__ = [
     "is_dotted_name",
     "is_script",
     "own_batch",
+    "own_settings",
     "script_from_text",
     "script_workload",
     "stock_of",

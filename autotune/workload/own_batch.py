@@ -44,6 +44,18 @@ def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
     return OwnBatch(min(usual, facts.examples or usual), _source(facts))
 
 
+def own_settings(facts: WorkloadFacts, asked: int | None = None) -> Configuration:
+    """Return one device with the batch, the eager execution and the XLA that the user has.
+
+    Args:
+        facts: Of the workload.
+        asked: The option `global_batch`.
+    """
+    batch = own_batch(facts, asked).size
+    own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
+    return Configuration().taking(own)
+
+
 def _source(facts: WorkloadFacts) -> BatchSource:
     if facts.usual_batch is None:
         return BatchSource.KERAS
