@@ -113,6 +113,10 @@ class Leaderboard:
         order = {c: (len(self._finals[c]), self._mean(c, final=True)) for c in alone}
         return max(alone, key=lambda c: order[c], default=None)
 
+    def rows(self) -> list[Entry]:
+        """Return all rows of configurations that ran, those of the finals first."""
+        return [*self.entries(final=True), *self.entries(final=False)]
+
     def entries(self, *, final: bool) -> list[Entry]:
         """Return the finalists, or all that was explored, the best first."""
         found = list(self._finals if final else self._explored)

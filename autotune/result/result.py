@@ -60,8 +60,7 @@ def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
     chosen = choices(data["machine"], data["facts"])
     return tuple(
         each.model_copy(update={"origins": origins(each.configuration, chosen)})
-        for final in (True, False)
-        for each in board.entries(final=final)
+        for each in board.rows()
     )
 
 

@@ -104,8 +104,7 @@ class OtherBatches:
             baseline: The best single device, once it is chosen.
             known: Throughputs that the finals have settled.
         """
-        board = self.board(baseline, known)
-        return rows([*board.entries(final=True), *board.entries(final=False)])
+        return rows(self.board(baseline, known).rows())
 
     def board(
         self,

@@ -113,8 +113,8 @@ def speedup(findings: Findings, board: Leaderboard) -> Interval | None:
     decision, chosen = findings.decision, findings.recommended
     if decision.gain and (chosen == decision.challenger or not chosen.distributed):
         return decision.gain
-    rows = (*board.entries(final=True), *board.entries(final=False))
-    measured = [e for e in rows if e.configuration.distributed and e.outcome is Outcome.MEASURED]
+    several = (e for e in board.rows() if e.configuration.distributed)
+    measured = (e for e in several if e.outcome is Outcome.MEASURED)
     wanted = (e for e in measured if not chosen.distributed or e.configuration == chosen)
     return next((e.speedup for e in wanted), None)
 

@@ -476,9 +476,8 @@ class Search:
     def _all_slower(self) -> bool:
         """Whether each distributed configuration that was measured is slower by the table."""
         baseline = self._finals.baseline if self._finals else self._runner.history.baseline
-        board = self._batches.board(baseline)
         left = (Outcome.REJECTED, Outcome.PRUNED)
-        rows = [*board.entries(final=True), *board.entries(final=False)]
+        rows = self._batches.board(baseline).rows()
         several = [e for e in rows if e.configuration.distributed and e.outcome not in left]
         ratios = [each.speedup for each in several]
         return bool(ratios) and all(each is not None and each.high < 1 for each in ratios)
