@@ -12,38 +12,41 @@ from typing import Any
 
 from autotune.calls import SCOPES, MethodCall, Others, class_of_self, method_calls
 
+FIT = "fit"
+MAIN = "__main__"
 _OF_KERAS = ("keras", "tensorflow", "tf_keras")
 _UNKNOWN = object()
 
 
 class Receivers:
-    """Tells whose methods a script calls, by what its names stand for while it runs.
+    """Tells whose `fit` a script calls, by what its names stand for while it runs.
 
     Args:
         tree: The script.
         program: Runs it.
-        frame: Where it is.
-        noted: Lines that have called a method of Keras.
+        noted: Lines that have called a `fit` of Keras.
     """
 
-    def __init__(
-        self, tree: ast.Module, program: ModuleType, frame: FrameType, noted: set[int]
-    ) -> None:
+    def __init__(self, tree: ast.Module, program: ModuleType, noted: set[int]) -> None:
         self._tree = tree
-        self._others = Others(tree)
+        self._program = program
         self._noted = noted
-        self._frames = [*_frames_of(program, frame)]
+        self._others = Others(tree)
+        self._calls = method_calls(tree, (FIT,))
+
+    def fits_of_keras(self, frame: FrameType) -> list[MethodCall]:
+        """Return the calls of `fit` that are Keras's, or of which that is not known.
+
+        Args:
+            frame: Where the script is.
+        """
+        self._frames = [*_frames_of(self._program, frame)]
         self._under_way = [each.f_lineno for each in self._frames]
         self._line = self._under_way[-1] if self._frames else 0
-        self._globals = vars(sys.modules["__main__"])
+        self._globals = vars(sys.modules[MAIN])
+        return [each for each in self._calls if self._is_kerass(each)]
 
-    def calls_of_keras(self, *methods: str) -> list[MethodCall]:
-        """Return the calls of methods that are Keras's, or of which that is not known."""
-        return [
-            each for each in method_calls(self._tree, methods) if self._is_kerass(each, methods)
-        ]
-
-    def _is_kerass(self, call: MethodCall, methods: Sequence[str]) -> bool:
+    def _is_kerass(self, call: MethodCall) -> bool:
         if call.line in self._noted:
             return True
         passed = call.line in self._under_way or (not call.again and call.line < self._line)
@@ -54,7 +57,8 @@ class Receivers:
         kind: type | None = found if isinstance(found, type) else type(found)
         if found is _UNKNOWN or found is None or isinstance(found, ModuleType):
             kind = self._made(call)
-        return kind is None or _uses_keras(kind, methods) or _holds_keras(found)
+        by_itself = kind is None or (not _shows_fit(kind) and _uses_keras(kind))
+        return by_itself or _holds_keras(found)
 
     def _made(self, call: MethodCall) -> type | None:
         """Return the class of what a text makes and calls, or of the object that a method is of."""
@@ -115,12 +119,14 @@ def _frames_of(program: ModuleType, frame: FrameType | None) -> Iterator[FrameTy
         frame = frame.f_back
 
 
-def _uses_keras(kind: type, methods: Sequence[str] = ()) -> bool:
+def _shows_fit(kind: type) -> bool:
+    """Whether the `fit` of a class, and so what it calls, is in the script."""
+    return any(FIT in vars(each) for each in kind.__mro__ if each.__module__ == MAIN)
+
+
+def _uses_keras(kind: type) -> bool:
     """Whether an object of a class computes with Keras where the script does not show it."""
-    own = [each for each in kind.__mro__ if each.__module__ == "__main__"]
-    if any(name in vars(each) for each in own for name in methods):
-        return False  # What it calls is in the script.
-    return any(_knows_keras(each.__module__) for each in kind.__mro__ if each not in own)
+    return any(_knows_keras(each.__module__) for each in kind.__mro__ if each.__module__ != MAIN)
 
 
 def _knows_keras(module: str) -> bool:

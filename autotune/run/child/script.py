@@ -11,7 +11,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import keras
 import tensorflow as tf
 
+from autotune.calls import MethodCall
 from autotune.errors import ScriptFailed
 from autotune.run.child.callback_times import batch_callbacks
 from autotune.run.child.network import network_noted
@@ -141,20 +142,21 @@ def _reach_fit(program: ModuleType, copy: Path) -> dict[str, Any]:
     others: set[int] = set()
     tree = ast.parse(program.text_of_script())
 
-    def receivers() -> Receivers:
-        return Receivers(tree, program, sys._getframe(1), others)  # noqa: SLF001 - tells where it is
+    receivers = Receivers(tree, program, others)
 
     def note(call: Any) -> None:
-        lines = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
-        found["fit"] = _fit_facts(receivers(), call, lines[0] if lines else None)
+        frame = sys._getframe()  # noqa: SLF001 - who has called tells the line
+        line = next(iter(program.lines_of(frame)), None)
+        found["fit"] = _fit_facts(receivers.fits_of_keras(frame), call, line)
         found.update(_facts(call))
         found["batch_callbacks"] = batch_callbacks(_listed(call.callbacks))
 
     def check(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        if receivers().calls_of_keras("fit") or fits_elsewhere(program.SCRIPT, tree):
+        frame = sys._getframe()  # noqa: SLF001 - as above
+        if receivers.fits_of_keras(frame) or fits_elsewhere(program.SCRIPT, tree):
             return
-        line = program.lines_of(sys._getframe())[0]  # noqa: SLF001 - as above
+        line = program.lines_of(frame)[0]
         raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, OwnLoop(line, method)))
 
     with (
@@ -284,10 +286,10 @@ def _batches_of(data: Any) -> int | None:
     return known if known > 0 else None
 
 
-def _fit_facts(receivers: Receivers, call: Any, line: int | None) -> dict[str, Any]:
+def _fit_facts(fits: Sequence[MethodCall], call: Any, line: int | None) -> dict[str, Any]:
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
-    others = [each for each in receivers.calls_of_keras("fit") if each.line != line]
+    others = [each for each in fits if each.line != line]
     validates = call.validation_data is not None or bool(call.validation_split)
     return {
         "line": line,
