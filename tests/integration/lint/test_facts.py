@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +12,8 @@ from autotune.lint.rules._old_calls import Old
 from autotune.lint.rules.deprecated_call import DEPRECATED
 from autotune.lint.rules.keras_2_call import NAMES as KERAS_2
 from autotune.lint.rules.removed_call import REMOVED
+
+from .conftest import TryOut
 
 pytestmark = pytest.mark.real
 
@@ -46,24 +43,14 @@ def names(old: Old) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def facts() -> dict[str, Any]:
+def facts(try_out: TryOut) -> dict[str, Any]:
     """Everything that is tried out, in one process of its own."""
     asked = {
         "names": [*names(REMOVED), *names(KERAS_2), *names(DEPRECATED)],
         "methods": [*methods(REMOVED), *methods(DEPRECATED)],
         "devices": DEVICES,
     }
-    done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "programs" / "facts.py"],
-        input=json.dumps(asked),
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return try_out("facts.py", asked)
 
 
 def test_what_is_called_removed_is_gone(facts: dict[str, Any]) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .conftest import TryOut
 
 pytestmark = pytest.mark.real
 
@@ -27,19 +24,9 @@ IDLE = (
 
 
 @pytest.fixture(scope="module")
-def facts() -> dict[str, Any]:
+def facts(try_out: TryOut) -> dict[str, Any]:
     """Everything that is tried out, each in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "programs" / "startup.py"],
-        input=json.dumps([*STARTS, *IDLE]),
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return try_out("startup.py", [*STARTS, *IDLE])
 
 
 def test_settings_are_refused_once_the_runtime_has_started(facts: dict[str, Any]) -> None:
