@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from autotune.lint.code import Kind, Module
-from autotune.lint.code.scopes import Binding, How
+from autotune.lint.code import Module
 from autotune.lint.code.tree import Function
 from autotune.lint.report import Severity
 from autotune.lint.rule import Hit, Rule
-
-_MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}
-_SUMS = {"tf.reduce_sum", "tf.math.reduce_sum", "keras.ops.sum", "tf.cast"}
-_PER_EXAMPLE = re.compile(
-    r"keras\.losses\.([a-z]\w*|MSE|MAE|MAPE|MSLE|KLD)|tf\.nn\.\w*cross_entropy\w*"
-    r"|(tf|tf\.math|keras\.ops)\.(square|squared_difference|abs)"
+from autotune.lint.rules._losses import (
+    batch_of_average,
+    counts_one_replica,
+    is_mean,
+    is_sum,
+    losses,
+    within,
 )
+
 _SCALES = {"num_replicas_in_sync", "all_reduce", "merge_call", "MEAN"}
 _SCALE_OPTIONS = {"experimental_aggregate_gradients", "skip_gradients_aggregation"}
-_AVERAGES = {"tf.nn.compute_average_loss", "tf.nn.scale_regularization_loss"}
-_CASTS = {"tf.cast", "float"}
 _ADDS_UP = {"tf.add_n", "tf.reduce_sum", "tf.math.add_n", "tf.math.reduce_sum", "sum"}
-_PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
-_LOSS_SCALERS = {"get_scaled_loss", "scale_loss"}
 _DEEPEST = 12
 _SENTENCE = (
     "The loss is averaged over one replica's examples, but the optimizer sums the gradients of "
@@ -41,12 +37,11 @@ def _check(module: Module) -> Iterator[Hit]:
     if module.may_be_one_device or any(_scales(each) for each in functions):
         return
     seen: set[ast.AST] = set()
-    for call in module.tree.calls:
-        if module.tree.function_of(call) in functions and _is_gradient(module, call):
-            mean = _mean_in(module, call.args[0], 0) if call.args else None
-            if mean is not None and mean not in seen:
-                seen.add(mean)
-                yield mean, _OF_MODEL if _is_of_model(module, mean) else _SENTENCE
+    for loss in losses(module):
+        mean = _mean_in(module, loss, 0)
+        if mean is not None and mean not in seen:
+            seen.add(mean)
+            yield mean, _OF_MODEL if _is_of_model(module, mean) else _SENTENCE
 
 
 def _scales(function: Function) -> bool:
@@ -58,97 +53,26 @@ def _scales(function: Function) -> bool:
     )
 
 
-def _is_gradient(module: Module, call: ast.Call) -> bool:
-    func = call.func
-    if isinstance(func, ast.Attribute) and func.attr == "minimize":
-        return module.kind(func.value) is Kind.OPTIMIZER
-    if not isinstance(func, ast.Attribute) or func.attr != "gradient":
-        return False
-    tape = func.value
-    bindings = module.scopes.bindings(tape.id, tape) if isinstance(tape, ast.Name) else []
-    entered = (each.value for each in bindings if each.how is How.ENTERED)
-    return any(
-        isinstance(each, ast.Call) and module.dotted(each.func) == "tf.GradientTape"
-        for each in entered
-    )
-
-
 def _mean_in(module: Module, node: ast.expr, depth: int) -> ast.expr | None:
     """Return the mean over single examples that a loss is, where nothing scales it afterwards."""
     if depth > _DEEPEST:
         return None
     if _is_mean(module, node):
         return node
-    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else [_within(module, node)]
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else [within(module, node)]
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
         return None
     found = (_mean_in(module, each, depth + 1) for each in parts if each is not None)
     return next((each for each in found if each is not None), None)
 
 
-def _within(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return the expression that another one stands for."""
-    match node:
-        case ast.Name():
-            return _only_value(module, node) or _only_result(module, node)
-        case ast.Lambda():
-            return node.body
-        case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _LOSS_SCALERS:
-            return first
-        case ast.Call():
-            return _only_result(module, node.func)
-    return None
-
-
 def _is_mean(module: Module, node: ast.expr) -> bool:
     """Return whether an expression itself is a mean over one replica's examples."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _is_sum(module, node.left) and _counts_one_replica(module, node.right)
-    if not isinstance(node, ast.Call):
-        return False
-    dotted = module.dotted(node.func)
-    if dotted in _MEANS:
-        whole = len(node.args) == 1 and all(map(_is_whole, node.keywords))
-        return whole and _is_per_example(module, node.args[0], 0)
-    sizes = (each.value for each in node.keywords if each.arg == "global_batch_size")
-    divides = dotted in _AVERAGES and any(_counts_one_replica(module, each) for each in sizes)
-    return divides or _is_of_model(module, node)
-
-
-def _only_result(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return the expression that a function of the module returns, if there is but one."""
-    function = module.meant(node)
-    results = module.functions.returned(function) if function else []
-    return results[0] if len(results) == 1 else None
-
-
-def _is_whole(option: ast.keyword) -> bool:
-    """Return whether an option of a mean leaves it that of a vector as a whole."""
-    axis = option.value
-    return option.arg == "axis" and isinstance(axis, ast.Constant) and axis.value in {0, None}
-
-
-def _is_sum(module: Module, node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    is_sum = module.dotted(node.func) in _SUMS and len(node.args) == 1 and not node.keywords
-    return is_sum and _is_per_example(module, node.args[0], 0)
-
-
-def _counts_one_replica(module: Module, node: ast.expr) -> bool:
-    """Return whether a number is certainly that of one replica's examples."""
-    if isinstance(node, ast.Name | ast.Attribute) and _PER_REPLICA.search(
-        ast.unparse(node).lower()
-    ):
-        return True
-    value = module.scopes.value(node) or node
-    match value:
-        case ast.Call(func=func, args=[given, *_]):
-            name = module.dotted(func) or ast.unparse(func)
-            return name == "len" or (name in _CASTS and _counts_one_replica(module, given))
-        case ast.Subscript(value=shape, slice=ast.Constant(value=0)):
-            return "shape" in ast.unparse(shape)
-    return False
+        return is_sum(module, node.left) and counts_one_replica(module, node.right)
+    size = batch_of_average(module, node)
+    divides = size is not None and counts_one_replica(module, size)
+    return divides or is_mean(module, node) or _is_of_model(module, node)
 
 
 def _is_of_model(module: Module, node: ast.expr) -> bool:
@@ -159,57 +83,6 @@ def _is_of_model(module: Module, node: ast.expr) -> bool:
     given = node.args[0]
     kept = isinstance(given, ast.Attribute) and given.attr == "losses"
     return name in _ADDS_UP and kept
-
-
-def _is_per_example(module: Module, node: ast.expr, depth: int) -> bool:
-    """Return whether a value certainly holds a number for each example, not scaled by anything."""
-    if depth > _DEEPEST:
-        return False
-    match node:
-        case ast.Name():
-            value = _only_value(module, node)
-            return value is not None and _is_per_example(module, value, depth + 1)
-        case ast.BinOp(left, op, right):
-            masks = isinstance(op, ast.Mult) and "mask" in ast.unparse(node).lower()
-            parts = (left, right) if masks or isinstance(op, ast.Add) else ()
-            found = any(_is_per_example(module, each, depth + 1) for each in parts)
-            return found or isinstance(op, ast.Pow)
-        case ast.Call(func=func, args=[first, *_]) if module.dotted(func) in _SUMS:
-            return _is_per_example(module, first, depth + 1)
-        case ast.Call(func=func):
-            plain = _PER_EXAMPLE.fullmatch(module.dotted(func))
-            return bool(plain) or _is_unreduced(module, func)
-    return False
-
-
-def _is_unreduced(module: Module, node: ast.expr) -> bool:
-    """Return whether it is a Keras loss that gives a value for each example."""
-    if module.kind(node) is not Kind.LOSS:
-        return False
-    value = _only_value(module, node) if isinstance(node, ast.Name) else node
-    options = value.keywords if isinstance(value, ast.Call) else []
-    return any(each.arg == "reduction" and _is_none(each.value) for each in options)
-
-
-def _is_none(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return node.value is None or node.value == "none"
-    return isinstance(node, ast.Attribute) and node.attr == "NONE"
-
-
-def _only_value(module: Module, node: ast.Name) -> ast.expr | None:
-    """Return what is assigned to a name; None where that is not one thing, or is scaled later."""
-    bindings = [each for each in module.scopes.bindings(node.id, node) if not _adds(each)]
-    return bindings[0].plain if len(bindings) == 1 else None
-
-
-def _adds(binding: Binding) -> bool:
-    """Return whether a name is only added to, or masked, where it is bound again."""
-    node = binding.node
-    if not isinstance(node, ast.AugAssign):
-        return False
-    masks = isinstance(node.op, ast.Mult) and "mask" in ast.unparse(node.value).lower()
-    return masks or isinstance(node.op, ast.Add)
 
 
 _BAD = """

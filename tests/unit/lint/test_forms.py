@@ -1,4 +1,4 @@
-"""Five mistakes in the many ways in which people write them, beside code that looks alike."""
+"""Mistakes in the many ways in which people write them, beside code that looks alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autotune.lint.check import check_text
 from autotune.lint.rule import HERE
 from autotune.lint.rules import rules
 from autotune.lint.text import Text
-from tests.unit.lint.forms import batches, beside, parts, seeds, threads
+from tests.unit.lint.forms import batches, beside, parts, seeds, threads, twice
 
 NAMED = re.compile(r"^#: (.+)\n((?:(?!#: ).*\n)*)", re.MULTILINE)
 STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
@@ -23,6 +23,7 @@ KINDS = [
     (seeds.RULE, seeds.IMPORTS, seeds.BAD, seeds.GOOD),
     (beside.RULE, beside.IMPORTS, beside.BAD, beside.GOOD),
     (parts.RULE, parts.IMPORTS, parts.BAD, parts.GOOD),
+    (twice.RULE, twice.IMPORTS, twice.BAD, twice.GOOD),
 ]
 
 
