@@ -47,7 +47,7 @@ check-gpu: $(READY)
 
 # Makes the pages that follow from the code, and builds them all into site/; a warning is an error.
 docs: $(READY)
-	$(BIN)/python -m documentation.write
+	$(BIN)/python -m tools.docs.write
 	$(BIN)/zensical build --config-file mkdocs.build.yml --clean --strict
 
 # The service's processes killed fifty times at random, some two minutes.

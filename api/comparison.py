@@ -10,8 +10,8 @@ from pydantic import JsonValue, computed_field
 from autotune.api.values import Job, Tuning
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.result.saved import SavedConfiguration
+from autotune.stats import Interval
 from autotune.value import Value
 
 _APART = {"labels", "priority", "params"}

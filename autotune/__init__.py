@@ -7,7 +7,7 @@
     result.save("out/")
 
 What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
-`autotune.reason`, what an `Engine` is handed in `autotune.run.engine`.
+`autotune.reason`, what an `Engine` is handed in `autotune.engine.engine`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
     from autotune.diagnose.remedies import Advice as Advice
+    from autotune.engine.engine import Engine as Engine, Outcome as Outcome
+    from autotune.engine.exclusive import Wait as Wait
+    from autotune.engine.load import Load as Load
+    from autotune.engine.observation import Observation as Observation
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,
@@ -65,7 +69,6 @@ if TYPE_CHECKING:
     )
     from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
     from autotune.machine import Machine as Machine
-    from autotune.measure import Interval as Interval
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
     from autotune.plan import Plan as Plan
@@ -78,12 +81,9 @@ if TYPE_CHECKING:
         load_configuration as load_configuration,
     )
     from autotune.result.leaderboard import Entry as Entry
-    from autotune.run.engine import Engine as Engine, Outcome as Outcome
-    from autotune.run.exclusive import Wait as Wait
-    from autotune.run.load import Load as Load
-    from autotune.run.observation import Observation as Observation
     from autotune.space import Limit as Limit, Space as Space
     from autotune.space.origin import Origin as Origin
+    from autotune.stats import Interval as Interval
     from autotune.trial import Stage as Stage, Trial as Trial
     from autotune.tuning import Tuner as Tuner, autotune as autotune
     from autotune.verification.answer import Answer as Answer, Verification as Verification

@@ -19,8 +19,8 @@ from autotune.errors import UsageError
 from autotune.hints import hint
 from autotune.learning import examples_needed
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.plugins import load_plugin, plugin_names
+from autotune.stats import Interval
 from autotune.strategies import update_batch
 from autotune.trial import Trial
 from autotune.wording import rate

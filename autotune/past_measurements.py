@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError
 
 from autotune.config import Configuration
-from autotune.measure import Noise, squared_residuals
-from autotune.run.engine import Outcome
-from autotune.run.load import NOTICEABLE, Load
+from autotune.engine.engine import Outcome
+from autotune.engine.load import NOTICEABLE, Load
+from autotune.stats import Noise, squared_residuals
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from autotune.config import Configuration
-from autotune.measure import Interval
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
+from autotune.stats import Interval
 from autotune.value import Value
 from autotune.window import Window
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autotune.disk import named
+from autotune.engine import resolve
+from autotune.engine.engine import Engine
 from autotune.errors import UsageError
 from autotune.events import Event, Observer, nobody, told
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
-from autotune.run import resolve
-from autotune.run.engine import Engine
 from autotune.search.request import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
 from autotune.tensorboard import board_for

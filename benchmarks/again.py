@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from autotune import Result, SearchOptions
 from autotune.config import Configuration
+from autotune.engine.local import LocalEngine
 from autotune.events import nobody
-from autotune.run.local import LocalEngine
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget
 from autotune.verification.contest import Turns, turns

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import TrialRequest
+from autotune.engine.requests import trial_request
 from autotune.options import SCRIPT_SEED
-from autotune.run.engine import TrialRequest
-from autotune.run.requests import trial_request
 from autotune.search.epochs import fill_of
 from autotune.search.request import Subject
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autotune.engine.local import LocalEngine
 from autotune.machine import Machine
-from autotune.run.local import LocalEngine
 
 NOW = "## Figures at commit "
 EARLIER = "## Earlier figures"

@@ -29,10 +29,10 @@ LONG = (
     "tests/acceptance/test_serve.py",
     "tests/browser/",
     *(f"tests/integration/search/test_{name}.py" for name in ("truths", "rates")),
-    "tests/integration/script/test_programs.py",
+    "tests/integration/program/test_programs.py",
     "tests/integration/certification/",
     "tests/integration/api/http/",
-    *(f"tests/integration/run/test_{name}.py" for name in ("contract", "inspect", "data")),
+    *(f"tests/integration/engine/test_{name}.py" for name in ("contract", "inspect", "data")),
     "tests/integration/api/",
 )
 """What takes long, in about the order in which it begins, so that no process is alone at last."""

@@ -6,7 +6,7 @@ from functools import cache
 
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
-from autotune.script import cluster_files, render
+from autotune.program import cluster_files, render
 from autotune.testing.fake import fake_learning
 from autotune.workload import (
     Factory,

@@ -7,11 +7,11 @@ from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.run.engine import Limits, TrialRequest
+from autotune.engine.engine import Limits, TrialRequest
 from autotune.testing.contract import Behaviour
 from autotune.workload import Factory, Workload
 
-PROGRAMS = Path(__file__).parent / "integration" / "run" / "programs"
+PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
 UNUSED = Factory(name="unused", module="unused")
 BEHAVIOURS = {
     Behaviour.MEASURED: "fit",

@@ -29,8 +29,8 @@ from autotune.api.values import Job, Page, SeenWorker, Waiting
 from autotune.api.webhooks import Delivery, NewWebhook, Webhook
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.program.cluster import JOBSET, SLURM, cluster_files
 from autotune.result import Result
-from autotune.script.cluster import JOBSET, SLURM, cluster_files
 
 _GIVEN: dict[str, Any] = yaml.safe_load(
     files(__package__).joinpath("examples.yaml").read_text("utf-8")

@@ -15,11 +15,11 @@ from autotune.api.http.examples import text_answer
 from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import DIGITS, FOR_ONE, JobId
+from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.report.html.page import page, policy
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
 from autotune.result.saved import configuration_text
-from autotune.script.cluster import JOBSET, RAY, SLURM
 from autotune.value import Value
 
 router = APIRouter(tags=["files"])

@@ -23,12 +23,7 @@ from autotune.api.work import messages, processes
 from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word
 from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
 from autotune.config import Configuration
-from autotune.errors import OutputError
-from autotune.learning import Curve, Learning, Unpredictable, Unraced
-from autotune.reason import SetAside
-from autotune.reason.sentences import reason_text
-from autotune.result import Result
-from autotune.run.engine import (
+from autotune.engine.engine import (
     Engine,
     LearningRequest,
     ObservationRequest,
@@ -38,9 +33,14 @@ from autotune.run.engine import (
     TrainingRequest,
     TrialRequest,
 )
-from autotune.run.exclusive import Wait
-from autotune.run.observation import Observation
-from autotune.run.resolve import new_engine
+from autotune.engine.exclusive import Wait
+from autotune.engine.observation import Observation
+from autotune.engine.resolve import new_engine
+from autotune.errors import OutputError
+from autotune.learning import Curve, Learning, Unpredictable, Unraced
+from autotune.reason import SetAside
+from autotune.reason.sentences import reason_text
+from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.workload import (
     Workload,

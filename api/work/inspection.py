@@ -10,8 +10,8 @@ from autotune.api.log import say
 from autotune.api.settings import Settings
 from autotune.api.store.database import Database
 from autotune.api.store.workers import known_machine, remember_machine
+from autotune.engine.resolve import new_engine
 from autotune.machine import Machine
-from autotune.run.resolve import new_engine
 
 
 class Inspection:

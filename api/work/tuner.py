@@ -29,7 +29,7 @@ from autotune.value import Value
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 
-# As in `autotune.run.forking`: the worker's own module path finds the same autotune. The network
+# As in `autotune.engine.forking`: the worker's own module path finds the same autotune. The network
 # comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "

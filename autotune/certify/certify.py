@@ -10,10 +10,10 @@ from autotune.certify.examples import check_elements, check_examples, check_size
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 from autotune.certify.trajectory import NAME, Steps, check_trajectory
+from autotune.engine.engine import Engine, ObservationRequest
+from autotune.engine.observation import Observation, Reader
+from autotune.engine.reasons import is_memory
 from autotune.reason import CheckKind, Raised, Reason, Seen
-from autotune.run.engine import Engine, ObservationRequest
-from autotune.run.observation import Observation, Reader
-from autotune.run.reasons import is_memory
 from autotune.strategies import strategy
 
 RUN = "certification run"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from autotune.certify.certificate import Check, failed, passed, see, undecided
+from autotune.engine.observation import Reader, Whole
 from autotune.reason import CheckKind
-from autotune.run.observation import Reader, Whole
 
 NAME = "disjoint examples"
 FEW = 0.01

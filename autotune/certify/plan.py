@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.config import Configuration, axes, default_of
+from autotune.engine.engine import Limits, ObservationRequest, TrialRequest
+from autotune.engine.requests import trial_request
 from autotune.machine import Machine
-from autotune.run.engine import Limits, ObservationRequest, TrialRequest
-from autotune.run.requests import trial_request
 from autotune.workload import Workload, WorkloadFacts
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from autotune.certify.certificate import Check, failed, passed, see
+from autotune.engine.observation import Copy, Numbers, Variable, Witness
 from autotune.reason import CheckKind, Seen
-from autotune.run.observation import Copy, Numbers, Variable, Witness
 
 START = "equal initial weights"
 RANDOM = "independent random numbers"

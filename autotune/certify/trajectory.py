@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.certify.certificate import Check, failed, passed, see, undecided
+from autotune.engine.observation import Numbers, Variable, Witness
 from autotune.reason import CheckKind, Seen
-from autotune.run.observation import Numbers, Variable, Witness
 from autotune.value import Scalar
 
 NAME = "same result as one device"

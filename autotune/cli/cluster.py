@@ -14,9 +14,9 @@ from autotune.errors import EngineError, UsageError
 from autotune.wording import plural
 
 if TYPE_CHECKING:
+    from autotune.engine.engine import Engine
+    from autotune.engine.remote.links import Link
     from autotune.machine import Machine
-    from autotune.run.engine import Engine
-    from autotune.run.remote.links import Link
 
     Links = Mapping[tuple[str, str], Link | None]
 
@@ -71,7 +71,7 @@ def check(
 
     With factories also that each machine can import them and read their data, and gets the same.
     """
-    from autotune.run.resolve import reserved_engine
+    from autotune.engine.resolve import reserved_engine
 
     if (model is None) != (dataset is None):
         raise UsageError("Only one factory was given.", BOTH)

@@ -15,9 +15,9 @@ from autotune.cli.console import put, say, show
 from autotune.errors import CodeError, OutputError, in_words
 
 if TYPE_CHECKING:
-    from autotune.lint.edits import Edit
-    from autotune.lint.report import Report
-    from autotune.lint.settings import Settings
+    from autotune.doctor.edits import Edit
+    from autotune.doctor.report import Report
+    from autotune.doctor.settings import Settings
 
 FOUND = 1
 """Exit code when something was found."""
@@ -65,14 +65,14 @@ class CodeCheck:
             raise typer.Exit(FOUND)
 
     def _check(self, paths: Sequence[Path]) -> Report:
-        from autotune.lint.check import check_paths
-        from autotune.lint.rules import choose
+        from autotune.doctor.check import check_paths
+        from autotune.doctor.rules import choose
 
         chosen = choose(self.settings.select, self.settings.ignore)
         return check_paths(paths, chosen, self.settings.target_version, self.settings.exclude)
 
     def _show(self, report: Report) -> None:
-        from autotune.lint import show as shown
+        from autotune.doctor import show as shown
 
         documents = {
             Format.JSON: shown.json_document,
@@ -96,7 +96,7 @@ def _edits_of(report: Report) -> dict[Path, list[Edit]]:
 
 
 def _edit(edits: dict[Path, list[Edit]]) -> None:
-    from autotune.lint.edits import edit_file
+    from autotune.doctor.edits import edit_file
 
     for path, of_file in edits.items():
         try:
@@ -107,7 +107,7 @@ def _edit(edits: dict[Path, list[Edit]]) -> None:
 
 
 def _show_difference(edits: dict[Path, list[Edit]]) -> None:
-    from autotune.lint.edits import difference
+    from autotune.doctor.edits import difference
 
     for path, of_file in edits.items():
         put(difference(path, of_file))

@@ -14,7 +14,7 @@ from autotune.cli.console import notices, put, say, show
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
-    from autotune.lint.settings import Settings
+    from autotune.doctor.settings import Settings
     from autotune.workload import Workload
 
 EXIT_CODES = (
@@ -111,7 +111,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     them for distributed TensorFlow mistakes without running them.
     """
     if rules:
-        from autotune.lint.show import rule_list
+        from autotune.doctor.show import rule_list
 
         return show(rule_list())
     if explain is not None:
@@ -143,7 +143,7 @@ def _refuse(context: typer.Context, options: tuple[str, ...], cause: str, next_s
 def _check_machine(
     engine: str, workload: Workload | None, seconds: float, seed: int, *, as_json: bool
 ) -> None:
-    from autotune.run.resolve import reserved_engine
+    from autotune.engine.resolve import reserved_engine
 
     with reserved_engine(engine, NAME, say) as running:
         # Imported while the engine's own process imports TensorFlow.
@@ -185,7 +185,7 @@ def _workload(
 
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
     """Return the project's settings, as options of the call change them."""
-    from autotune.lint.settings import settings_of
+    from autotune.doctor.settings import settings_of
     from autotune.options import names
 
     chosen, left_out = (
@@ -195,7 +195,7 @@ def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) 
 
 
 def _explain(name: str) -> None:
-    from autotune.lint.rules import find
-    from autotune.lint.show import explained
+    from autotune.doctor.rules import find
+    from autotune.doctor.show import explained
 
     show(explained(find(name)))

@@ -16,7 +16,7 @@ def machine(
     json: take.Json = False,
 ) -> None:
     """Show the devices, memory and software that TensorFlow sees on this machine."""
-    from autotune.run.resolve import new_engine
+    from autotune.engine.resolve import new_engine
 
     say("Inspecting the machine")
     with new_engine(engine) as running:
@@ -44,8 +44,8 @@ def spaces(
 ) -> None:
     """List the built-in search spaces, or show one as YAML."""
     # The tables need scipy by way of the measurements, which takes a second.
+    from autotune.engine.resolve import new_engine
     from autotune.report import space_list, space_text
-    from autotune.run.resolve import new_engine
     from autotune.space import AUTO, load_space, ready_made, space_for
 
     if name is None:

@@ -11,7 +11,7 @@ from autotune.cli import options as take
 from autotune.cli.console import put, say
 
 if TYPE_CHECKING:
-    from autotune.script import Frozen
+    from autotune.program import Frozen
 
 REPORT = "report.html"
 
@@ -33,9 +33,9 @@ def script(
 ) -> None:
     """Print the training program of a saved configuration."""
     # Rendering needs most of autotune, which would make every other command start slower.
+    from autotune.program import freeze, render
     from autotune.result import load_configuration
     from autotune.result.files import write_text
-    from autotune.script import freeze, render
 
     saved = load_configuration(config)
     frozen = freeze(saved.configuration, saved.automatic) if freeze_autotune else None

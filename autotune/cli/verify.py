@@ -46,8 +46,8 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     """
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.durations import parse_seconds
+    from autotune.engine.resolve import reserved_engine
     from autotune.result import load_configuration
-    from autotune.run.resolve import reserved_engine
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
     with reserved_engine(

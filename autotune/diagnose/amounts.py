@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from autotune.diagnose.experiment import Experiment, Round, Rounds
-from autotune.measure import Interval, Noise, squared_residuals
-from autotune.measure.intervals import t_quantile
+from autotune.stats import Interval, Noise, squared_residuals
+from autotune.stats.intervals import t_quantile
 
 Terms = Mapping[Experiment, float]
 """What is added up: experiments, each with the factor by which it counts."""

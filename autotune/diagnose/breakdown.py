@@ -9,7 +9,7 @@ from enum import StrEnum
 from autotune.config import Configuration
 from autotune.diagnose.amounts import Terms, learned, seconds, share, with_all
 from autotune.diagnose.experiment import MANY_STEPS, Experiment, Rounds
-from autotune.measure import Interval, Noise
+from autotune.stats import Interval, Noise
 from autotune.value import Value
 
 LIMITS = 0.3

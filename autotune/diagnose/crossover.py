@@ -20,7 +20,7 @@ from autotune.config import Configuration
 from autotune.diagnose.amounts import learned, seconds, with_all
 from autotune.diagnose.diagnosis import BEYOND, BreakEven
 from autotune.diagnose.experiment import Experiment, Rounds
-from autotune.measure import Interval, Noise
+from autotune.stats import Interval, Noise
 
 DRAWS = 2000
 FARTHEST = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown
 from autotune.diagnose.remedies import Advice
-from autotune.measure import Interval
+from autotune.stats import Interval
 from autotune.value import Value
 
 BEYOND = 1e12

@@ -18,8 +18,8 @@ from statistics import fmean
 import numpy as np
 
 from autotune.diagnose.diagnosis import Predicted
-from autotune.measure import Interval, Noise
-from autotune.measure.intervals import around, t_quantile
+from autotune.stats import Interval, Noise
+from autotune.stats.intervals import around, t_quantile
 
 MORE_HOSTS = (4, 8, 16, 32, 64)
 """For which a search predicts; farther than that nothing follows from a few."""

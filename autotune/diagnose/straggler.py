@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from autotune.diagnose.breakdown import Straggler
-from autotune.measure import Interval, Noise
-from autotune.measure.intervals import t_quantile
+from autotune.stats import Interval, Noise
+from autotune.stats.intervals import t_quantile
 
 UNEQUAL = 1.25
 """A worker that takes so many times as long as the others is a straggler."""

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autotune.engine.load import Load
 from autotune.report.tables import columns, marked
-from autotune.run.load import Load
 from autotune.search.verdict import FALSE_RATE
 from autotune.strategies import in_short
 from autotune.verification.aa_test import POWER, AATest

@@ -13,13 +13,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Planned, TrialEnded
 from autotune.reason.sentences import reason_text
 from autotune.report.card import card
 from autotune.report.progress import Progress
 from autotune.report.tables import Line, Rendered, Stacked
 from autotune.result.leaderboard import Entry, Leaderboard
-from autotune.run.engine import Outcome
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import clock, one_line, plural, rate, rate_with_error, roughly, share

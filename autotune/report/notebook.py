@@ -8,6 +8,7 @@ from threading import Event as Flag, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, TrialEnded
 from autotune.reason.sentences import reason_text
 from autotune.report.html.rendering import environment
@@ -22,7 +23,6 @@ from autotune.report.result import (
 from autotune.report.verdict import FAILURES
 from autotune.result import Result
 from autotune.result.leaderboard import Leaderboard
-from autotune.run.engine import Outcome
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import clock, one_line, rate, rate_with_error, roughly, share

@@ -9,9 +9,9 @@ from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callback
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
 from autotune.diagnose.input_limit import read_by_one, read_whole
 from autotune.diagnose.remedies import Advice, Obstacle, Remedy, Tried, takes
-from autotune.measure import Interval
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
+from autotune.stats import Interval
 from autotune.strategies import strategy, title
 from autotune.wording import sentence
 from autotune.workload import WorkloadFacts

@@ -12,13 +12,13 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from autotune.durations import at_least
+from autotune.engine.engine import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told
 from autotune.result import Result
 from autotune.result.files import MEANINGS, written
 from autotune.result.leaderboard import Entry
-from autotune.run.engine import Outcome
 from autotune.space.origin import Origin
 from autotune.strategies import in_short
 from autotune.trial import Trial

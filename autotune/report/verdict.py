@@ -19,8 +19,10 @@ from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import LIMITS
 from autotune.durations import at_least
+from autotune.engine.load import remark
 from autotune.learning import RULES, UpdateRule, learning_rate_factor
 from autotune.owner import Owner
+from autotune.program import epoch_in_words
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text, rule_text
 from autotune.report.cost import cost_lines
@@ -29,8 +31,6 @@ from autotune.report.profile import callbacks_in_words, profile
 from autotune.result import Result
 from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
-from autotune.run.load import remark
-from autotune.script import epoch_in_words
 from autotune.space import why_alone
 from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial

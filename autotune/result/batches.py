@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
 from autotune.learning import Learning, examples_needed
-from autotune.measure import Interval, unpaired_ratio
 from autotune.result.leaderboard import Entry
-from autotune.run.engine import Outcome
+from autotune.stats import Interval, unpaired_ratio
 from autotune.strategies import update_batch
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axis_of
-from autotune.measure import Interval
-from autotune.measure.intervals import around, t_quantile
+from autotune.stats import Interval
+from autotune.stats.intervals import around, t_quantile
 from autotune.strategies import distribution
 from autotune.value import Scalar, Value
 

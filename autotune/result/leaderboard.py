@@ -10,7 +10,10 @@ from statistics import fmean
 from types import MappingProxyType
 
 from autotune.config import Configuration
-from autotune.measure import (
+from autotune.engine.engine import Outcome
+from autotune.objective import Score, throughput_of
+from autotune.space.origin import Origin
+from autotune.stats import (
     Interval,
     mean_rate,
     paired_ratio,
@@ -18,9 +21,6 @@ from autotune.measure import (
     shared_rounds,
     unpaired_ratio,
 )
-from autotune.objective import Score, throughput_of
-from autotune.run.engine import Outcome
-from autotune.space.origin import Origin
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 

@@ -14,15 +14,15 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.errors import ConfigurationError, first_mistake, in_words
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
+from autotune.program import cluster_files
 from autotune.result.files import put_texts, trials_csv
 from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.result.saved import PICKLES, SavedConfiguration, configuration_text
 from autotune.result.verdict import Grounds
-from autotune.script import cluster_files
 from autotune.space.origin import choices, origins
+from autotune.stats import Interval
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.workload import WorkloadFacts

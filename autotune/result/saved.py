@@ -17,10 +17,10 @@ from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.options import MARGIN
 from autotune.result.files import write_text
 from autotune.result.verdict import Verdict
+from autotune.stats import Interval
 from autotune.value import Value
 from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from autotune.config import Configuration
-from autotune.measure import EXPECTED, Interval, Noise
-from autotune.run.load import Load
+from autotune.engine.load import Load
+from autotune.stats import EXPECTED, Interval, Noise
 from autotune.value import Value
 
 

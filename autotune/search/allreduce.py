@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
-from autotune.measure import read, steady_from
+from autotune.engine.engine import Engine, Limits, Outcome, TrialRequest
+from autotune.engine.requests import trial_request
 from autotune.options import SCRIPT_SEED
-from autotune.run.engine import Engine, Limits, Outcome, TrialRequest
-from autotune.run.requests import trial_request
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
+from autotune.stats import read, steady_from
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from autotune.config import Configuration
-from autotune.measure import Interval
+from autotune.engine.engine import Outcome
 from autotune.result.batches import Gain, arms_of, compared_batches, gain, own_arm, rows
 from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
-from autotune.run.engine import Outcome
 from autotune.search.runner import Runner
+from autotune.stats import Interval
 from autotune.strategies import update_batch
 
 

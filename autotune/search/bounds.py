@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autotune.axis import AxisRole, Trend
 from autotune.config import Configuration, axis_of
 from autotune.diagnose.input_limit import undivided
-from autotune.measure import surely_below
+from autotune.engine.engine import Outcome
 from autotune.objective import throughput_of
 from autotune.reason import (
     AllReduceBound,
@@ -33,9 +33,9 @@ from autotune.reason import (
     SmallerRanOut,
     StrategyFailed,
 )
-from autotune.run.engine import Outcome
 from autotune.search.allreduce import Family, family
 from autotune.search.history import History, Observed
+from autotune.stats import surely_below
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar

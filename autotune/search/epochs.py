@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.measure import Epoch, Lengths, used_up
-from autotune.run.engine import Fill
+from autotune.engine.engine import Fill
 from autotune.search.request import Subject
+from autotune.stats import Epoch, Lengths, used_up
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.window import Window

@@ -15,17 +15,6 @@ from functools import cached_property
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import (
-    Interval,
-    Noise,
-    joined,
-    mean_rate,
-    paired_ratio,
-    rate_of_winner,
-    root_mean_square,
-    shared_rounds,
-    surely_below,
-)
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
@@ -43,6 +32,17 @@ from autotune.search.verdict import (
     MAX_ROUNDS,
     decide,
     gain,
+)
+from autotune.stats import (
+    Interval,
+    Noise,
+    joined,
+    mean_rate,
+    paired_ratio,
+    rate_of_winner,
+    root_mean_square,
+    shared_rounds,
+    surely_below,
 )
 from autotune.trial import Stage, Trial, sustained
 

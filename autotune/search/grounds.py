@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from autotune.config import Configuration
-from autotune.measure import Interval
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
@@ -13,6 +12,7 @@ from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Conclusion, Explored, Grounds, Verdict
 from autotune.search.search import Findings
 from autotune.space import why_alone
+from autotune.stats import Interval
 
 
 def grounds(findings: Findings, objective: Objective) -> Grounds:

@@ -10,7 +10,12 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.measure import (
+from autotune.engine.engine import Outcome
+from autotune.objective import Score, throughput_of
+from autotune.past_measurements import PastMeasurements, relative
+from autotune.search.costs import SMALL_START, Costs, Start
+from autotune.search.screening import Screening
+from autotune.stats import (
     UNMEASURED,
     Expected,
     Interval,
@@ -19,11 +24,6 @@ from autotune.measure import (
     pooled_noise,
     surely_below,
 )
-from autotune.objective import Score, throughput_of
-from autotune.past_measurements import PastMeasurements, relative
-from autotune.run.engine import Outcome
-from autotune.search.costs import SMALL_START, Costs, Start
-from autotune.search.screening import Screening
 from autotune.trial import Stage, Trial
 from autotune.wording import plural
 

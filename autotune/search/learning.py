@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import Engine, LearningRequest, Limits
+from autotune.engine.requests import trial_request
 from autotune.events import Observer, Preparing
 from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches
-from autotune.run.engine import Engine, LearningRequest, Limits
-from autotune.run.requests import trial_request
 from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from autotune.measure import Estimate
+from autotune.stats import Estimate
 
 LEVELS = 0.2
 """Runs of one configuration, in their order, of which two neighbours lie so far apart as log(rate),

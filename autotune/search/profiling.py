@@ -21,13 +21,13 @@ from autotune.diagnose.remedies import Rated, advise
 from autotune.diagnose.scaling import MORE_HOSTS, of_runs, predict
 from autotune.diagnose.straggler import slow_worker, straggler
 from autotune.events import Observer, Preparing
-from autotune.measure import Noise
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
 from autotune.search.stopping import MEASURE_SECONDS, READ_OUT_SECONDS, Budget
 from autotune.space import Candidates
+from autotune.stats import Noise
 from autotune.strategies import strategy
 from autotune.trial import Trial
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from autotune.config import Configuration
 from autotune.events import Event, Notice, Observer, TrialEnded
-from autotune.measure import Noise
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
@@ -18,6 +17,7 @@ from autotune.search.prove import least_budget, reserved_seconds
 from autotune.search.stopping import MAX_FINALS_SHARE
 from autotune.search.verdict import LOOKS, MAX_ROUNDS
 from autotune.space import Candidates
+from autotune.stats import Noise
 from autotune.trial import Trial
 
 OFF = 1.25

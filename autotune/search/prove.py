@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
+from autotune.engine.engine import Engine, Limits, TrainingRequest
+from autotune.engine.requests import trial_request
 from autotune.events import Notice, Observer, Preparing
 from autotune.learning import (
     Curve,
@@ -32,14 +34,12 @@ from autotune.learning import (
     smoothed,
     thinned,
 )
-from autotune.measure import Noise, pooled_noise
-from autotune.measure.intervals import around, t_quantile
 from autotune.options import SearchOptions
-from autotune.run.engine import Engine, Limits, TrainingRequest
-from autotune.run.requests import trial_request
 from autotune.search.costs import STARTING, expected_first_call
 from autotune.search.history import SHOWN, History
 from autotune.search.request import Subject
+from autotune.stats import Noise, pooled_noise
+from autotune.stats.intervals import around, t_quantile
 from autotune.strategies import update_batch
 from autotune.workload import WorkloadFacts
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.measure import UNKNOWN, Epoch, Reading, read, steady_from
-from autotune.run.engine import Outcome, RunResult
+from autotune.engine.engine import Outcome, RunResult
 from autotune.search.epochs import lasting
+from autotune.stats import UNKNOWN, Epoch, Reading, read, steady_from
 from autotune.trial import Stage, Trial
 from autotune.window import Window
 

@@ -15,12 +15,7 @@ from autotune.autotuned_values import AutotunedValues
 from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
-from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.measure import UNMEASURED, Expected, Noise
-from autotune.options import SCRIPT_SEED
-from autotune.reason import BudgetEnded, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.reason.sentences import reason_text
-from autotune.run.engine import (
+from autotune.engine.engine import (
     Engine,
     Limits,
     Outcome,
@@ -29,7 +24,11 @@ from autotune.run.engine import (
     Setting,
     TrialRequest,
 )
-from autotune.script import render
+from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
+from autotune.options import SCRIPT_SEED
+from autotune.program import render
+from autotune.reason import BudgetEnded, Overdue, Reason, TooFewHosts, Uncertified
+from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
 from autotune.search.costs import expected_start
@@ -45,6 +44,7 @@ from autotune.search.stopping import (
     MeasureWatch,
     read_out_watch,
 )
+from autotune.stats import UNMEASURED, Expected, Noise
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial, lacks_host
 from autotune.wording import plural

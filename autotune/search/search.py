@@ -11,7 +11,6 @@ from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
 from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
-from autotune.measure import Interval
 from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Outcome, Proof
@@ -36,6 +35,7 @@ from autotune.search.surrogate import Expectations
 from autotune.search.verdict import FEWEST
 from autotune.space import ONE_DEVICE, Candidates
 from autotune.space.origin import choices, origins
+from autotune.stats import Interval
 from autotune.trial import Stage
 from autotune.workload import WorkloadFacts
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from autotune.measure import (
+from autotune.engine.engine import Outcome, Stop
+from autotune.options import SearchOptions
+from autotune.reason import BudgetEnded, Completed, Measured, Slower, Unsettled
+from autotune.stats import (
     UNKNOWN,
     Epoch,
     Noise,
@@ -16,9 +19,6 @@ from autotune.measure import (
     steady_from,
     trend_of,
 )
-from autotune.options import SearchOptions
-from autotune.reason import BudgetEnded, Completed, Measured, Slower, Unsettled
-from autotune.run.engine import Outcome, Stop
 from autotune.window import Window
 
 MEASURE_SECONDS = 0.8

@@ -9,23 +9,22 @@ from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
+from autotune.engine.engine import Engine
+from autotune.engine.load import Load, warning
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.learning import Learning, Race, Unraced
-from autotune.measure import expectation
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_file, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
+from autotune.program import render
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
 from autotune.result.files import put_each
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.result import Unsaved
-from autotune.run.engine import Engine
-from autotune.run.load import Load, warning
-from autotune.script import render
 from autotune.search.costs import Costs, expected_start
 from autotune.search.design import own_default, plain
 from autotune.search.ending import (
@@ -46,6 +45,7 @@ from autotune.search.search import Findings, Search
 from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
+from autotune.stats import expectation
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
-from autotune.measure import Estimate, Noise, believed, paired, shared_rounds
 from autotune.result.verdict import Decision, Verdict
+from autotune.stats import Estimate, Noise, believed, paired, shared_rounds
 
 FALSE_RATE = 0.01
 """How often "distribute" may be said with nothing to gain, over all looks and challengers."""

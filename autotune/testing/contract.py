@@ -29,11 +29,7 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.errors import WorkloadError
-from autotune.learning import Unraced
-from autotune.reason import Message, Slower
-from autotune.reason.sentences import reason_text
-from autotune.run.engine import (
+from autotune.engine.engine import (
     Engine,
     Fill,
     LearningRequest,
@@ -47,8 +43,12 @@ from autotune.run.engine import (
     TrialRequest,
     Window,
 )
-from autotune.run.requests import trial_request
-from autotune.script import render
+from autotune.engine.requests import trial_request
+from autotune.errors import WorkloadError
+from autotune.learning import Unraced
+from autotune.program import render
+from autotune.reason import Message, Slower
+from autotune.reason.sentences import reason_text
 from autotune.testing.fake import Ending, FakeEngine, fake_learning
 from autotune.workload import Factory, Workload
 

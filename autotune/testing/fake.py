@@ -11,6 +11,22 @@ from typing import Any
 
 from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
+from autotune.engine.engine import (
+    NOTHING,
+    Engine,
+    LearningRequest,
+    ObservationRequest,
+    Outcome,
+    RunResult,
+    ScreeningRequest,
+    Stop,
+    Tell,
+    TrainingRequest,
+    TrialRequest,
+    Watch,
+)
+from autotune.engine.load import Load
+from autotune.engine.observation import Observation
 from autotune.learning import (
     BATCHES,
     Curve,
@@ -25,22 +41,6 @@ from autotune.learning import (
 from autotune.machine import Host, Machine
 from autotune.owner import Owner
 from autotune.reason import Completed, Message, Reason
-from autotune.run.engine import (
-    NOTHING,
-    Engine,
-    LearningRequest,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Stop,
-    Tell,
-    TrainingRequest,
-    TrialRequest,
-    Watch,
-)
-from autotune.run.load import Load
-from autotune.run.observation import Observation
 from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
 from autotune.window import Window

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from autotune.engine.engine import ObservationRequest
+from autotune.engine.observation import Copy, Numbers, Observation, Reader, Variable, Witness
 from autotune.reason import Killed
-from autotune.run.engine import ObservationRequest
-from autotune.run.observation import Copy, Numbers, Observation, Reader, Variable, Witness
 
 START: Numbers = (1.0, 2.0)
 END: Numbers = (1.5, 1.0)

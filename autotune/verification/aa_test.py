@@ -7,20 +7,20 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
 from autotune.config import Configuration
+from autotune.engine.engine import Engine
+from autotune.engine.load import Load
 from autotune.errors import NothingMeasured
 from autotune.events import Observer, Preparing, nobody
 from autotune.machine import Machine
-from autotune.measure import Interval, mean_rate, paired_ratio, pooled_noise, squared_residuals
-from autotune.measure.compare import BORROWED
-from autotune.measure.intervals import t_quantile
-from autotune.measure.windows import rate
 from autotune.options import MARGIN, SearchOptions
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Engine
-from autotune.run.load import Load
 from autotune.search.request import Subject
 from autotune.search.stopping import Budget
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, MAX_ROUNDS
+from autotune.stats import Interval, mean_rate, paired_ratio, pooled_noise, squared_residuals
+from autotune.stats.compare import BORROWED
+from autotune.stats.intervals import t_quantile
+from autotune.stats.windows import rate
 from autotune.trial import Trial
 from autotune.value import Value
 from autotune.verification.contest import Turns, turns

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.result import Verdict
+from autotune.stats import Interval
 from autotune.trial import Trial
 from autotune.value import Value
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import Engine, Outcome
 from autotune.events import Observer
-from autotune.measure import Interval, Noise, mean_rate, paired_ratio
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Engine, Outcome
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
+from autotune.stats import Interval, Noise, mean_rate, paired_ratio
 from autotune.trial import Stage, Trial, sustained
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question

@@ -6,16 +6,16 @@ import math
 from pathlib import Path
 
 from autotune.durations import parse_seconds
+from autotune.engine.engine import Engine
+from autotune.engine.resolve import reserved_engine
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
 from autotune.events import Observer, Preparing, nobody, told
-from autotune.measure import Interval
-from autotune.measure.intervals import around
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.run.engine import Engine
-from autotune.run.resolve import reserved_engine
 from autotune.search.stopping import Budget
+from autotune.stats import Interval
+from autotune.stats.intervals import around
 from autotune.verification.answer import Answer, Comparison, Verification
 from autotune.verification.contest import LEADS, Contest, alone, turns
 from autotune.verification.question import Case, changes, notes_on_rival, question_of

@@ -20,9 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
-from autotune.measure.intervals import log_interval
+from autotune.engine.local import LocalEngine
 from autotune.result import load_configuration
-from autotune.run.local import LocalEngine
+from autotune.stats.intervals import log_interval
 from autotune.strategies import in_short
 from benchmarks.page import ROOT, add_options, in_words, page_of, this_commit
 

@@ -23,9 +23,9 @@ from statistics import fmean
 
 from autotune import Result, SearchOptions
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise, paired_ratio, shared_rounds
 from autotune.result import Verdict
 from autotune.space import candidates, space_for
+from autotune.stats import Interval, Noise, paired_ratio, shared_rounds
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from benchmarks.again import in_turns

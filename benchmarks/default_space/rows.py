@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from autotune.measure import Interval
+from autotune.stats import Interval
 from autotune.value import Value
 from autotune.wording import times
 from benchmarks.parts import Part

@@ -10,11 +10,10 @@ from typing import cast
 
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
 from autotune.machine import Host, Machine
-from autotune.measure import Interval
 from autotune.reason import Measured
 from autotune.result import Verdict
-from autotune.run.engine import Outcome
 from autotune.search.certification import Certification
 from autotune.search.finalists import choose_finalists, fitting
 from autotune.search.finals import Finals
@@ -23,6 +22,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
+from autotune.stats import Interval
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload, WorkloadFacts
 from benchmarks.finals.worlds import Disturbance, World

@@ -23,7 +23,7 @@ import keras
 import tensorflow as tf
 
 from autotune.learning import WARM_UP_SHARE
-from autotune.script.text import fill_in
+from autotune.program.text import fill_in
 from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_fn
 
 LOOK = 1024

@@ -8,7 +8,7 @@ from typing import Any
 
 from autotune import Breakdown, Result, Verdict
 from autotune.diagnose.breakdown import Part
-from autotune.measure import Interval
+from autotune.stats import Interval
 
 BATCH = 32
 """Examples of a replica in a step."""

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from autotune.diagnose.scaling import PAYLOAD
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.page import add_options, page_of, this_commit
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

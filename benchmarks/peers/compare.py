@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
+from autotune.engine.engine import Engine
+from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
-from autotune.run.engine import Engine
-from autotune.run.local import LocalEngine
 from autotune.space import candidates, load_space
 from autotune.workload import Workload, factory_from_text
 from benchmarks.page import add_options, in_words, page_of, this_commit

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import Interval
-from autotune.measure.intervals import log_interval
+from autotune.stats import Interval
+from autotune.stats.intervals import log_interval
 from autotune.value import Value
 from benchmarks.peers import truth
 from benchmarks.peers.job import read_log

@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.script import render
+from autotune.program import render
 from autotune.space import Space
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts

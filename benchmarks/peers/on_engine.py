@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.run.engine import Engine
-from autotune.run.resolve import reserved_engine
+from autotune.engine.engine import Engine
+from autotune.engine.resolve import reserved_engine
 from autotune.search.epochs import epoch_of
 from autotune.search.record import trial_of
 from autotune.search.request import Subject

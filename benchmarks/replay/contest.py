@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.engine.engine import TrialRequest
 from autotune.options import SearchOptions
-from autotune.run.engine import TrialRequest
 from autotune.search.epochs import epoch_of
 from autotune.search.record import trial_of
 from autotune.search.stopping import MeasureWatch

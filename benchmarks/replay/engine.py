@@ -13,9 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from autotune.config import Configuration
-from autotune.machine import Machine
-from autotune.reason import Completed, Message
-from autotune.run.engine import (
+from autotune.engine.engine import (
     NOTHING,
     Engine,
     ObservationRequest,
@@ -26,7 +24,9 @@ from autotune.run.engine import (
     TrialRequest,
     Watch,
 )
-from autotune.run.observation import Observation
+from autotune.engine.observation import Observation
+from autotune.machine import Machine
+from autotune.reason import Completed, Message
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
 from autotune.testing.observations import observation

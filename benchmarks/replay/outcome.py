@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from autotune.measure import Interval, squared_residuals
+from autotune.engine.engine import Outcome
 from autotune.reason import Proof
 from autotune.result import Verdict
-from autotune.run.engine import Outcome
+from autotune.stats import Interval, squared_residuals
 from autotune.trial import Stage, Trial
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read

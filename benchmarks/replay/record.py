@@ -25,15 +25,15 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.measure import read, steady_from
-from autotune.run.engine import Engine, Outcome
-from autotune.run.resolve import reserved_engine
+from autotune.engine.engine import Engine, Outcome
+from autotune.engine.resolve import reserved_engine
 from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
+from autotune.stats import read, steady_from
 from benchmarks.alone import request_alone
 from benchmarks.replay.characters import CHARACTERS, Character, character
 from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome, RunResult
 from autotune.machine import Machine
-from autotune.measure import Epoch, steady_from
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Outcome, RunResult
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
+from autotune.stats import Epoch, steady_from
 from autotune.value import Value
 from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.measure import read, settled_from, steady_from
+from autotune.stats import read, settled_from, steady_from
 from autotune.window import Window
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table

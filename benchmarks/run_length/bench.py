@@ -21,15 +21,15 @@ from statistics import fmean, stdev
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.measure import Epoch, read, steady_from
+from autotune.engine.engine import Engine, Outcome, RunResult, Stop, Watch
+from autotune.engine.resolve import reserved_engine
 from autotune.reason import Completed
-from autotune.run.engine import Engine, Outcome, RunResult, Stop, Watch
-from autotune.run.resolve import reserved_engine
 from autotune.search.design import default_in, openers
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
 from autotune.space import candidates
+from autotune.stats import Epoch, read, steady_from
 from autotune.strategies import in_short
 from autotune.window import Window
 from benchmarks.alone import request_alone

@@ -24,7 +24,7 @@ from statistics import median
 
 from autotune.cluster import Role, tf_config
 from autotune.diagnose.scaling import of_runs, predict
-from autotune.measure import EXPECTED, Interval, Noise, squared_residuals
+from autotune.stats import EXPECTED, Interval, Noise, squared_residuals
 from benchmarks.page import ROOT, add_options, page_of, this_commit
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

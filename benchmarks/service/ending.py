@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx2 as httpx
 
 from autotune.api.store.database import Database
-from autotune.run.resolve import LOCAL
+from autotune.engine.resolve import LOCAL
 from benchmarks.service.gang import gang
 from benchmarks.service.site import Site, address_of, address_of_new, running, until
 from benchmarks.service.table import Row

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from autotune.run.engine import Engine
-from autotune.run.local import LocalEngine
-from autotune.run.remote.ray_engine import RayEngine
+from autotune.engine.engine import Engine
+from autotune.engine.local import LocalEngine
+from autotune.engine.remote.ray_engine import RayEngine
 from tests.trials import request_for
 
 PROGRAM = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.run.local import LocalEngine
+from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.local import LocalEngine
 
 SECONDS = 150.0
 """What a run takes by that clock: more than any will take that this machine makes."""

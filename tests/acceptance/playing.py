@@ -7,7 +7,7 @@ import os
 import resource
 import shutil
 
-from autotune.run.engine import RunResult, TrialRequest, Watch
+from autotune.engine.engine import RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 
 

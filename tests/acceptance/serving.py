@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome, RunResult, Tell, TrialRequest, Watch
 from autotune.errors import WorkloadError
 from autotune.reason import Message
-from autotune.run.engine import Outcome, RunResult, Tell, TrialRequest, Watch
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 from autotune.value import Scalar

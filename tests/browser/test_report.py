@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 from autotune import Outcome, SearchOptions, autotune
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import BreakEven
-from autotune.measure import Interval
 from autotune.reason import Message
 from autotune.report.html.curves import curves
 from autotune.report.html.worth import worth
 from autotune.result import Result
+from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 

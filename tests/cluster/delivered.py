@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.golden import golden_texts
 
-FACTORIES = Path(__file__).parents[1] / "integration" / "script" / "programs"
+FACTORIES = Path(__file__).parents[1] / "integration" / "program" / "programs"
 STEPS = ("--epochs", "2", "--steps-per-epoch", "8", "--verbose", "2")
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 

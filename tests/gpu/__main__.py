@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 
+from autotune.engine.local import LocalEngine
 from autotune.machine import Machine
-from autotune.run.local import LocalEngine
 from tests.gpu.check import NOTHING_CHECKED, run, status, table
 from tests.gpu.checks import CHECKS, Bench
 

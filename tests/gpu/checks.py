@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 
 from autotune.config import Configuration
+from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest
+from autotune.engine.local import LocalEngine
 from autotune.machine import Machine
+from autotune.program import render
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Limits, Outcome, RunResult, Stop, TrialRequest
-from autotune.run.local import LocalEngine
-from autotune.script import render
 from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
 from autotune.window import Window

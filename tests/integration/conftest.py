@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autotune.run.local import LocalEngine
+from autotune.engine.local import LocalEngine
 
 
 @pytest.fixture(scope="session")

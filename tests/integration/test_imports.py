@@ -14,7 +14,9 @@ from autotune.verification.aa_test import BUILT_IN
 def test_the_fork_server_is_light() -> None:
     """Its program, and what a child finds before the user's code, need nothing that we need."""
     heavy = ["pydantic", "psutil", "optuna", "tensorflow", "numpy"]
-    code = f"import sys, autotune.run.fork_server; sys.exit(any(m in sys.modules for m in {heavy}))"
+    code = (
+        f"import sys, autotune.engine.fork_server; sys.exit(any(m in sys.modules for m in {heavy}))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -10,8 +10,8 @@ from autotune.autotuned_values import (
     AutotunedValues,
     autotuned_values,
 )
+from autotune.engine.workers import Report
 from autotune.owner import Owner
-from autotune.run.workers import Report
 
 Numbers = dict[str, float]
 WRITTEN = [

@@ -14,13 +14,13 @@ from pydantic import Field, ValidationError
 from autotune import config, plugins
 from autotune.axis import Axis, AxisRole, Line, Place, Trend
 from autotune.config import Configuration, axes, register_axes, unregister_axes
+from autotune.engine.engine import Outcome
 from autotune.options import SearchOptions
+from autotune.program import render
 from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
 from autotune.report import space_text
 from autotune.report.html.page import fragments
 from autotune.result.files import trials_csv
-from autotune.run.engine import Outcome
-from autotune.script import render
 from autotune.search.bounds import Bounds, Dominance
 from autotune.search.history import History
 from autotune.space import Space, candidates, parse_space
@@ -29,8 +29,8 @@ from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
 from autotune.value import Value
 from autotune.workload import WorkloadFacts
-from documentation import axes as pages_of_axes
-from documentation.samples import WORKLOAD
+from tools.docs import axes as pages_of_axes
+from tools.docs.samples import WORKLOAD
 
 
 class TestAxes(Value):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from documentation.doctor import pages
+from tools.docs.doctor import pages
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "pitfalls.md"
@@ -49,7 +49,7 @@ def test_a_row_names_rules_that_there_are(row: str) -> None:
     for name, place in RULE.findall(row):
         assert name == place
         assert f"\n### {name}\n" in doctor
-        assert (ROOT / "autotune" / "lint" / "rules" / f"{name.replace('-', '_')}.py").is_file()
+        assert (ROOT / "autotune" / "doctor" / "rules" / f"{name.replace('-', '_')}.py").is_file()
 
 
 def test_every_line_of_evidence_is_understood() -> None:

@@ -11,10 +11,10 @@ import pytest
 from optuna.storages import InMemoryStorage
 
 from autotune import Answer, Plan, SearchOptions, Tuner, autotune
+from autotune.engine.engine import Tell
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
 from autotune.past_measurements import CACHE
-from autotune.run.engine import Tell
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
@@ -47,7 +47,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Own]:
         made.append(Own())
         return made[-1]
 
-    monkeypatch.setattr("autotune.run.resolve.new_engine", new_engine)
+    monkeypatch.setattr("autotune.engine.resolve.new_engine", new_engine)
     monkeypatch.setenv(CACHE, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")

@@ -6,7 +6,7 @@ import pytest
 
 from autotune import wording
 from autotune.config import Configuration, axes
-from autotune.measure import Interval
+from autotune.stats import Interval
 from autotune.strategies import in_short
 
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
-from autotune.measure import Interval
+from autotune.engine.engine import Outcome
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
 from autotune.report.result import WHOSE
 from autotune.result.effects import FEWEST, Effect, Effects
 from autotune.result.leaderboard import ITSELF, Entry
-from autotune.run.engine import Outcome
+from autotune.stats import Interval
 from autotune.wording import plural
 
 SHOWN = 30

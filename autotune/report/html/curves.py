@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autotune.engine.engine import Outcome
 from autotune.learning import Look, Race, Trained
-from autotune.measure import Interval
 from autotune.report.html.scale import Scale, Tick, scale_for
 from autotune.result import Result
 from autotune.result.leaderboard import Leaderboard
-from autotune.run.engine import Outcome
+from autotune.stats import Interval
 
 ROOM = 2.0
 """Times the first loss of the own batch, beyond which a training is not followed."""

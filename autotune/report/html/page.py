@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment
 
 from autotune.config import describe
-from autotune.measure import Interval
+from autotune.engine.engine import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.html import charts
 from autotune.report.html.curves import curves
@@ -25,7 +25,7 @@ from autotune.report.html.worth import worth
 from autotune.report.verdict import Topic, told
 from autotune.result import Result
 from autotune.result.effects import HOW, effects
-from autotune.run.engine import Outcome
+from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.version import VERSION

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from autotune.measure import Interval
+from autotune.stats import Interval
 
 EDGE = 2.5
 """Percent of the width that stay free at either end."""

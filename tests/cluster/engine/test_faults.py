@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from autotune.cluster import Role
+from autotune.engine.engine import Outcome, RunResult, Stop, Window
+from autotune.engine.remote.ray_engine import RayEngine
 from autotune.reason import HostLost, Killed, Message, Orphaned, TooFewHosts
-from autotune.run.engine import Outcome, RunResult, Stop, Window
-from autotune.run.remote.ray_engine import RayEngine
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.trials import PROGRAMS, request_for
 

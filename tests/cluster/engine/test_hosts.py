@@ -21,8 +21,8 @@ import sys, time
 from pathlib import Path
 from autotune.cluster import Role
 from autotune.reason import Message
-from autotune.run.engine import Outcome, Stop
-from autotune.run.remote.ray_engine import RayEngine
+from autotune.engine.engine import Outcome, Stop
+from autotune.engine.remote.ray_engine import RayEngine
 from tests.trials import request_for
 
 place, folder = sys.argv[1], Path(sys.argv[2])

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from autotune import SearchOptions, Tuner
+from autotune.engine.remote.ray_engine import RayEngine
 from autotune.events import Event, Notice, TrialStarted
 from autotune.reason import Outcome, TooFewHosts
-from autotune.run.remote.ray_engine import RayEngine
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from autotune.engine.engine import Limits, Outcome
+from autotune.engine.remote.ray_engine import RayEngine
 from autotune.reason import HostLost
-from autotune.run.engine import Limits, Outcome
-from autotune.run.remote.ray_engine import RayEngine
 from tests.cluster.engine.nodes import Nodes, nodes_apart
 from tests.cluster.engine.test_faults import ENOUGH, TWO
 from tests.trials import request_for

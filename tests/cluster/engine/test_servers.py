@@ -8,8 +8,8 @@ import pytest
 
 from autotune import Outcome
 from autotune.config import Configuration
+from autotune.engine.remote.ray_engine import RayEngine
 from autotune.options import SearchOptions
-from autotune.run.remote.ray_engine import RayEngine
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget

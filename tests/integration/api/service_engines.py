@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
 from autotune.reason import Message
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.testing import FakeEngine
 
 SLEEPER = (

@@ -15,7 +15,7 @@ from autotune.api.store import tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.work import processes
-from autotune.run.resolve import LOCAL
+from autotune.engine.resolve import LOCAL
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]
 

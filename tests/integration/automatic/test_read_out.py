@@ -8,10 +8,10 @@ import pytest
 
 from autotune.autotuned_values import AutotunedValues
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome, TrialRequest
+from autotune.engine.local import LocalEngine
 from autotune.owner import Owner
-from autotune.run.engine import Outcome, TrialRequest
-from autotune.run.local import LocalEngine
-from autotune.script import freeze, render
+from autotune.program import freeze, render
 from autotune.search.stopping import read_out_watch
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts, factory_from_text

@@ -11,7 +11,7 @@ import pytest
 from autotune.certify import Candidate, certify
 from autotune.certify.certificate import Certificate, Check
 from autotune.config import Configuration
-from autotune.run.local import LocalEngine
+from autotune.engine.local import LocalEngine
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
 PROGRAMS = Path(__file__).parent / "programs"

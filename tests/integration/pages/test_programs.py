@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from documentation.blocks import PAGES, needs_tensorflow, programs
-from documentation.pages import ROOT
+from tools.docs.blocks import PAGES, needs_tensorflow, programs
+from tools.docs.pages import ROOT
 
 NEEDY = [path for path in PAGES if needs_tensorflow(path)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.run.local import LocalEngine
+from autotune.engine.local import LocalEngine
 from autotune.search.allreduce import allreduce_request, allreduce_workload, step_time
 from autotune.search.request import Subject
 from autotune.workload import WorkloadFacts

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
-from autotune.run.local import LocalEngine
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget

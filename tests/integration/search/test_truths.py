@@ -13,12 +13,12 @@ import pytest
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, breakdown
 from autotune.diagnose.experiment import telling, variant
-from autotune.measure import EXPECTED
+from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
-from autotune.run.local import LocalEngine
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
+from autotune.stats import EXPECTED
 from autotune.workload import Workload, factory_from_text
 
 pytestmark = pytest.mark.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import Interval, Noise
+from autotune.stats import Interval, Noise
 from benchmarks.default_space.bench import Again
 from benchmarks.default_space.rows import Row, Searched, figures
 

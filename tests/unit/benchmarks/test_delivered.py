@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.delivered.rows import Row, figures
 from benchmarks.delivered.workloads import WORKLOADS
 from benchmarks.parts import add_row, read_rows

@@ -7,7 +7,7 @@ import pytest
 from autotune import Breakdown
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part, Share
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.judged.claims import Claim, milliseconds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.links.bench import (
     GANGS,
     GRADIENTS,

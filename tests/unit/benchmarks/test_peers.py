@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.peers.compare import ROWS, done, read_rows
 from benchmarks.peers.findings import Row, Truth
 from benchmarks.peers.job import Entry

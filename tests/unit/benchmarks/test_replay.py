@@ -8,9 +8,9 @@ from statistics import median
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
 from autotune.machine import Host, Machine
 from autotune.result import Verdict
-from autotune.run.engine import Outcome
 from autotune.window import Window
 from autotune.workload import WorkloadFacts
 from benchmarks.replay import table as tables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.measure import Interval
+from autotune.stats import Interval
 from benchmarks.scripts.rows import Row, figures
 
 KEPT = Row(

@@ -9,10 +9,10 @@ import pytest
 from autotune.certify import Candidate, certify, family
 from autotune.certify.certificate import Certificate, Finding
 from autotune.config import Configuration
+from autotune.engine.engine import ObservationRequest
+from autotune.engine.observation import Observation
 from autotune.reason import Raised
 from autotune.reason.sentences import check_text
-from autotune.run.engine import ObservationRequest
-from autotune.run.observation import Observation
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.observations import Fault

@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """The engine of all commands."""
     fake = FakeEngine(speed)
-    monkeypatch.setattr("autotune.run.resolve.new_engine", lambda *_: fake)
+    monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda *_: fake)
     return fake
 
 

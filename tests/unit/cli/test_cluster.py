@@ -39,7 +39,7 @@ class FakeCluster(FakeEngine):
 def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     """The engine of the command."""
     fake = FakeCluster(speed, machine=fake_machine(hosts=2))
-    monkeypatch.setattr("autotune.run.resolve.new_engine", lambda *_: fake)
+    monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda *_: fake)
     return fake
 
 

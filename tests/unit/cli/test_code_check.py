@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.lint.rules import rules
+from autotune.doctor.rules import rules
 from autotune.testing import FakeEngine
 
 Run = Callable[..., Result]

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from typer.testing import Result
 
+from autotune.engine.engine import Outcome
 from autotune.errors import (
     AutotuneError,
     CodeError,
@@ -29,7 +30,6 @@ from autotune.errors import (
     WorkloadError,
 )
 from autotune.reason import Message
-from autotune.run.engine import Outcome
 from autotune.testing import Ending, FakeEngine
 
 Run = Callable[..., Result]

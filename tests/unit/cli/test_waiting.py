@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.run import exclusive as module
-from autotune.run.exclusive import exclusive
-from autotune.run.local import LocalEngine
+from autotune.engine import exclusive as module
+from autotune.engine.exclusive import exclusive
+from autotune.engine.local import LocalEngine
 from autotune.testing import FakeEngine
 
 Run = Callable[..., Result]
@@ -24,7 +24,7 @@ def _held(tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -
     """Another search holds the machine, and the user soon loses patience."""
     here = partial(exclusive, places=[tmp_path])
     monkeypatch.setattr(engine, "reserved", LocalEngine().reserved)
-    monkeypatch.setattr("autotune.run.local.exclusive", here)
+    monkeypatch.setattr("autotune.engine.local.exclusive", here)
     monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
     with here("theirs:model_fn", print):
         # The other search is in this thread only because that is quicker.

@@ -8,7 +8,7 @@ import pytest
 
 from autotune.diagnose.amounts import learned, share
 from autotune.diagnose.experiment import Experiment
-from autotune.measure import EXPECTED, Noise
+from autotune.stats import EXPECTED, Noise
 
 STEP, HELD = Experiment.STEP, Experiment.HELD
 STEADY = [{STEP: 10.0, HELD: 4.0}, {STEP: 20.0, HELD: 8.0}, {STEP: 40.0, HELD: 16.0}]

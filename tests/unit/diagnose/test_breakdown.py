@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, breakdown
 from autotune.diagnose.experiment import Experiment, Round
-from autotune.measure import EXPECTED, Interval, Noise
 from autotune.report.profile import limits
+from autotune.stats import EXPECTED, Interval, Noise
 from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=64)

@@ -7,7 +7,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.diagnose.crossover import break_even
 from autotune.diagnose.experiment import Experiment
-from autotune.measure import Interval, Noise
+from autotune.stats import Interval, Noise
 
 FIXED, EACH, BATCH = 0.001, 1e-4, 64
 """Seconds of a step whatever its batch, and for each example."""

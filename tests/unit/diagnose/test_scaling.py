@@ -6,7 +6,7 @@ import pytest
 
 from autotune.diagnose.diagnosis import Predicted
 from autotune.diagnose.scaling import PAYLOAD, predict
-from autotune.measure import Interval
+from autotune.stats import Interval
 
 ALONE, LATENCY, BYTES, BANDWIDTH = 0.050, 0.003, 8_000_000, 12_500_000.0
 """Seconds of one host's step and for a neighbour; gradients, and bytes a second of the link."""

@@ -6,7 +6,7 @@ import pytest
 
 from autotune.diagnose.breakdown import Straggler
 from autotune.diagnose.straggler import slow_worker, straggler
-from autotune.measure import Noise
+from autotune.stats import Noise
 
 CALM = Noise(sd=0.01, degrees=20)
 

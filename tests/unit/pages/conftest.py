@@ -9,7 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.testing import FakeEngine
-from documentation.pages import ROOT
+from tools.docs.pages import ROOT
 
 FACTORIES = """\
 def model_fn(units=1): ...
@@ -44,4 +44,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every search runs on it, from the command line and in Python."""
-    monkeypatch.setattr("autotune.run.resolve.new_engine", new_engine)
+    monkeypatch.setattr("autotune.engine.resolve.new_engine", new_engine)

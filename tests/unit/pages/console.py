@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from autotune.cli import app
-from documentation.pages import ROOT
+from tools.docs.pages import ROOT
 
 from .calls import Service
 

@@ -13,11 +13,11 @@ from sybil import Example
 from sybil.evaluators.python import PythonEvaluator
 
 from autotune.api.settings import load_settings
-from autotune.lint.rules import choose
-from autotune.lint.settings import settings_of
+from autotune.doctor.rules import choose
+from autotune.doctor.settings import settings_of
 from autotune.result import load_configuration
 from autotune.space import parse_space
-from documentation.blocks import (
+from tools.docs.blocks import (
     CHECKED,
     OUTPUT,
     PAGES,
@@ -26,7 +26,7 @@ from documentation.blocks import (
     mark,
     needs_tensorflow,
 )
-from documentation.pages import ROOT
+from tools.docs.pages import ROOT
 
 from .calls import service
 from .console import PROMPT, Console, commands

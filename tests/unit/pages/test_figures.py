@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks.page import NOW, commit_of
-from documentation.pages import DOCS
+from tools.docs.pages import DOCS
 
 
 @pytest.mark.parametrize("name", ["delivered", "peers", "replay", "rivals"])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from documentation.pages import ROOT
+from tools.docs.pages import ROOT
 
-FOLDERS = ("autotune", "api", "benchmarks", "deploy", "docs", "documentation", "examples", "tests")
+FOLDERS = ("autotune", "api", "benchmarks", "deploy", "docs", "examples", "tests", "tools")
 SUFFIXES = {".cfg", ".html", ".ipynb", ".j2", ".js", ".md", ".py", ".sh", ".slurm", ".yaml", ".yml"}
 FOREIGN = re.compile(
     r"\bautotune\[\w"  # with an extra

@@ -9,13 +9,13 @@ import pytest
 
 import autotune
 from autotune.config import axes
-from autotune.lint.rules import rules
+from autotune.doctor.rules import rules
 from autotune.options import Declared, declared
 from autotune.space import ready_made
 from autotune.strategies import strategies
-from documentation.blocks import PAGES
-from documentation.pages import NOTES, ROOT, write
-from documentation.write import config, pages
+from tools.docs.blocks import PAGES
+from tools.docs.pages import NOTES, ROOT, write
+from tools.docs.write import config, pages
 
 MADE = pages()
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")

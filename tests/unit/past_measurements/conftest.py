@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import Noise
 from autotune.past_measurements import Measured, PastMeasurements, Session
+from autotune.stats import Noise
 from autotune.trial import Stage
 
 MACHINE, WORKLOAD = "machine00000", "workload0000"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autotune import past_measurements
-from autotune.measure import Noise
 from autotune.past_measurements import PastMeasurements
+from autotune.stats import Noise
 
 from .conftest import ALONE, MACHINE, WORKLOAD, measured, session
 

@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console, RenderableType
 
 from autotune.config import Configuration
-from autotune.measure import Interval
+from autotune.engine.engine import Outcome
 from autotune.plan import Plan
 from autotune.reason import Message
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
-from autotune.run.engine import Outcome
 from autotune.search.tune import TuningRequest, dry_run
+from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
 from autotune.window import Window

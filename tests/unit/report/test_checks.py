@@ -8,8 +8,8 @@ import pytest
 
 from autotune import Answer, Interval, Verdict, Verification
 from autotune.config import Configuration
+from autotune.engine.load import Load
 from autotune.report import checkup_text, verification_text
-from autotune.run.load import Load
 from autotune.testing import FAKE_MACHINE, FakeEngine
 from autotune.verification.aa_test import aa_test
 

@@ -9,9 +9,9 @@ from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
 from autotune.diagnose.diagnosis import BreakEven, Predicted
 from autotune.diagnose.input_limit import read_by_one
 from autotune.diagnose.remedies import Rated, advise
-from autotune.measure import Interval
 from autotune.report.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
+from autotune.stats import Interval
 from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=32)

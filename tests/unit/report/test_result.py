@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from autotune.engine.engine import Outcome
 from autotune.reason import Message
 from autotune.report import result_text
 from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.verdict import Explored
-from autotune.run.engine import Outcome
 from autotune.space.origin import Origin
 from autotune.trial import Trial
 from autotune.workload import FitFacts

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import Interval
 from autotune.options import SearchOptions
 from autotune.report.verdict import reasons, summary
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.stats import Interval
 
 ALONE = Configuration(per_replica_batch=128)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)

@@ -9,8 +9,8 @@ import yaml
 
 from autotune import ConfigurationError, Interval, OutputError, Verdict, load_configuration
 from autotune.config import Configuration
+from autotune.program import render
 from autotune.result.saved import SavedConfiguration, save_configuration
-from autotune.script import render
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable

@@ -9,8 +9,8 @@ import pytest
 
 from autotune import Outcome, Result, Verdict
 from autotune.config import Configuration
+from autotune.engine.engine import RunResult, TrialRequest, Watch
 from autotune.reason import Message
-from autotune.run.engine import RunResult, TrialRequest, Watch
 from autotune.testing import Ending, FakeEngine, fake_machine
 
 from .conftest import SPACE, Tuner, speed

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
 from autotune.reason import AllReduceBound, Message, OneDeviceBound, SharedInputBound
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Outcome
 from autotune.search.bounds import Bounds, Worth
 from autotune.search.history import History
 from autotune.testing import FAKE_FACTS

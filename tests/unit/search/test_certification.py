@@ -10,11 +10,11 @@ from autotune import Outcome, Verdict, load_configuration
 from autotune.certify import family
 from autotune.certify.certificate import Finding
 from autotune.config import Configuration
+from autotune.engine.engine import ObservationRequest
+from autotune.engine.observation import Observation
 from autotune.reason import Message
 from autotune.reason.sentences import reason_text
 from autotune.result import Result
-from autotune.run.engine import ObservationRequest
-from autotune.run.observation import Observation
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Faults, fake_learning
 from autotune.testing.observations import Fault

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.load import Load
 from autotune.errors import OutputError
 from autotune.result import Result
-from autotune.run.engine import RunResult, TrialRequest, Watch
-from autotune.run.load import Load
 from autotune.testing import FakeEngine
 from autotune.tuning import Tuner as Caller
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
+from autotune.program import render
 from autotune.result import Result
-from autotune.run.engine import Outcome
-from autotune.script import render
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.testing.fake import Ending
 from autotune.workload import FitFacts

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.run.engine import Fill, RunResult, TrialRequest, Watch
+from autotune.engine.engine import Fill, RunResult, TrialRequest, Watch
 from autotune.search.epochs import epoch_of, fill_of, lasting
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE

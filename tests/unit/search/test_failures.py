@@ -8,9 +8,9 @@ import pytest
 
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
+from autotune.engine.engine import RunResult, TrialRequest, Watch
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Message, SmallerRanOut
-from autotune.run.engine import RunResult, TrialRequest, Watch
 from autotune.search.bounds import Dominance
 from autotune.testing import Ending, FakeEngine
 

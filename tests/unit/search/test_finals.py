@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import Noise
 from autotune.search.finalists import Finalists
 from autotune.search.finals import Finals
 from autotune.search.history import Observed
+from autotune.stats import Noise
 
 FIRST, LATE = Configuration(per_replica_batch=64), Configuration(per_replica_batch=128)
 GANG = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)

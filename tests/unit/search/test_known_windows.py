@@ -10,11 +10,11 @@ from statistics import median
 import pytest
 
 from autotune.config import Configuration
-from autotune.measure import UNKNOWN, Epoch, Noise
+from autotune.engine.engine import RunResult
 from autotune.reason import Message, Outcome
-from autotune.run.engine import RunResult
 from autotune.search.record import trial_of
 from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch
+from autotune.stats import UNKNOWN, Epoch, Noise
 from autotune.trial import Stage, Trial
 from autotune.window import Window
 

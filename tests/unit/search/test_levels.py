@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.measure import Estimate
 from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
+from autotune.stats import Estimate
 
 SMALL = Estimate(mean=0.1, error=0.01, degrees=20.0)
 LARGE = Estimate(mean=0.3, error=0.01, degrees=20.0)

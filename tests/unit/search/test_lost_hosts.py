@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from autotune import Outcome, Verdict
+from autotune.engine.engine import ObservationRequest, RunResult, TrialRequest, Watch
+from autotune.engine.observation import Observation
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
 from autotune.result.verdict import Conclusion
-from autotune.run.engine import ObservationRequest, RunResult, TrialRequest, Watch
-from autotune.run.observation import Observation
 from autotune.space import parse_space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed, fake_machine

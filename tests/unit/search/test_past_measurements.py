@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from optuna.storages import BaseStorage
 
+from autotune.engine.load import Load
 from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.past_measurements import CACHE, FILE, PastMeasurements
 from autotune.result import Result
-from autotune.run.load import Load
 from autotune.search.history import warm_start
 from autotune.search.tune import TuningRequest, tune
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine

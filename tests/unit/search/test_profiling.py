@@ -9,10 +9,10 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
+from autotune.engine.engine import TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
-from autotune.run.engine import TrialRequest
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending, fake_machine
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.engine import TrainingRequest
 from autotune.errors import UsageError
 from autotune.learning import Curve, Learning, Race, Unpredictable, Unraced
 from autotune.plan import times_in_words
 from autotune.result import Result
-from autotune.run.engine import TrainingRequest
 from autotune.search.prove import LOOKS, MOST_EPOCHS
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, fake_learning

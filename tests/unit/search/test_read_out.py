@@ -9,11 +9,11 @@ import pytest
 from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Part
+from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.owner import Owner
 from autotune.reason import Message
 from autotune.report.verdict import automatic_text
 from autotune.result import Result
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.space import parse_space
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, Ending, FakeEngine
 from autotune.testing.fake import FAKE_MACHINE

@@ -17,10 +17,10 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message
-from autotune.run.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.search.study import RECORD, Study, made_for, restore
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage, Trial

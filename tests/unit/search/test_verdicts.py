@@ -10,10 +10,10 @@ import pytest
 
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
-from autotune.measure import Noise, pooled_noise
 from autotune.reason import Message, Slower
 from autotune.result.verdict import Conclusion
 from autotune.search.verdict import LAST_LOOK, LOOKS, MAX_ROUNDS, Rates, decide
+from autotune.stats import Noise, pooled_noise
 from autotune.testing import Ending, FakeEngine
 from autotune.trial import Stage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from documentation.blocks import programs
-from documentation.pages import DOCS
+from tools.docs.blocks import programs
+from tools.docs.pages import DOCS
 
 _namespace: dict[str, Any] = {"__name__": "engine_page"}
 for _block in programs(DOCS / "extend" / "engine.md"):

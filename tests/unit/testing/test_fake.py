@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.engine import Engine, Outcome, Stop
 from autotune.reason import Message
-from autotune.run.engine import Engine, Outcome, Stop
 from autotune.testing import FakeEngine, table
 from autotune.testing.contract import Behaviour, WrapperContract
 

@@ -9,11 +9,11 @@ import pytest
 
 from autotune import NothingMeasured, Outcome
 from autotune.config import Configuration
-from autotune.measure import Noise, paired_ratio
+from autotune.engine.load import Load
 from autotune.options import SearchOptions
 from autotune.reason import Killed
-from autotune.run.load import Load
 from autotune.search.verdict import FALSE_RATE, LAST_LOOK, MAX_ROUNDS
+from autotune.stats import Noise, paired_ratio
 from autotune.testing import FAKE_FACTS, Ending, FakeEngine
 from autotune.verification.aa_test import POWER, AATest, aa_test, built_in, smallest_gain
 

@@ -19,12 +19,12 @@ from autotune import (
     verify,
 )
 from autotune.config import Configuration
+from autotune.engine.engine import TrialRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.result import load_configuration
 from autotune.result.saved import save_configuration
-from autotune.run.engine import TrialRequest
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space

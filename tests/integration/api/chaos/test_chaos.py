@@ -17,7 +17,7 @@ import pytest
 
 from autotune.api.settings import Patience
 from autotune.api.store.database import Database
-from autotune.run.resolve import LOCAL
+from autotune.engine.resolve import LOCAL
 from benchmarks.service.site import Site
 
 from .disk import own_disk

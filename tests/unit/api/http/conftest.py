@@ -23,13 +23,13 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import TrialEnded
 from autotune.machine import Machine
-from autotune.measure import Interval
 from autotune.reason import Message
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
-from autotune.run.engine import Outcome as TrialOutcome
+from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
 from autotune.window import Window

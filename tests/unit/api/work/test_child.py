@@ -18,11 +18,11 @@ from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.api.work.orders import Order
 from autotune.cluster import Role
 from autotune.config import Configuration
+from autotune.engine.engine import Engine, Outcome, Stop, Tell, TrialRequest
 from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.reason.sentences import reason_text
-from autotune.run.engine import Engine, Outcome, Stop, Tell, TrialRequest
 from autotune.testing import FakeEngine
 from autotune.testing.contract import WrapperContract, arguments_of, methods_of_engine
 from autotune.workload import Workload

@@ -10,9 +10,9 @@ import pytest
 
 from autotune.diagnose.breakdown import Breakdown, Part, Share
 from autotune.diagnose.diagnosis import BreakEven, Diagnosis
-from autotune.measure import Interval
 from autotune.report.html.page import page
 from autotune.result import Result
+from autotune.stats import Interval
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}
 

@@ -10,7 +10,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown
 from autotune.diagnose.diagnosis import Diagnosis
-from autotune.measure import Interval
+from autotune.engine.engine import Outcome
 from autotune.report.html.charts import (
     SHOWN,
     Mark,
@@ -21,7 +21,7 @@ from autotune.report.html.charts import (
     throughput,
 )
 from autotune.result import Result
-from autotune.run.engine import Outcome
+from autotune.stats import Interval
 from autotune.trial import Trial
 
 MakeTrial = Callable[..., Trial]

@@ -9,11 +9,11 @@ import pytest
 
 from autotune.certify.certificate import Certificate, see, undecided
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome
 from autotune.errors import OutputError
 from autotune.reason import CheckKind, Message
 from autotune.report.html.page import page
 from autotune.result import Result
-from autotune.run.engine import Outcome
 from autotune.testing import fake_machine
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from autotune.measure import Interval
 from autotune.report.html.scale import APART, EDGE, MANY, Scale, scale_for
+from autotune.stats import Interval
 
 
 def place(text: str) -> float:

@@ -20,10 +20,10 @@ from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate, passed, see
 from autotune.config import Configuration
+from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message
 from autotune.result import Result, Verdict
-from autotune.run.engine import Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
 ORDER = ("verdict-title", "throughput", "steps", "pays", "checks", "program", "runs")

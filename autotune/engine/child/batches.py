@@ -1,0 +1,209 @@
+"""Records what a strategy gives its replicas to train on, and replays it."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from autotune.engine.child.timeout import within
+
+_DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_function")
+"""Methods of a strategy that turn a dataset into what its replicas read."""
+
+
+class Readings:
+    """Takes note of the batches of one replica."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._elements: dict[str, None] = {}
+        self._examples: Counter[str] | None = Counter()
+
+    def add(self, batch: Any) -> None:
+        """Take note of a batch."""
+        leaves = tf.nest.flatten(batch)
+        self._elements[_described(batch, leaves)] = None
+        if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
+            self._examples = None
+            return
+        arrays = [leaf.numpy() for leaf in leaves]
+        self._sizes.append(min(len(each) if each.ndim else 0 for each in arrays))
+        if self._examples is not None:
+            self._examples.update(fingerprints(arrays))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was noted."""
+        return {
+            "sizes": self._sizes,
+            "elements": list(self._elements),
+            "examples": self._examples,
+        }
+
+
+def fingerprints(arrays: list[Any]) -> Iterator[str]:
+    """Yield what tells each example of a batch from every other."""
+    for example in zip(*arrays, strict=True):
+        digest = hashlib.blake2b(digest_size=8)
+        for part in example:
+            digest.update(_bytes(part))
+        yield digest.hexdigest()
+
+
+def count_all(dataset: Any, seconds: float, *, batched: bool) -> dict[str, Any]:
+    """Count the examples of a dataset, as far as the time lets one come.
+
+    Args:
+        dataset: What the factory returned.
+        seconds: For how long.
+        batched: Whether its elements are batches.
+    """
+    progress = within(seconds, _parts(dataset, batched=batched))
+    counted: Counter[str] = Counter()
+    for found in progress.values:
+        counted.update(found)
+    return {"examples": counted, "complete": progress.done}
+
+
+def _parts(dataset: Any, *, batched: bool) -> Iterator[list[str]]:
+    for element in dataset:
+        # Of scalars numpy gives numbers or bytes.
+        arrays = [np.asarray(leaf.numpy()) for leaf in tf.nest.flatten(element)]
+        yield [*fingerprints(arrays if batched else [each[np.newaxis] for each in arrays])]
+
+
+def _bytes(part: Any) -> bytes:
+    array = np.asarray(part)
+    if array.dtype != object:
+        return array.tobytes()
+    return b"\0".join(bytes(each) for each in array.flat)
+
+
+def _described(batch: Any, leaves: list[Any]) -> str:
+    """Return structure, types and shapes of a batch, without its size."""
+    specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
+    return str(tf.nest.pack_sequence_as(batch, specs))
+
+
+class Input:
+    """Stands between a strategy and a program, and takes note of every replica's batches.
+
+    Args:
+        reads: Steps to read and count.
+        kept: Of these, how many the program trains on, in turns.
+    """
+
+    def __init__(self, reads: int, kept: int) -> None:
+        self._reads = reads
+        self._kept = kept
+        self._readers: list[Readings] = []
+        self._steps: list[tuple[Any, ...]] = []
+        self.replayed = False
+        """Whether the program was given the batches that were kept."""
+
+    def watch(self, strategy: Any) -> None:
+        """Be called whenever the strategy deals out a dataset."""
+        deal_out = strategy.distribute_datasets_from_function
+        for name in _DEALERS:
+            setattr(strategy, name, self._watched(getattr(strategy, name), strategy, deal_out))
+
+    def as_json(self) -> list[Any]:
+        """Return what each local replica read."""
+        return [each.as_json() for each in self._readers]
+
+    def kept_pickle(self) -> bytes:
+        """Return the kept batches, for each step those of all local replicas."""
+        if not self.replayed:
+            return pickle.dumps([])
+        return pickle.dumps([[_as_arrays(batch) for batch in step] for step in self._steps])
+
+    def _watched(
+        self, original: Callable[..., Any], strategy: Any, deal_out: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        def deal(*arguments: Any, **options: Any) -> Any:
+            distributed = original(*arguments, **options)
+            self._read(distributed, strategy)
+            if not all(_is_plain(batch) for step in self._steps for batch in step):
+                return distributed
+            self.replayed = True
+            again = _endless([batch for step in self._steps for batch in step])
+            return deal_out(lambda _: again)
+
+        return deal
+
+    def _read(self, distributed: Any, strategy: Any) -> None:
+        iterator = iter(distributed)
+        for step in range(self._reads):
+            batches = tuple(strategy.experimental_local_results(next(iterator)))
+            if not self._readers:
+                self._readers = [Readings() for _ in batches]
+            for reader, batch in zip(self._readers, batches, strict=True):
+                reader.add(batch)
+            if step < self._kept:
+                self._steps.append(batches)
+
+
+class GlobalBatches:
+    """The batches of all replicas of another run, put together step by step.
+
+    Args:
+        files: What each process of that run kept.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        kept = [load_pickle(file) for file in files]
+        steps = zip(*kept, strict=True)
+        self._batches = [_joined([batch for part in step for batch in part]) for step in steps]
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self._batches)
+
+    def dataset(self, runs: int, steps: int) -> Any:
+        """Return them for several runs, in each but the first with their examples mixed.
+
+        Args:
+            runs: How many.
+            steps: That each run takes, beginning with the first batch.
+        """
+        draw = np.random.default_rng(0)
+        dataset = _endless(self._batches).take(steps)
+        for _ in range(1, runs):
+            mixed = [_mixed(each, draw) for each in self._batches]
+            dataset = dataset.concatenate(_endless(mixed).take(steps))
+        return dataset.repeat()
+
+
+def load_pickle(path: Path) -> Any:
+    """Read what a process of this package wrote."""
+    return pickle.loads(path.read_bytes())  # noqa: S301 - written by the observed processes
+
+
+def _joined(batches: Sequence[Any]) -> Any:
+    return tf.nest.map_structure(lambda *parts: np.concatenate(parts), *batches)
+
+
+def _mixed(batch: Any, draw: np.random.Generator) -> Any:
+    order = draw.permutation(len(tf.nest.flatten(batch)[0]))
+    return tf.nest.map_structure(lambda part: part[order], batch)
+
+
+def _endless(batches: Sequence[Any]) -> Any:
+    dataset = tf.data.Dataset.from_tensors(batches[0])
+    for batch in batches[1:]:
+        dataset = dataset.concatenate(tf.data.Dataset.from_tensors(batch))
+    return dataset.repeat()
+
+
+def _is_plain(batch: Any) -> bool:
+    return all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(batch))
+
+
+def _as_arrays(batch: Any) -> Any:
+    return tf.nest.map_structure(lambda leaf: leaf.numpy(), batch)

@@ -1,0 +1,150 @@
+"""The clock of a trial: it times runs of steps and reports them.
+
+Keras may dispatch callbacks from several threads, so that calls overlap or swap places; they are
+only counted, under a lock. A window ends at a batch end, once it is 0.1 s long, with a wait for
+the device: the loss of that batch is read.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+
+from autotune.engine import events
+from autotune.engine.events import EventWriter
+
+SHORTEST_WINDOW = 0.1
+"""Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
+LOST = "lost_updates"
+"""What an asynchronous program calls the share of updates that were lost, among its logs."""
+
+
+class Clock:
+    """Counts and times steps.
+
+    Args:
+        report: Where events go.
+        now: A monotonic clock in seconds.
+        worked: Tells the seconds for which the process has used a core, of all cores together.
+        callbacks: Tells the seconds of each callback since the last time.
+    """
+
+    def __init__(
+        self,
+        report: EventWriter,
+        now: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.process_time,
+        callbacks: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
+        self._callbacks = callbacks
+        self._report = report
+        self._now = now
+        self._worked = worked
+        self._lock = threading.Lock()
+        self._total = 0
+        self._steps = 0
+        self._ends = 0
+        self._since = 0.0
+        self._worked_before = 0.0
+        self._begun = False
+        self._failed = False
+
+    def begin(self) -> None:
+        """Note that training begins; only the first time counts."""
+        with self._lock:
+            if not self._begun:
+                self._begun = True
+                self._report.write(events.TRAIN_BEGIN)
+                self._since = self._now()
+
+    def count(self, steps: int, logs: Mapping[str, Any] | None) -> None:
+        """Note that one call has run that many steps."""
+        with self._lock:
+            self._total += steps
+            self._steps += steps
+            if self._total == steps:
+                self._end_of_first_call(logs)
+            elif self._now() - self._since >= SHORTEST_WINDOW:
+                self._end_of_window(logs)
+
+    def end_epoch(self) -> None:
+        """Note that an epoch has ended; what that costs lies in the window that is open."""
+        with self._lock:
+            self._ends += 1
+
+    def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
+        self._wait_for_device(logs)
+        now = self._now()
+        self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
+        self._callbacks()  # What they took of the first call is no part of a window.
+        self._begin_window(now)
+
+    def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
+        self._wait_for_device(logs)
+        now, work = self._now(), self._worked() - self._worked_before
+        more: dict[str, object] = {"ends": self._ends} if self._ends else {}
+        if callbacks := self._callbacks():
+            more["callbacks"] = callbacks
+        if logs and LOST in logs:
+            more["lost"] = _read(logs[LOST])
+        seconds = now - self._since
+        self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **more)
+        self._begin_window(now)
+
+    def _begin_window(self, now: float) -> None:
+        self._since, self._steps, self._worked_before = now, 0, self._worked()
+        self._ends = 0
+
+    def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
+        """Read a number that the batch has computed, and see whether it is one."""
+        if not logs:
+            return
+        name = "loss" if "loss" in logs else next(iter(logs))
+        value = _read(logs[name])
+        if not math.isfinite(value) and not self._failed:
+            self._failed = True
+            self._report.write(events.NAN, step=self._total, name=name, value=str(value))
+
+
+def _read(value: Any) -> float:
+    """Fetch a value from the device, as a number where it is one."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        # A step of the user's own may log an array, or a structure; it has been waited for.
+        return 0.0
+
+
+class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Tells a clock when training begins and when a call of the training step ends.
+
+    It is `async_safe`, so that Keras goes on dispatching callbacks from threads of its own, and
+    the program behaves as it does without a clock.
+    """
+
+    async_safe = True
+
+    def __init__(self, clock: Clock, steps_per_call: int) -> None:
+        super().__init__()
+        self._clock = clock
+        self._per_call = steps_per_call
+
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Start the clock."""
+        self._clock.begin()
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count the steps of one call, of which the last one of an epoch may have fewer."""
+        first = batch // self._per_call * self._per_call
+        # A program may call it without the parameters that Keras sets.
+        most = (self.params or {}).get("steps") or math.inf
+        self._clock.count(int(min(batch + 1, most)) - first, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Note the end of an epoch."""
+        self._clock.end_epoch()

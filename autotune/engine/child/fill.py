@@ -1,0 +1,93 @@
+"""Fills the caches of a program's input before it trains, so that what follows is a later epoch.
+
+A cache belongs to the dataset, not to whoever reads it: what one reader has filled serves the
+training as well, also where a strategy divides the dataset between replicas or workers.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import tensorflow as tf
+
+from autotune.engine import events
+from autotune.engine.events import EventWriter
+
+
+def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:
+    """Have a program's input be read alone for an epoch as soon as the program has made it.
+
+    Args:
+        program: Is about to train.
+        order: The request's `fill`.
+        report: Is told how many examples the caches hold.
+    """
+    make = program.make_dataset
+
+    def filled(*arguments: Any, **options: Any) -> Any:
+        def made(few: int | None) -> Any:
+            with _smaller_caches(few):
+                return make(*arguments, **options)
+
+        wanted, seconds = order["examples"], order["seconds"]
+        dataset = made(None if order["whole"] else wanted)
+        read = read_epoch(dataset, wanted, seconds)
+        if 0 < read < wanted:
+            # What was read in the time can be read again.
+            dataset, wanted = made(read), read
+            read = read_epoch(dataset, wanted, 2 * seconds)
+        report.write(events.FILLED, examples=read if read == wanted else 0)
+        return dataset
+
+    program.make_dataset = filled  # type: ignore[attr-defined] # the program's own name
+
+
+def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
+    """Read batches past the end of an epoch, and return how many of its examples were read.
+
+    Args:
+        dataset: Repeated and batched.
+        examples: Of an epoch.
+        seconds: After which the rest is left.
+    """
+    deadline, read = time.monotonic() + seconds, 0
+    for batch in dataset:
+        # Only who asks for more than there is makes a cache complete.
+        if read > examples:
+            return examples
+        read += int(tf.nest.flatten(batch)[0].shape[0])
+        if time.monotonic() > deadline:
+            break
+    return min(read, examples - 1)
+
+
+@contextmanager
+def _smaller_caches(examples: int | None) -> Iterator[None]:
+    """Have caches that are made meanwhile hold no more than that."""
+    original = tf.data.Dataset.cache
+
+    def cache(dataset: Any, filename: Any = "", name: str | None = None) -> Any:
+        # What the user keeps in a file must be whole.
+        own = bool(filename) and not str(filename).startswith(tempfile.gettempdir())
+        few = dataset if own else dataset.take(max((examples or 0) // _rows(dataset), 1))
+        return original(few, filename, name)
+
+    if examples:
+        tf.data.Dataset.cache = cache
+    try:
+        yield
+    finally:
+        tf.data.Dataset.cache = original
+
+
+def _rows(dataset: Any) -> int:
+    """Return the examples in an element: those of a batch have one first dimension in common."""
+    shapes = [spec.shape for spec in tf.nest.flatten(dataset.element_spec)]
+    firsts = {shape[0] if shape.rank else None for shape in shapes}
+    first = firsts.pop() if len(firsts) == 1 else None
+    return int(first) if first else 1

@@ -1,0 +1,316 @@
+"""Inspects what a dataset factory gave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from autotune.change import Change
+from autotune.engine.child.autotuned_values import leaves_numbers
+from autotune.engine.child.dataset_graph import (
+    Randomness,
+    holds_cache,
+    prefetched,
+    runs_python,
+)
+from autotune.engine.child.passes import (
+    Stretch,
+    length_facts,
+    pass_facts,
+    read_on,
+    read_pass,
+    stock_facts,
+    successful,
+)
+from autotune.engine.child.repeatability import changes, tensors
+from autotune.engine.child.returned import BATCH, Taken
+from autotune.engine.child.timeout import Progress, within
+from autotune.engine.failure import ERROR
+from autotune.errors import DatasetTooSmall, FactoryFailed
+
+T = TypeVar("T")
+Read = Callable[..., Progress[Stretch]]
+
+_TRIED = 8
+"""Examples on which a model is tried."""
+_COUNTING_SECONDS = 5.0
+_READING_SECONDS = 2.0
+"""For a pass that need not be counted."""
+_STOCK_SECONDS = 8.0
+"""For all passes together over what Python code gives, which may have fetched some of it before."""
+MOST_SHARDS = 16
+"""Workers that are tried."""
+
+
+class Handed:
+    """Stands for the parameter `cache` of a dataset factory, and takes note of what it is given."""
+
+    def __init__(self) -> None:
+        self._datasets: list[Any] = []
+
+    def __call__(self, dataset: Any) -> Any:
+        """Return the dataset as it is."""
+        self._datasets.append(dataset)
+        return dataset
+
+    def facts(self, patience: float) -> list[dict[str, Any]]:
+        """Return what is known of each dataset that was handed over.
+
+        Args:
+            patience: Seconds that each look may take.
+
+        Raises:
+            WorkloadError: There is none, or reading it fails.
+        """
+        if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
+            raise FactoryFailed(
+                "dataset_fn declares `cache`, but does not apply it to a dataset.",
+                "Write `dataset = cache(dataset)` before what is random, or rename the parameter.",
+            )
+        return [_cacheable(each, patience) for each in self._datasets]
+
+
+def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
+    patience, first = min(patience, _COUNTING_SECONDS), _first(iter(dataset))
+    known = int(dataset.cardinality())
+    if known == tf.data.UNKNOWN_CARDINALITY:
+        counted = successful(read_pass(dataset, patience, known, batched=False))
+        known = counted.values[-1].elements if counted.done and counted.values else known
+    return {
+        "elements": known if known >= 0 else None,
+        "element_bytes": 0 if first is None else _bytes(first),
+        "change": changes(dataset, patience).change,
+    }
+
+
+def offered(handed: Handed) -> dict[str, Any]:
+    """Return what a dataset factory gets if it declares it."""
+    return {
+        "cache": handed,
+        "input_context": tf.distribute.InputContext(
+            num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1
+        ),
+        "batch_size": BATCH,
+        "num_parallel_calls": tf.data.AUTOTUNE,
+    }
+
+
+class InspectedDataset:
+    """Checks a dataset and describes it.
+
+    Args:
+        taken: What the program makes of what the factory returned.
+    """
+
+    def __init__(self, taken: Taken) -> None:
+        self._taken = taken
+        self._dataset = taken.dataset
+        self._first: Any = None
+        self._shrinks = False
+
+    def read_first(self) -> None:
+        """Read one element.
+
+        Raises:
+            WorkloadError: There is none, or reading it fails.
+        """
+        self._first = _first(iter(self._dataset))
+        if self._first is None:
+            raise DatasetTooSmall(
+                "dataset_fn returned an empty dataset.",
+                "Check its file paths and filters."
+                + (f" It was called with batch_size={BATCH}." if self._taken.batched else ""),
+            )
+
+    def check_rank(self, wanted: Sequence[int]) -> None:
+        """Make sure that what should be single examples are no batches.
+
+        Args:
+            wanted: The ranks of the model's inputs, with their batch dimension.
+
+        Raises:
+            WorkloadError: They are.
+        """
+        features = keras.utils.unpack_x_y_sample_weight(self._first)[0]
+        found = tf.nest.flatten(features)
+        if self._taken.batched or [len(each.shape) for each in found] != list(wanted):
+            return
+        raise FactoryFailed(
+            f"dataset_fn's dataset yields batches of {found[0].shape[0]}, not single examples.",
+            "Declare the parameter `batch_size` and batch by it, or let autotune take the batches "
+            "apart (--unbatch; unbatch=True in Python).",
+        )
+
+    def few(self, size: int | None = None) -> Any:
+        """Return a batch of a few examples.
+
+        Args:
+            size: Of the batch, where the model takes no other.
+
+        Raises:
+            WorkloadError: The examples do not fit into one batch.
+        """
+        if self._taken.batched:
+            return self._first
+        try:
+            return next(iter(self._dataset.take(size or _TRIED).batch(size or _TRIED)))
+        except Exception as exc:
+            raise FactoryFailed(
+                f"The examples cannot be batched: {ERROR}.",
+                "Yield examples of equal shape, or declare batch_size and use padded_batch with "
+                "drop_remainder=True.",
+            ) from exc
+
+    def facts(self, patience: float) -> dict[str, Any]:
+        """Return what is known of the dataset.
+
+        Args:
+            patience: Seconds that each look may take.
+        """
+        most, patience = patience, min(patience, _COUNTING_SECONDS)
+        examples = self._taken.size
+        cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
+        # First, because any other pass may fill a cache.
+        least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
+        read, counted = self._passes(patience, least)
+        once = self._taken.once or self._shrinks
+        found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
+        shards = file_shards(self._dataset, patience)
+        uncertain = {"examples": not counted, "file_shards": not shards.done}
+        return {
+            "returned": self._taken.returned,
+            "example_bytes": _bytes(self._first) // examples,
+            "element": str(_ordered(self._dataset.element_spec)),
+            "python_input": python,
+            "automatic": leaves_numbers(self._dataset),
+            "repeatable": found.change is Change.NOTHING,
+            "same_examples": found.change is not Change.EXAMPLES,
+            "random_stage": found.stage,
+            "shuffle_buffer": found.shuffle,
+            "file_shards": shards.values[-1] if shards.values else 0,
+            "uncertain": [name for name, is_so in uncertain.items() if is_so],
+            "cached": cached,
+            "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
+            **read,
+        }
+
+    def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
+        """Return the number of examples, what reading them alone has shown, and if it is certain.
+
+        A number that is not known is counted; the least that it can be, or None, if that takes too
+        long.
+
+        Args:
+            patience: Seconds that a pass may take.
+            least: Of all passes together, so that they show what was ready before.
+        """
+        known, size = int(self._dataset.cardinality()), self._taken.size
+        counting = known == tf.data.UNKNOWN_CARDINALITY
+        seconds = patience if counting else min(patience, _READING_SECONDS)
+        ends = time.monotonic() + least
+        first = self._pass(seconds, max(known, self._taken.least))
+        if first.done and counting:
+            known = _read(first)
+        elif counting:
+            known = self._taken.least
+        found = {"first_pass": pass_facts(first, size)}
+        if found["first_pass"]:
+            found["first_pass"] |= length_facts(first, size)
+        passes, certain = [first], bool(self._taken.examples) or not counting or first.done
+        if self._taken.once:
+            ends = 0.0 if first.done else ends
+        elif first.done:
+            passes.append(self._pass(min(patience, _READING_SECONDS), known))
+            found["second_pass"] = pass_facts(passes[-1], size)
+            self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
+            certain &= not counting or _as_many(first, passes[-1])
+        if (left := ends - time.monotonic()) > 0 and passes[-1].values:
+            passes.append(self._pass(left, known, read=read_on))
+        counted = known * size if known >= 0 else None
+        examples = self._taken.examples or counted
+        stock = stock_facts(passes, known, size)
+        return {"examples": examples, **found, "stock": stock}, certain
+
+    def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
+        return successful(read(self._dataset, patience, known, batched=self._taken.batched))
+
+
+def _read(progress: Progress[Stretch]) -> int:
+    return progress.values[-1].elements if progress.values else 0
+
+
+def _as_many(first: Progress[Stretch], second: Progress[Stretch]) -> bool:
+    """Whether a second pass gave as many elements as the first, as far as it came."""
+    one, other = _read(first), _read(second)
+    return one == other if second.done else other <= one
+
+
+def _ordered(spec: Any) -> Any:
+    """Return a spec with its dictionaries in the order of their keys, which Python may vary."""
+    if isinstance(spec, dict):
+        return {key: _ordered(spec[key]) for key in sorted(spec)}
+    return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
+
+
+def _told(question: Callable[[Any], T], dataset: Any) -> T | None:
+    try:
+        return question(dataset)
+    except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
+        return None
+
+
+def _first(elements: Iterator[Any]) -> Any:
+    try:
+        return next(elements, None)
+    except Exception as exc:
+        raise FactoryFailed(
+            f"The dataset failed on its first example: {ERROR}.",
+            "Fix dataset_fn so that you can iterate over its dataset.",
+        ) from exc
+
+
+def _bytes(element: Any) -> int:
+    return sum(_size(value) for value in tensors(element))
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of what a tensor holds; strings are objects in numpy."""
+    array = np.asarray(value)
+    if array.dtype != object:
+        return int(array.nbytes)
+    return sum(len(text) for text in array.flat)
+
+
+def file_shards(dataset: Any, patience: float) -> Progress[int]:
+    """Return the numbers found in the time, up to the largest; none for a dataset without files."""
+    try:
+        # Private: no public function tells, and where it is missing nothing is promised.
+        from tensorflow.python.data.experimental.ops.distribute import (  # noqa: PLC0415
+            _AutoShardDataset,
+        )
+    except ImportError:
+        return Progress((), done=True, error=None)
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
+    return within(patience, _working_shards(_AutoShardDataset, dataset.with_options(options)))
+
+
+def _working_shards(shard: Any, dataset: Any) -> Iterator[int]:
+    """Yield each number of workers for which the last one still gets an example."""
+    for workers in range(2, MOST_SHARDS + 1):
+        try:
+            example = next(iter(shard(dataset, workers, workers - 1)), None)
+        except tf.errors.NotFoundError:
+            return  # It reads no files.
+        except tf.errors.OpError:
+            example = None  # It reads too few.
+        if workers == 2:
+            yield 1
+        if example is None:
+            return
+        yield workers

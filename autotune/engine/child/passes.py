@@ -1,0 +1,163 @@
+"""Reads a dataset alone, to its end and on, as far as the time lets one come."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from autotune.engine.child.lengths import length_in
+from autotune.engine.child.timeout import Progress, within
+from autotune.engine.failure import ERROR
+from autotune.errors import FactoryFailed
+
+T = TypeVar("T")
+
+_STRETCHES = 16
+"""Of a pass at least, where its length is known: the first is compared with the others."""
+_MOST_AT_ONCE = 8
+_MANY_AT_ONCE = 64
+"""Where to read many matters more: to count them, or to use up what was ready."""
+
+
+class Stretch(NamedTuple):
+    """Some elements of a pass."""
+
+    elements: int
+    """Read so far, these included."""
+    seconds: float
+    """Since the pass began."""
+    length: int
+    """Of all that was read so far; 0 where elements are of one length."""
+    squares: int
+    """Of the elements' lengths, summed."""
+
+
+_NOTHING = Stretch(0, 0.0, 0, 0)
+
+
+def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
+    """Read a dataset once.
+
+    Args:
+        dataset: Keeps what its caches hold from one pass to the next.
+        patience: Seconds after which it is given up.
+        known: Its number of elements; below zero where nobody knows.
+        batched: Whether they are batches.
+    """
+    return _read(dataset, patience, _at_once(known, _MOST_AT_ONCE), batched=batched)
+
+
+def read_on(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
+    """Read a dataset again and again, as fast as it comes; the arguments are those of `read_pass`.
+
+    Fewer and larger stretches leave its Python code more of the interpreter's time.
+    """
+    return _read(dataset.repeat(), patience, _at_once(known, _MANY_AT_ONCE), batched=batched)
+
+
+def _at_once(known: int, most: int) -> int:
+    return max(1, min(most, known // _STRETCHES)) if known >= 0 else _MANY_AT_ONCE
+
+
+def _read(dataset: Any, patience: float, at_once: int, *, batched: bool) -> Progress[Stretch]:
+    # Numbers instead of examples, and made before: nothing but the dataset is to take time.
+    length = length_in(dataset.element_spec, batched=batched)
+    return within(patience, _stretches(dataset.map(length).batch(at_once)))
+
+
+def successful(progress: Progress[T]) -> Progress[T]:
+    """Return how far a look at a dataset came.
+
+    Raises:
+        FactoryFailed: The dataset could not be read.
+    """
+    if progress.error is None:
+        return progress
+    raise FactoryFailed(
+        f"The dataset failed while it was read: {ERROR}.",
+        "Fix dataset_fn so that you can iterate over its dataset.",
+    ) from progress.error
+
+
+def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
+    """Return what a pass has shown; None if not even its beginning.
+
+    Args:
+        progress: How far it came.
+        size: Examples in an element.
+    """
+    if len(progress.values) < 2:
+        return None
+    last = progress.values[-1]
+    return {
+        "examples": last.elements * size,
+        "seconds": last.seconds,
+        "whole": progress.done,
+        "pause": _pause(progress.values),
+    }
+
+
+def _stretches(lengths: Any) -> Iterator[Stretch]:
+    batches = iter(lengths)
+    began, total, length, squares = time.perf_counter(), 0, 0, 0
+    for batch in batches:
+        total += int(batch.shape[0])
+        length += int(np.sum(batch))
+        squares += int(np.sum(np.square(batch)))
+        yield Stretch(total, time.perf_counter() - began, length, squares)
+
+
+def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
+    """Return what a pass has shown of lengths; nothing where all are alike.
+
+    Args:
+        progress: How far it came.
+        size: Examples in an element.
+    """
+    read = np.diff([(each.length, each.elements) for each in (_NOTHING, *progress.values)], axis=0)
+    parts = np.array_split(read, min(_STRETCHES, len(read)))
+    means = [float(part[:, 0].sum() / part[:, 1].sum() / size) for part in parts]
+    last = progress.values[-1]
+    mean = last.length / last.elements
+    variance = last.squares / last.elements - mean**2
+    if variance <= 0:
+        return {}
+    return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
+
+
+def stock_facts(
+    passes: Sequence[Progress[Stretch]], known: int, size: int
+) -> dict[str, Any] | None:
+    """Return what passes have shown that was ready before the first; None where nothing was.
+
+    Examples then come faster than they can go on coming, however often the dataset begins anew.
+    The stretches in which it does are left out: a shuffle refills there.
+
+    Args:
+        passes: One after another.
+        known: Elements from one beginning of the dataset to the next; below zero where unknown.
+        size: Examples in an element.
+    """
+    # Not at the top: a trial's process does without pydantic.
+    from autotune.workload.stock import stock_of  # noqa: PLC0415
+
+    epoch = known if known > 0 else math.inf
+    curve = [(0.0, 0.0)]
+    for before, after in (pair for one in passes for pair in pairwise((_NOTHING, *one.values))):
+        if (before.elements - 1) // epoch == (after.elements - 1) // epoch:
+            more, took = after.elements - before.elements, after.seconds - before.seconds
+            curve.append((curve[-1][0] + more * size, curve[-1][1] + took))
+    stock = stock_of(curve)
+    return stock.model_dump() if stock else None
+
+
+def _pause(stretches: tuple[Stretch, ...]) -> float:
+    """Return the time that the first elements took beyond that of others."""
+    usual = median(after.seconds - before.seconds for before, after in pairwise(stretches))
+    return max(stretches[0].seconds - usual, 0.0)

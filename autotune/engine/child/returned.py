@@ -1,0 +1,172 @@
+"""Recognises what a dataset factory returned, and makes the dataset of it that a program makes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from autotune.datasets import batches_of, full_batches, read_by_python
+from autotune.engine.child.passes import successful
+from autotune.engine.child.timeout import within
+from autotune.engine.failure import ERROR
+from autotune.errors import FactoryFailed
+
+BATCH = 32
+"""Given to a factory that batches by itself."""
+_LOOKED_AT = 64
+"""Batches whose sizes are compared."""
+_LOOKING_SECONDS = 60.0
+"""The first of them may be long in coming; whoever asks for the facts has a limit of its own."""
+
+
+class Taken(NamedTuple):
+    """A dataset as the program has it.
+
+    Attributes:
+        dataset: Of examples, or of batches.
+        size: Examples in one of its elements.
+        batched: Whether these are batches.
+        returned: What was returned, as the facts say it.
+        examples: How many there are; None where only the dataset knows.
+        least: The fewest elements that the dataset has; below zero where nobody knows.
+        own_batch: Examples in the batches that were returned; None where they were not batches.
+        once: Whether it can be read once.
+    """
+
+    dataset: Any
+    size: int
+    batched: bool
+    returned: dict[str, bool]
+    examples: int | None = None
+    least: int = tf.data.UNKNOWN_CARDINALITY
+    own_batch: int | None = None
+    once: bool = False
+
+
+def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
+    """Return the dataset that a program makes of what the factory returned.
+
+    Args:
+        made: What it returned.
+        batched: Whether it declares `batch_size`.
+        unbatch: Whether its batches are to be taken apart.
+
+    Raises:
+        WorkloadError: `Model.fit` would not take it either, or not from every strategy.
+    """
+    beside = has_validation(made)
+    data = made[0] if beside else made
+    returned = {"beside": True} if beside else {}
+    if isinstance(data, keras.utils.PyDataset):
+        return _from_python(data, returned, unbatch=unbatch)
+    if not isinstance(data, tf.data.Dataset):
+        return _from_arrays(data, returned, unbatch=unbatch)
+    if unbatch:
+        return _from_batches(data, returned)
+    if not batched:
+        return Taken(data, 1, batched=False, returned=returned)
+    if _has_static_batch(data.element_spec):
+        return Taken(data, BATCH, batched=True, returned=returned)
+    _check_sizes(data)
+    least = max(int(data.cardinality()) - 1, tf.data.UNKNOWN_CARDINALITY)
+    returned["uneven"] = True
+    return Taken(full_batches(data, BATCH), BATCH, batched=True, returned=returned, least=least)
+
+
+def has_validation(made: Any) -> bool:
+    """Return whether data for the validation stands behind the data for the training."""
+    if not isinstance(made, tuple) or len(made) != 2:
+        return False
+    one, other = made
+    if isinstance(one, tf.data.Dataset | keras.utils.PyDataset):
+        return True
+    # Features and labels would be of one length.
+    return isinstance(one, tuple) and isinstance(other, tuple) and _length(one) != _length(other)
+
+
+def _length(arrays: Any) -> int | None:
+    """Return the first dimension of the first component; None where it has none."""
+    shape = getattr(keras.tree.flatten(arrays)[0], "shape", ())
+    return int(shape[0]) if shape else None
+
+
+def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
+    if unbatch:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, which has no batches to take apart.",
+            "Omit --unbatch.",
+        )
+    arguments = isinstance(data, tuple)
+    try:
+        length = _length(data)
+        size = min(BATCH, length or BATCH)
+        dataset = batches_of(*(data if arguments else [data]), batch_size=size)
+    except Exception as exc:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, which cannot become a dataset: {ERROR}.",
+            "Return a tf.data.Dataset, or arrays as Model.fit takes them: x, (x, y) or "
+            "(x, y, sample_weight). Wrap Python code that yields examples in "
+            "tf.data.Dataset.from_generator.",
+        ) from exc
+    returned |= {"arrays": True, "arguments": arguments}
+    return Taken(dataset, size, batched=True, returned=returned, examples=length)
+
+
+def _from_python(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
+    if unbatch:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, whose batches are always taken apart.",
+            "Omit --unbatch.",
+        )
+    try:
+        dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
+        own = _length(data[0])
+    except Exception as exc:
+        raise FactoryFailed(
+            f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
+            "Check that its __getitem__(0) returns arrays or tensors, in a batch.",
+        ) from exc
+    returned["by_python"] = True
+    return Taken(dataset, BATCH, batched=True, returned=returned, own_batch=own)
+
+
+def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
+    sizes = _sizes(dataset, 1)
+    own = sizes[0] if sizes else 0
+    least = (int(dataset.cardinality()) - 1) * own
+    returned["unbatched"] = True
+    dataset = dataset.unbatch()
+    return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
+
+
+def _has_static_batch(spec: Any) -> bool:
+    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(spec)]
+    return all(shape is not None and shape.rank and shape[0] == BATCH for shape in shapes)
+
+
+def _check_sizes(dataset: Any) -> None:
+    """Make sure that most examples are in batches of the size that was asked for."""
+    sizes = _sizes(dataset, _LOOKED_AT)
+    if not sizes or sizes.count(BATCH) * BATCH * 2 >= sum(sizes):
+        return
+    found = " to ".join(str(each) for each in sorted({min(sizes), max(sizes)}))
+    raise FactoryFailed(
+        f"dataset_fn was called with batch_size={BATCH}, but its batches hold {found} examples.",
+        "Make batches of batch_size examples (for bucket_by_sequence_length: bucket_batch_sizes="
+        "[batch_size] * number of buckets), from at least as many examples.",
+    )
+
+
+def _sizes(dataset: Any, count: int) -> list[int]:
+    """Return how many examples the first batches hold."""
+    batches = successful(within(_LOOKING_SECONDS, dataset.take(count))).values
+    return [_length(batch) or 0 for batch in batches]
+
+
+def class_of(value: Any) -> str:
+    """Return the class of a value for people."""
+    kind = type(value)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return "nothing" if value is None else f"a {module}{kind.__qualname__}"

@@ -1,0 +1,141 @@
+"""A copy of the working folder, so that a script that is timed reads its files and changes none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from autotune.engine.folder import SCRATCH
+
+LARGEST_COPY = 2**20
+"""Bytes. A larger file is linked, and may only be read."""
+MOST_BYTES = 32 * 2**20
+"""That are copied in all."""
+MOST_ENTRIES = 2000
+"""Folders beyond these are linked whole."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_CHANGES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.truncate")
+
+
+class MayNotChange(PermissionError):
+    """A script would change a file of the original."""
+
+
+class Copy(NamedTuple):
+    """A copy of the working folder.
+
+    Attributes:
+        path: Where it lies.
+        original: What it is a copy of.
+    """
+
+    path: Path
+    original: Path
+
+    def counterpart(self, path: Path) -> Path:
+        """Return where something of the original lies in the copy; what is elsewhere stays."""
+        if not path.is_relative_to(self.original):
+            return path
+        return self.path / path.relative_to(self.original)
+
+
+@contextmanager
+def working_copy(*kept: Path) -> Iterator[Copy]:
+    """Work in a copy of the working folder, and let Python change nothing in the original.
+
+    What a library of C writes by an absolute path escapes this.
+
+    Args:
+        kept: Folders in the original that may be written to.
+    """
+    original = Path.cwd().resolve()
+    copy = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
+    _fill(copy, original)
+    guard = Guard(original, (copy, Path(tempfile.gettempdir()).resolve(), *kept))
+    sys.addaudithook(guard.hear)
+    os.chdir(copy)
+    try:
+        yield Copy(copy, original)
+    finally:
+        guard.active = False
+        os.chdir(original)
+
+
+class Guard:
+    """Refuses changes of files in a folder. Python cannot be made to forget it, so it has a switch.
+
+    Args:
+        folder: The folder.
+        kept: Folders in it that may be changed.
+    """
+
+    def __init__(self, folder: Path, kept: tuple[Path, ...]) -> None:
+        self.active = True
+        self._folder = f"{folder}/"
+        self._kept = tuple(f"{each}/" for each in kept)
+
+    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Refuse an audited event that would change a file.
+
+        Raises:
+            MayNotChange: It would.
+        """
+        if not self.active or (event != "open" and event not in _CHANGES):
+            return
+        path = arguments[0]
+        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITING):
+            return
+        if isinstance(path, str | bytes | os.PathLike) and self._guards(os.fsdecode(path)):
+            raise MayNotChange(
+                f"While it is timed, a script may not change {os.fsdecode(path)}; what it writes "
+                "relative to its working folder goes into a copy"
+            )
+
+    def _guards(self, path: str) -> bool:
+        real = os.path.realpath(path)
+        inside = real.startswith(self._folder) and not real.startswith(self._kept)
+        return inside and "/__pycache__/" not in real
+
+
+def _fill(copy: Path, original: Path) -> None:
+    """Copy small files and link large ones, the nearest first."""
+    folders, entries, copied = deque([original]), 0, 0
+    while folders:
+        folder = folders.popleft()
+        for entry in _listed(folder):
+            place, entries = copy / Path(entry.path).relative_to(original), entries + 1
+            if entry.is_dir(follow_symlinks=False) and not _is_linked(entry, entries):
+                if not copy.is_relative_to(entry.path):
+                    place.mkdir()
+                    folders.append(Path(entry.path))
+            elif _is_small(entry) and copied < MOST_BYTES:
+                copied += entry.stat().st_size
+                shutil.copy2(entry.path, place)
+            else:
+                place.symlink_to(entry.path)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda each: each.name)
+    except OSError:  # Not ours to read.
+        return []
+
+
+def _is_linked(entry: os.DirEntry[str], entries: int) -> bool:
+    return entries > MOST_ENTRIES or entry.name.startswith((".", "__pycache__"))
+
+
+def _is_small(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file() and entry.stat().st_size <= LARGEST_COPY
+    except OSError:
+        return False

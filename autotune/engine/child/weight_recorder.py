@@ -1,0 +1,287 @@
+"""Records how a training goes: its losses, and its weights on every replica.
+
+What draws random numbers is made deterministic first, so that two trainings can be compared.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from autotune.engine import events
+from autotune.engine.child.sketch import sketch
+from autotune.engine.events import EventWriter
+
+_SEED = "seed_generator_state"
+"""The name that Keras gives to the state of every generator of random numbers."""
+_FAR = 7_000_003
+"""Between the states of random numbers of two runs."""
+
+
+class Held(NamedTuple):
+    """A variable, and what it is for."""
+
+    variable: Any
+    kind: str
+
+
+def variables_of(model: Any) -> list[Held]:
+    """Return what a model holds when its training begins: weights and random states."""
+    return weights_of(model) + random_of(model)
+
+
+def weights_of(model: Any) -> list[Held]:
+    """Return the weights of a model, learned and others."""
+    trainable = {id(each) for each in model.trainable_variables}
+    return [Held(v, "trainable" if id(v) in trainable else "state") for v in model.weights]
+
+
+def random_of(model: Any) -> list[Held]:
+    """Return the states of a model's generators of random numbers."""
+    return [Held(each, "random") for each in model.variables if each.name == _SEED]
+
+
+def optimizers_of(model: Any) -> list[Held]:
+    """Return the optimizer's variables, which may exist only once it has taken a step."""
+    if model.optimizer is None:
+        return []
+    return [Held(each, "optimizer") for each in model.optimizer.variables]
+
+
+def described(held: Held, strategy: Any) -> dict[str, Any]:
+    """Return what is known of a variable."""
+    dtype = tf.as_dtype(held.variable.dtype)
+    inner = held.variable.value
+    return {
+        "name": getattr(held.variable, "path", held.variable.name),
+        "kind": held.kind,
+        "epsilon": _epsilon(dtype),
+        "copies": len(strategy.experimental_local_results(inner)),
+        "mirrored": isinstance(inner, tf.distribute.DistributedValues),
+        "apart": "OnRead" in type(inner).__name__,
+    }
+
+
+def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
+    """Return for each local replica the sketch of each variable."""
+    local = strategy.experimental_local_results
+    columns = [[sketch(each.numpy()) for each in local(h.variable.value)] for h in everything]
+    replicas = max(map(len, columns), default=1)
+    # A variable with one copy is the same to all replicas that use it.
+    full = [each if len(each) == replicas else each[:1] * replicas for each in columns]
+    return [list(row) for row in zip(*full, strict=True)]
+
+
+def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
+    """Yield the value of each variable on the first local replica."""
+    for held in everything:
+        yield strategy.experimental_local_results(held.variable.value)[0].numpy()
+
+
+def _epsilon(dtype: Any) -> float:
+    """Return the relative size of a rounding; 0 for whole numbers."""
+    if dtype == tf.bfloat16:
+        return 2.0**-7  # numpy does not know it
+    return float(np.finfo(dtype.as_numpy_dtype).eps) if dtype.is_floating else 0.0
+
+
+def make_deterministic(model: Any) -> list[str]:
+    """Silence the layers of a model whose training differs between replicas by design.
+
+    Returns:
+        Their kinds, each once.
+    """
+    layers = [each for each in model._flatten_layers() if _differs(each)]  # noqa: SLF001 - Keras offers no public walk over all layers
+    for layer in layers:
+        layer.call = _as_in_inference(layer.call)
+    return sorted({type(layer).__name__ for layer in layers})
+
+
+def _differs(layer: Any) -> bool:
+    if isinstance(layer, keras.layers.BatchNormalization):
+        # A synchronized one normalizes by the global batch, as one device does.
+        return not layer.synchronized
+    return bool(getattr(layer, "_seed_generators", ()))
+
+
+def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
+    def quiet(*arguments: Any, **options: Any) -> Any:
+        if options.get("training"):
+            options["training"] = False
+        return call(*arguments, **options)
+
+    return quiet
+
+
+class Notes:
+    """What is seen of a model between the first step and the last.
+
+    Args:
+        model: Is about to take the first.
+        silenced: Kinds of its layers that compute as in inference.
+    """
+
+    def __init__(self, model: Any, silenced: Sequence[str]) -> None:
+        self._model = model
+        self._silenced = silenced
+        self._start = copies(variables_of(model), model.distribute_strategy)
+        self._losses: list[float] = []
+
+    def add(self, logs: Mapping[str, Any] | None) -> None:
+        """Note the loss of a call, over all replicas."""
+        self._losses.append(_number((logs or {}).get("loss")))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was noted, with the weights as they are now."""
+        strategy = self._model.distribute_strategy
+        held = variables_of(self._model) + optimizers_of(self._model)
+        pairs = zip(self._start, copies(held, strategy), strict=True)
+        return {
+            "variables": [described(each, strategy) for each in held],
+            "copies": [{"start": start, "end": end} for start, end in pairs],
+            "losses": self._losses,
+            "silenced": self._silenced,
+        }
+
+
+class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Tells the tuner how far the training is.
+
+    Args:
+        writer: Brings it there.
+    """
+
+    def __init__(self, writer: EventWriter) -> None:
+        super().__init__()
+        self._writer = writer
+        self._since = 0.0
+
+    def begin(self) -> None:
+        """Say that training begins."""
+        self._writer.write(events.TRAIN_BEGIN)
+        self._since = time.monotonic()
+
+    def end_of_call(self, number: int) -> None:
+        """Say that the first call has ended."""
+        if number == 0:
+            seconds = time.monotonic() - self._since
+            self._writer.write(events.FIRST_STEP, steps=1, seconds=seconds)
+
+
+class WeightRecorder(_Timed):
+    """Notes what becomes of a training.
+
+    Args:
+        writer: Is told how far the training is.
+        save_to: Where the first weights go; None keeps them to itself.
+    """
+
+    def __init__(self, writer: EventWriter, save_to: Path | None = None) -> None:
+        super().__init__(writer)
+        self._save_to = save_to
+        self._notes: Notes | None = None
+        self.seen: dict[str, Any] | None = None
+        """What was noted, once the training is over."""
+
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Silence what is random, and note where the training starts."""
+        self._notes = Notes(self.model, make_deterministic(self.model))
+        if self._save_to is not None:
+            weights = [*first_copies(weights_of(self.model), self.model.distribute_strategy)]
+            self._save_to.write_bytes(pickle.dumps(weights))
+        self.begin()
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Note the loss of a call, which is an epoch of its own."""
+        if self._notes is not None:
+            self._notes.add(logs)
+        self.end_of_call(epoch)
+
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Note where the training has come to."""
+        if self._notes is not None:
+            self.seen = self._notes.as_json()
+
+
+class Reference(_Timed):
+    """Has one device make the same training several times, in one, and notes each.
+
+    It starts from given weights, and each time but the first from the numbers next to them. All
+    in one training, because a new one would compile everything anew.
+
+    Args:
+        writer: Is told how far the training is.
+        weights: Where to start.
+        batch: One of those it trains on, for a model that is built by its first.
+        calls: Of the training step, each time.
+    """
+
+    def __init__(self, writer: EventWriter, weights: Sequence[Any], batch: Any, calls: int) -> None:
+        super().__init__(writer)
+        self._weights = weights
+        self._batch = batch
+        self._calls = calls
+        self._silenced: list[str] = []
+        self._fresh: list[Any] = []
+        self._notes: Notes | None = None
+        self.seen: list[dict[str, Any]] = []
+        """What was noted each time."""
+
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Make every variable, and silence what is random."""
+        model = self.model
+        if len(weights_of(model)) < len(self._weights):
+            model(keras.utils.unpack_x_y_sample_weight(self._batch)[0])
+        if model.optimizer is not None and not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+        self._silenced = make_deterministic(model)
+        self._fresh = [held.variable.numpy() for held in optimizers_of(model)]
+        self.begin()
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Go back to the start where it is time to."""
+        if epoch % self._calls == 0:
+            self._go_back(epoch // self._calls)
+            self._notes = Notes(self.model, self._silenced)
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Note the loss of a call, and where the training has come to."""
+        if self._notes is None:
+            return
+        self._notes.add(logs)
+        self.end_of_call(epoch)
+        if (epoch + 1) % self._calls == 0:
+            self.seen.append(self._notes.as_json())
+
+    def _go_back(self, run: int) -> None:
+        draw = np.random.default_rng(run) if run else None
+        for held, weight in zip(weights_of(self.model), self._weights, strict=True):
+            held.variable.assign(_nudged(weight, draw))
+        for held, value in zip(optimizers_of(self.model), self._fresh, strict=True):
+            held.variable.assign(value)
+        if run:
+            # Where random numbers still matter, the runs differ, and the check knows that.
+            for held in random_of(self.model):
+                held.variable.assign(held.variable.value + np.array([_FAR, 0]))
+
+
+def _nudged(weight: Any, draw: np.random.Generator | None) -> Any:
+    """Return a neighbour of every number: what another order of adding up could have given."""
+    if draw is None or weight.dtype.kind != "f":
+        return weight
+    far = np.where(draw.integers(0, 2, weight.shape) > 0, np.inf, -np.inf)
+    return np.nextafter(weight, far.astype(weight.dtype))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")

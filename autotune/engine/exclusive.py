@@ -1,0 +1,322 @@
+"""Keeps the machine to one search at a time: two would spoil each other's timings.
+
+The lock is the kernel's, on a file that all users share, and falls when its process ends, however
+it ends. Those who wait get it in the order in which they came. Containers that share no folder do
+not see each other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from autotune.engine.tickets import SAFELY, Ticket
+from autotune.errors import Interrupted, UsageError
+from autotune.value import Value
+from autotune.wording import plural
+
+PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
+"""Folders that every user may write, whatever their TMPDIR; the first that has or takes the file
+counts."""
+NAME = "autotune.lock"
+POLL_SECONDS = 0.5
+REMIND_SECONDS = 60.0
+IDLE_SECONDS = 5.0
+"""Of a free machine, after which whoever is first but does not take it, as if it were stopped, is
+passed by."""
+_LONGEST = 100
+_WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
+"""How to open the file, best first. Never O_CREAT on one that exists: in a sticky folder the kernel
+may refuse that for another user's file. It may appear between two attempts."""
+
+_mine = threading.local()
+"""Whether this thread holds the machine."""
+
+
+class Holder(Value):
+    """A search that holds the machine or waits for it, as it wrote itself down."""
+
+    pid: int
+    since: float = Field(ge=0, le=1e11)
+    """Unix time in seconds."""
+    what: str
+    seconds: float | None = Field(default=None, ge=0, le=1e8)
+    """Its budget; None where it has none."""
+
+    def __str__(self) -> str:
+        """Return it in a few words; another user may have written them."""
+        shown = "".join(each for each in self.what if each.isprintable())[:_LONGEST]
+        return f"process {self.pid}, started {_time(self.since)}, {shown}"
+
+
+class Wait(Value):
+    """For whom a search waits, and for how long at most."""
+
+    holder: Holder | None
+    """Who holds the machine; None where nobody knows."""
+    before: int = 0
+    """Searches that wait already and get it first."""
+    until: float | None = None
+    """Unix time at which its turn comes at the latest, by the budgets of those before it; None
+    where one has none."""
+    waited: float = 0.0
+    """Seconds so far."""
+    host: str = ""
+    """The machine; empty for this one."""
+
+    @property
+    def who(self) -> str:
+        """Who holds the machine and who comes next, as a clause."""
+        who = f"Another search ({self.holder})" if self.holder else "Another search"
+        before = f"; {plural(self.before, 'other')} came before this one" if self.before else ""
+        return f"{who} is running on {self.host or 'this machine'}{before}"
+
+    @property
+    def latest(self) -> str:
+        """When its turn comes at the latest, as a time of the day; empty where nobody knows."""
+        return _time(self.until) if self.until else ""
+
+    def __str__(self) -> str:
+        """Return it as a sentence."""
+        minutes = int(self.waited // 60)
+        waiting = f"waited {minutes} min so far" if minutes else "waiting for it to finish"
+        turn = f"; the turn comes at {self.latest} at the latest" if self.latest else ""
+        return f"{self.who}; {waiting}{turn}."
+
+
+def _time(unix: float) -> str:
+    """Return a time of the day, with the day if it is another one."""
+    at = datetime.fromtimestamp(unix, UTC).astimezone()
+    today = at.date() == datetime.now(UTC).astimezone().date()
+    return f"{at:{'%H:%M' if today else '%d %b %H:%M'}}"
+
+
+Tell = Callable[[Wait | str], None]
+"""Is told of a wait, or of something else in a sentence."""
+
+
+@contextmanager
+def exclusive(
+    what: str, tell: Tell, places: Sequence[Path] = PLACES, seconds: float | None = None
+) -> Iterator[None]:
+    """Wait until no other search is timing on this machine, then keep others waiting.
+
+    Where no lock can be had the search goes on without one, and the user is told.
+
+    Args:
+        what: Names this search to those that wait for it.
+        tell: Is told at once of whom it waits for, and again each minute. An error that it raises
+            ends the wait.
+        places: Where the file may be.
+        seconds: Its budget, from which others know how long they wait; None where it has none.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed while waiting.
+        UsageError: This thread is timing already, and would wait for itself.
+    """
+    if getattr(_mine, "held", False):
+        raise UsageError(
+            "A search is already running in this process.",
+            "Start it after the first one has finished.",
+        )
+    claim = Claim(what, places, seconds, shared=False)
+    with ExitStack() as held:
+        held.callback(claim.release)
+        _wait(claim, tell)
+        if not claim.locks:
+            tell(
+                "Concurrent searches on this machine cannot be detected, because no file can be "
+                f"locked in {' or '.join(map(str, places))}: run one at a time."
+            )
+        else:
+            held.callback(_mine.__dict__.clear)
+            _mine.held = True
+        yield
+
+
+def _wait(claim: Claim, tell: Tell) -> None:
+    due = 0.0
+    try:
+        while wait := claim.take():
+            if wait.waited >= due:
+                tell(wait)
+                due += REMIND_SECONDS
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt as exc:
+        raise Interrupted("Interrupted while waiting for another search.") from exc
+
+
+class Claim:
+    """A machine that is asked for without waiting, and kept until it is let go of.
+
+    Args:
+        what: Names the search.
+        places: Where the file may be.
+        seconds: The search's budget; None where it has none.
+        shared: Whether the name is that of one search alone, whose claims share the machine.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        places: Sequence[Path] = PLACES,
+        seconds: float | None = None,
+        *,
+        shared: bool = True,
+    ) -> None:
+        self._what = what
+        self._seconds = seconds
+        self._places = places
+        self._shared = shared
+        self._began = time.monotonic()
+        self._idle_since: float | None = None
+        self._file: int | None = None
+        self._ticket: Ticket | None = None
+        self.locks = False
+        """Whether the machine is held by a lock."""
+
+    def take(self) -> Wait | None:
+        """Return of whom to wait, or None if the machine is had or no lock can be.
+
+        Whoever waits keeps its place until the next call, or until it lets go.
+        """
+        file = None if self.locks else self._queued()
+        if file is None:
+            return None
+        before = self._before()
+        if (not before or self._is_idle(file)) and _locked(file):
+            self._hold(file)
+            return None
+        holder = _holder(file)
+        if self._shared and holder and holder.what == self._what and not _is_free(file):
+            self.release()  # Another claim of this search has it.
+            return None
+        return self._waiting(holder, before)
+
+    def release(self) -> None:
+        """Let go of the machine, or of the place in the queue; may be called twice."""
+        if self._ticket is not None:
+            self._ticket.give_back()
+        if self._file is not None:
+            if self.locks:
+                _release(self._file)
+            os.close(self._file)
+        self._ticket, self._file, self.locks = None, None, False
+
+    def _queued(self) -> int | None:
+        """Return the file of the lock, if one can be had, with a place in the queue for it."""
+        if self._file is None:
+            self._file, folder = _first(self._places)
+            if self._file is not None:
+                text = self._holder().model_dump_json()
+                self._ticket = Ticket(self._file, folder, text)
+        return self._file
+
+    def _before(self) -> list[Holder | None]:
+        texts = self._ticket.before() if self._ticket else []
+        return [_parsed(text) for text in texts]
+
+    def _is_idle(self, file: int) -> bool:
+        """Whether the machine has been free for so long that those before do not take it."""
+        now = time.monotonic()
+        if not _is_free(file):
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+        return self._idle_since is not None and now - self._idle_since >= IDLE_SECONDS
+
+    def _hold(self, file: int) -> None:
+        self.locks = True
+        _sign(file, self._holder().model_dump_json())
+        if self._ticket is not None:
+            self._ticket.give_back()
+
+    def _holder(self) -> Holder:
+        return Holder(pid=os.getpid(), since=time.time(), what=self._what, seconds=self._seconds)
+
+    def _waiting(self, holder: Holder | None, before: Sequence[Holder | None]) -> Wait:
+        budgets = [each and each.seconds for each in (holder, *before)]
+        until = None
+        if holder and all(each is not None for each in budgets):
+            first, *others = (each or 0.0 for each in budgets)
+            until = max(holder.since + first, time.time()) + sum(others)
+        waited = time.monotonic() - self._began
+        return Wait(holder=holder, before=len(before), until=until, waited=waited)
+
+
+def _first(places: Sequence[Path]) -> tuple[int | None, Path]:
+    """Return a descriptor of the lock file in the first folder that has or takes it, and that."""
+    found = ((_opened(each), each) for each in places)
+    return next((each for each in found if each[0] is not None), (None, Path()))
+
+
+def _opened(folder: Path) -> int | None:
+    """Return a descriptor of the lock file, or None where it cannot be had or locked."""
+    for way in _WAYS:
+        with suppress(OSError), ExitStack() as held:
+            file = os.open(folder / NAME, way | SAFELY, 0o666)
+            held.callback(os.close, file)
+            if way & os.O_CREAT:
+                os.fchmod(file, 0o666)  # whatever the mask of whoever comes first
+            _check(file)
+            held.pop_all()
+            return file
+    return None
+
+
+def _check(file: int) -> None:
+    """Raise OSError unless the file is what it seems, so that writing to it harms nothing else."""
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise FileExistsError
+    fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_free(file: int) -> bool:
+    """Whether nobody holds the lock; it is not kept from whoever is first for longer than this."""
+    if not _locked(file):
+        return False
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return True
+
+
+def _holder(file: int) -> Holder | None:
+    with suppress(OSError):
+        return _parsed(os.pread(file, 4096, 0))
+    return None
+
+
+def _parsed(text: str | bytes) -> Holder | None:
+    with suppress(ValidationError):
+        return Holder.model_validate_json(text)
+    return None
+
+
+def _sign(file: int, text: str) -> None:
+    # A full disk, or a file that may only be read, costs those who wait a name.
+    with suppress(OSError):
+        os.ftruncate(file, 0)
+        os.pwrite(file, text.encode(), 0)
+
+
+def _release(file: int) -> None:
+    _sign(file, "")
+    # A process that was forked meanwhile may keep the file open, and with it the lock.
+    fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,212 @@
+"""A process that has imported TensorFlow and nothing else, and forks the processes of trials.
+
+    python -m autotune.engine.fork_server DESCRIPTOR
+
+A forked process can train 0.6 s later, a fresh one needs 4 s. It has a program of its own, because
+`multiprocessing`'s fork server imports the caller's `__main__` again, and because what TensorFlow
+reads at its import is fixed per server. It must never run an operation, build a model or list
+devices: TensorFlow would start threads, and every child forked after that hangs.
+
+It talks JSON lines over a socket. `{"fork": {...}}` is answered by `{"pid": n}` and, when that
+process is gone with everything that it started, by `{"exited": n, "status": s}`.
+`{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+_PR_SET_CHILD_SUBREAPER = 36
+_BACKEND = "tensorflow"
+_ORPHANED = 1.0
+"""Seconds between looks at whether the tuner still lives, should its socket not tell."""
+_PATIENCE = 5.0
+"""Longest wait, in seconds, for killed strays to go."""
+
+
+class OtherBackend(Exception):
+    """Keras computes with what its text names, which is not TensorFlow."""
+
+
+class ForkServer:
+    """Forks children on request and reports their end.
+
+    Args:
+        channel: The socket to the tuner.
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._tuner = os.getppid()
+        self._children: set[int] = set()
+        self._received = b""
+        self._wake, self._woken = socket.socketpair()
+        self._woken.settimeout(0)
+        self._selector = selectors.DefaultSelector()
+        for each in (channel, self._wake):
+            self._selector.register(each, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        """Serve until the tuner is gone, then end every child."""
+        # The end of a child interrupts the wait for requests.
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._woken.fileno(), warn_on_full_buffer=False)
+        try:
+            while os.getppid() == self._tuner and self._serve_once():
+                pass
+        except ConnectionError:
+            pass  # The tuner closed its end while it was being told something.
+        self._kill(self._children)
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        _end_strays()
+
+    def _serve_once(self) -> bool:
+        """Handle what is waiting; return False when the tuner has hung up."""
+        ready = {key.fileobj for key, _ in self._selector.select(timeout=_ORPHANED)}
+        if self._wake in ready:
+            self._wake.recv(4096)
+        self._report_exits()
+        return self._channel not in ready or self._receive()
+
+    def _receive(self) -> bool:
+        data = self._channel.recv(65536)
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines:
+            self._obey(json.loads(line))
+        return bool(data)
+
+    def _obey(self, request: Mapping[str, Any]) -> None:
+        if "kill" in request:
+            self._kill(self._children & set(request["kill"]))
+        else:
+            self._fork(request["fork"])
+
+    def _fork(self, order: Mapping[str, Any]) -> None:
+        server = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as exc:
+            send(self._channel, {"refused": str(exc)})
+            return
+        if pid == 0:
+            self._become_child(order, server)
+        self._children.add(pid)
+        send(self._channel, {"pid": pid})
+
+    def _become_child(self, order: Mapping[str, Any], server: int) -> NoReturn:
+        from autotune.engine.child import process  # noqa: PLC0415 - imported already, see main
+
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (self._selector, self._channel, self._wake, self._woken):
+                each.close()
+        finally:
+            process.enter(order, server)
+
+    def _report_exits(self) -> None:
+        for pid in [pid for pid in self._children if _has_exited(pid)]:
+            # The group first: while its leader is not reaped, its number cannot be another's.
+            _kill_group(pid)
+            status = os.waitpid(pid, 0)[1]
+            self._children.remove(pid)
+            if not self._children:
+                _end_strays()
+            send(self._channel, {"exited": pid, "status": status})
+
+    def _kill(self, pids: Iterable[int]) -> None:
+        for pid in pids:
+            _kill_group(pid)
+            # The child may not have made its group yet.
+            os.kill(pid, signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> None:
+    """Import TensorFlow, say so, and serve."""
+    channel = socket.socket(fileno=int(arguments[0]))
+    channel.set_inheritable(False)
+    # Orphans of a trial, whatever session they made for themselves, become children of this one.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        _import_everything()
+    except OtherBackend as exc:
+        send(channel, {"backend": str(exc)})
+        return
+    except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
+        send(channel, {"failed": f"{type(exc).__name__}: {exc}"})
+        return
+    send(channel, {"ready": os.getpid()})
+    ForkServer(channel).serve()
+
+
+def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
+    """Send one message, as either side does."""
+    channel.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _import_everything() -> None:
+    _check_backend(os.environ.get("KERAS_BACKEND") or _BACKEND)
+    # What is imported stays: looking through it for garbage takes a quarter of the time.
+    gc.disable()
+    import keras  # noqa: PLC0415 - its import takes seconds: after the socket
+
+    # Its file of settings may name another one too.
+    _check_backend(keras.backend.backend())
+
+    from autotune.engine.child import process  # noqa: F401, PLC0415 - so that no child has to
+
+    # Pages that the collector does not touch stay shared with the children.
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def _check_backend(name: str) -> None:
+    if name != _BACKEND:
+        raise OtherBackend(name)
+
+
+def _has_exited(pid: int) -> bool:
+    """Whether a child has ended; it is not reaped."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _end_strays() -> None:
+    """Kill what the trial's processes left behind, and wait until it is gone."""
+    deadline = time.monotonic() + _PATIENCE
+    while (strays := _own_children()) and time.monotonic() < deadline:
+        for pid in strays:
+            with suppress(PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.002)
+
+
+def _own_children() -> list[int]:
+    """Return the ids of this process's children; none where the kernel does not list them."""
+    found = []
+    for listing in Path("/proc/self/task").glob("*/children"):
+        found += [int(pid) for pid in listing.read_text().split()]
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

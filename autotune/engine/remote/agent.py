@@ -1,0 +1,282 @@
+"""One host's part in trials that are ordered from elsewhere.
+
+An agent keeps the process of its host that has imported TensorFlow, and the gang that this has
+forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If nothing
+is heard of it for `UNATTENDED_SECONDS` while a gang runs, the gang is ended.
+
+Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from autotune.cluster import Role
+from autotune.engine.exclusive import Claim, Wait
+from autotune.engine.folder import TrialFolder
+from autotune.engine.gang import Environment, Gang
+from autotune.engine.load import Load, Meter
+from autotune.engine.local_host import LocalHost, environments_of
+from autotune.engine.remote import links
+from autotune.engine.remote.code import Code, install
+from autotune.engine.workers import POLL, Exit, MemoryUse, Report, WorkersLost
+from autotune.machine import Machine
+from autotune.reason import Reason, Unattended
+from autotune.value import Scalar
+from autotune.version import VERSION
+from autotune.workload import Workload, WorkloadFacts
+
+UNATTENDED_SECONDS = 20.0
+PIECE = 8 * 2**20
+"""Bytes of a file that are handed over at a time."""
+
+
+class HostFacts(NamedTuple):
+    """What an agent says of its host."""
+
+    machine: Machine
+    """Of this host alone."""
+    name: str
+    autotune: str
+    """Its version."""
+
+
+class News(NamedTuple):
+    """What has become of the processes of a gang."""
+
+    reports: Sequence[Report] = ()
+    exits: Mapping[int, Exit] = {}
+    """Of all that have ended."""
+    memory: MemoryUse = MemoryUse(0, 0, exceeded=False)
+    lost: Reason | None = None
+    """Why all are gone, if they are."""
+
+
+class Order(NamedTuple):
+    """What the processes of a run on one host are to do."""
+
+    task: str
+    files: Mapping[str, bytes]
+    """What they read, by the path in their folder."""
+    roles: tuple[Role, ...]
+    """All of the run."""
+    addresses: Sequence[str]
+    """`host:port` of each."""
+    members: Sequence[int]
+    """Positions of those on this host."""
+    memory: int | None
+
+
+class Agent:
+    """Starts, watches and ends processes on its host.
+
+    Args:
+        environment: Variables of the processes, beside those of this one; None removes one.
+    """
+
+    def __init__(self, environment: Environment | None = None) -> None:
+        self._host = LocalHost(environment)
+        self._host.start()
+        self._lock = threading.Lock()
+        self._meter = Meter()
+        self._ports = ExitStack()
+        self._claim: Claim | None = None
+        self._gang: Gang | None = None
+        self._folder: TrialFolder | None = None
+        self._given: frozenset[str] = frozenset()
+        self._news = News()
+        self._ending = False
+        self._heard = time.monotonic()
+        threading.Thread(target=self._attend, daemon=True).start()
+
+    def clock(self) -> float:
+        """Return this host's monotonic clock."""
+        self._heard = time.monotonic()
+        return self._heard
+
+    def wall_clock(self) -> float:
+        """Return this host's time of day."""
+        return time.time()
+
+    def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
+        """Keep the host from searches on it alone; return of which to wait, if one is running.
+
+        Args:
+            what: Names the search that this agent works for.
+            seconds: Its budget.
+        """
+        with self._lock:
+            # Kept while it waits, because it has a place in the queue.
+            self._claim = self._claim or Claim(what, seconds=seconds)
+            return self._claim.take()
+
+    def facts(self) -> HostFacts:
+        """Return what this host offers, once TensorFlow is imported.
+
+        Raises:
+            EngineError: TensorFlow cannot be imported.
+        """
+        with self._lock:
+            return HostFacts(self._host.machine(), socket.gethostname(), VERSION)
+
+    def bring(self, code: Code) -> None:
+        """Work in the folder that holds the user's code from now on.
+
+        Raises:
+            UsageError: It cannot be brought here.
+        """
+        with self._lock:
+            os.chdir(install(code, self._host.new_folder().path))
+
+    def inspect(
+        self, workload: Workload, offered: Mapping[str, Scalar], seconds: float
+    ) -> WorkloadFacts:
+        """Call the factories in a process of their own and report what they give.
+
+        Raises:
+            WorkloadError: A factory does not fulfil its contract.
+        """
+        with self._lock:
+            return self._host.inspect(workload, offered, seconds)
+
+    def load(self) -> Load | None:
+        """Return what other programs took of this host's cores since the last call."""
+        return self._meter.read()
+
+    def hold(self, count: int) -> list[int]:
+        """Return ports that nobody else is given until the run has ended."""
+        with self._lock:
+            return [links.hold(self._ports) for _ in range(count)]
+
+    def begin(self, order: Order) -> Reason | None:
+        """Start this host's processes of a run; return why the host cannot.
+
+        Raises:
+            EngineError: The system refuses another process, or TensorFlow cannot be imported.
+        """
+        with self._lock:
+            self._heard, self._ending, self._news = time.monotonic(), False, News()
+            self._folder = self._fill(order.files)
+            every = environments_of(order.roles, order.addresses)
+            mine = {member: every[member] for member in order.members}
+            try:
+                self._gang = self._host.gang(self._folder, order.task, mine, order.memory)
+                self._gang.start()
+            except WorkersLost as exc:
+                return exc.reason
+        return None
+
+    def poll(self, seconds: float) -> News:
+        """Return what is new, at once where something is, else after some seconds."""
+        self._heard = time.monotonic()
+        deadline = self._heard + seconds
+        while not self._ending:
+            with self._lock:
+                before, self._news = self._news, self._look()
+            told = self._news.reports or self._news.lost or self._news.memory.exceeded
+            if told or self._news.exits != before.exits or time.monotonic() >= deadline:
+                break
+        return self._news
+
+    def last_words(self, member: int) -> str:
+        """Return the last lines that a process printed."""
+        with self._lock:
+            return self._gang.last_words(member) if self._gang else ""
+
+    def stack(self, member: int) -> str:
+        """Make a process that hangs print where its threads stand, and return that."""
+        with self._lock:
+            return self._gang.stack(member) if self._gang else ""
+
+    def end(self) -> dict[str, int]:
+        """End all processes; return the files that they have left, with their sizes.
+
+        Raises:
+            EngineError: The system does not let go of one.
+        """
+        self._ending = True
+        with self._lock:
+            self._end_gang()
+            return self._left()
+
+    def take(self, name: str, offset: int) -> bytes:
+        """Return a piece of a file that processes have left."""
+        with self._lock:
+            if self._folder is None:
+                return b""
+            with (self._folder.path / name).open("rb") as file:
+                file.seek(offset)
+                return file.read(PIECE)
+
+    def forget(self) -> None:
+        """Remove the files of the last run."""
+        with self._lock:
+            if self._folder is not None:
+                shutil.rmtree(self._folder.path, ignore_errors=True)
+                self._folder = None
+            self._host.remove_caches()
+
+    def answer(self, seconds: float) -> int:
+        """Let other agents reach this one for some seconds; return the port."""
+        return links.answer(seconds)
+
+    def reach(self, address: str, port: int) -> links.Link | None:
+        """Return latency and bandwidth to an agent that answers there; None if none does."""
+        return links.measure(address, port)
+
+    def close(self) -> None:
+        """End everything and remove all files."""
+        self._ending = True
+        with self._lock:
+            self._end_gang()
+            self._host.close()
+            if self._claim is not None:
+                self._claim.release()
+
+    def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
+        folder = self._host.new_folder()
+        for name, content in files.items():
+            path = folder.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        self._given = frozenset(files)
+        return folder
+
+    def _left(self) -> dict[str, int]:
+        if self._folder is None:
+            return {}
+        files = {each.name: each for each in self._folder.path.iterdir() if each.is_file()}
+        return {
+            name: path.stat().st_size for name, path in files.items() if name not in self._given
+        }
+
+    def _look(self) -> News:
+        if self._gang is None:
+            return self._news._replace(reports=())
+        try:
+            reports = self._gang.listen(POLL)
+        except WorkersLost as exc:
+            return News(lost=exc.reason)
+        return News(reports, self._gang.exits(), self._gang.memory())
+
+    def _end_gang(self) -> None:
+        self._ports.close()
+        gang, self._gang = self._gang, None
+        if gang is not None:
+            gang.end()
+
+    def _attend(self) -> None:
+        """End the gang when nothing is heard of the tuner."""
+        while True:
+            time.sleep(UNATTENDED_SECONDS / 40)
+            with self._lock:
+                if self._gang and time.monotonic() - self._heard > UNATTENDED_SECONDS:
+                    self._end_gang()
+                    self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))

@@ -1,0 +1,91 @@
+"""Gives the engine that a name or URL stands for, reserved and started.
+
+A package adds an engine by an entry point of the group `autotune.engines`: a callable that returns
+the engine. For a name it is called without arguments, for a URL with the URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+
+from autotune.engine.engine import Engine, Tell
+from autotune.engine.exclusive import Wait
+from autotune.errors import EngineError, UsageError
+from autotune.plugins import load_attribute, load_plugin
+
+GROUP = "autotune.engines"
+LOCAL = "local"
+BUILTINS = {
+    LOCAL: "autotune.engine.local:LocalEngine",
+    "ray": "autotune.engine.remote.ray_engine:RayEngine",
+}
+
+
+def new_engine(text: str = LOCAL) -> Engine:
+    """Make an engine. It starts nothing before it is entered or used.
+
+    Args:
+        text: Name of an entry point (`local`), a URL whose scheme is one (`ray://head:6379`), or
+            `package.module:callable`.
+
+    Raises:
+        UsageError: There is no such engine, or it cannot be imported or made.
+    """
+    scheme, is_url, _ = text.partition("://")
+    if ":" in text and not is_url:
+        factory = load_attribute(text, "The engine")
+    else:
+        factory = load_plugin(GROUP, scheme, BUILTINS)
+    if not callable(factory):
+        raise UsageError(f"The engine {text!r} is not callable.", "It must return an Engine.")
+    made: Engine = factory(text) if is_url else factory()
+    return made
+
+
+@contextmanager
+def reserved_engine(
+    engine: Engine | str | None,
+    what: str,
+    tell: Tell,
+    *,
+    seconds: float | None = None,
+    wait: bool = True,
+) -> Iterator[Engine]:
+    """Reserve an engine for one search; make, start and close it unless it is the caller's.
+
+    Args:
+        engine: The caller's, or what `new_engine` takes; None is this machine's.
+        what: Names this search to those that wait for it.
+        tell: Is told whom it waits for.
+        seconds: Budget of the search; None where it has none.
+        wait: Whether to wait for others that are running there.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed while waiting.
+        UsageError: There is no such engine, or this thread has reserved what it runs on.
+        EngineError: Others are running there, and they are not to be waited for.
+    """
+    tell = tell if wait else partial(_refuse, tell)
+    if engine is not None and not isinstance(engine, str):
+        with engine.reserved(what, tell, seconds):
+            yield engine
+        return
+    made = new_engine(engine or LOCAL)
+    # Reserved before it is started and until it is closed: both disturb the timings of others.
+    # Closed also where the wait is interrupted.
+    with closing(made), made.reserved(what, tell, seconds), made:
+        yield made
+
+
+def _refuse(tell: Tell, told: Wait | str) -> None:
+    """Raise EngineError instead of waiting."""
+    if not isinstance(told, Wait):
+        tell(told)
+    else:
+        latest = f" (until {told.latest} at the latest)" if told.latest else ""
+        raise EngineError(
+            f"{told.who}.",
+            f"Omit --no-wait (wait=False in Python) to wait in turn{latest}.",
+        )

@@ -1,0 +1,286 @@
+"""One run of a training: from the start of its processes until something ends it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from autotune.autotuned_values import autotuned_values
+from autotune.engine import events, reasons
+from autotune.engine.engine import Limits, Outcome, RunResult, TrialRequest, Watch, Window
+from autotune.engine.events import Event
+from autotune.engine.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
+from autotune.reason import (
+    Completed,
+    FinishedEarly,
+    KernelKilled,
+    MemoryExceeded,
+    NotFinite,
+    Overdue,
+    Phase,
+    Reason,
+)
+
+GRACE = 1.0
+"""Seconds for the real cause to show itself, once a process has reported its consequences."""
+EARLY = 0.5
+"""Share of the windows that may still belong to the warm-up."""
+_MOST_STACKS = 4
+_PHASE_AFTER = {
+    events.TRAIN_BEGIN: Phase.FIRST_STEP,
+    events.FIRST_STEP: Phase.STEADY,
+    events.WINDOW: Phase.STEADY,
+}
+
+
+class Ending(NamedTuple):
+    """Why a trial ends."""
+
+    outcome: Outcome
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """An error that a process reported, or its unexpected end."""
+
+    at: float
+    ending: Ending
+    consequence: bool = False
+    """Whether it only tells that another process has gone."""
+
+
+class TrialRun:
+    """Follows a group of worker processes and keeps what becomes of it.
+
+    Args:
+        request: What was asked for.
+        group: Its processes, not started yet.
+        watch: Told of every new window.
+    """
+
+    def __init__(self, request: TrialRequest, group: WorkerGroup, watch: Watch) -> None:
+        self._request = request
+        self._group = group
+        self._watch = watch
+        self._begun = time.monotonic()
+        self._watchdog = Watchdog(request.limits, self._begun)
+        self._troubles: dict[int, Trouble] = {}
+        self._windows: list[Window] = []
+        self._steps = WorkerSteps(len(request.roles))
+        self._read_out: list[Report] = []
+        self._answered: set[int] = set()
+        self._start_seconds: float | None = None
+        self._first_step_seconds: float | None = None
+        self._filled: int | None = None
+        self._lost_updates: float | None = None
+
+    def run(self) -> RunResult:
+        """Start the group, follow it until something ends it, and end it."""
+        ending = None
+        try:
+            self._group.start()
+            while ending is None:
+                ending = self._hear(self._group.listen(POLL)) or self._look()
+        except WorkersLost as exc:
+            ending = Ending(Outcome.CRASHED, exc.reason)
+        finally:
+            self._group.end()
+        return self._result(ending)
+
+    def _hear(self, reports: list[Report]) -> Ending | None:
+        """Take in what the processes report."""
+        for member, event in reports:
+            self._note_trouble(member, event)
+            self._steps.note(member, event)
+            if event["event"] == events.READ_OUT:
+                self._read_out.append(Report(member, event))
+            if event["event"] == events.ANSWERED:
+                self._answered.add(member)
+            ending = self._nan(event) or (self._progress(event) if member == 0 else None)
+            if ending:
+                return ending
+        everybody = len(self._answered) == len(self._request.roles)
+        return Ending(Outcome.MEASURED, Completed()) if everybody else None
+
+    def _look(self) -> Ending | None:
+        """See what the processes cannot report themselves."""
+        for member, found in self._group.exits().items():
+            if member not in self._troubles:
+                self._troubles[member] = self._death(member, found)
+        now = time.monotonic()
+        cause = root_cause(tuple(self._troubles.values()), now)
+        return cause or self._hung(now) or self._too_large()
+
+    def _progress(self, event: Event) -> Ending | None:
+        """Take in what the first process, which speaks for all, says of its steps."""
+        self._watchdog.note(event)
+        match event["event"]:
+            case events.TRAIN_BEGIN:
+                self._start_seconds = event["at"] - self._begun
+            case events.FILLED:
+                self._filled = event["examples"]
+            case events.FIRST_STEP:
+                self._first_step_seconds = event["seconds"]
+            case events.WINDOW:
+                self._windows.append(Window(event["steps"], event["seconds"], event.get("ends", 0)))
+                self._lost_updates = event.get("lost")
+                stop = self._watch(tuple(self._windows))
+                return Ending(stop.outcome, stop.reason) if stop else None
+        return None
+
+    def _note_trouble(self, member: int, event: Event) -> None:
+        match event["event"]:
+            case events.ERROR:
+                outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
+                reason = reasons.explain(event, self._name(member))
+                ending = Ending(outcome, reason, event["detail"])
+                consequence = reasons.is_consequence(event)
+            case events.FINISHED:
+                ending = Ending(Outcome.FAILED, FinishedEarly(), self._group.last_words(member))
+                consequence = False
+            case _:
+                return
+        self._troubles[member] = Trouble(at=event["at"], ending=ending, consequence=consequence)
+
+    def _death(self, member: int, found: Exit) -> Trouble:
+        reason = found.model_copy(update={"process": self._name(member)})
+        if isinstance(reason, KernelKilled):
+            ending = Ending(Outcome.OUT_OF_MEMORY, reason)
+        else:
+            ending = Ending(Outcome.CRASHED, reason, self._group.last_words(member))
+        return Trouble(at=time.monotonic(), ending=ending)
+
+    def _nan(self, event: Event) -> Ending | None:
+        if event["event"] != events.NAN:
+            return None
+        reason = NotFinite(name=event["name"], value=str(event["value"]), step=event["step"])
+        return Ending(Outcome.FAILED, reason)
+
+    def _hung(self, now: float) -> Ending | None:
+        overdue = self._watchdog.overdue(now)
+        return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
+
+    def _stacks(self) -> str:
+        """Return where the processes stand."""
+        return "\n".join(
+            f"{self._prefix(member)}{self._group.stack(member)}"
+            for member in range(min(len(self._request.roles), _MOST_STACKS))
+        )
+
+    def _too_large(self) -> Ending | None:
+        used = self._group.memory()
+        if not used.exceeded:
+            return None
+        return Ending(Outcome.OUT_OF_MEMORY, MemoryExceeded(used=used.peak, limit=used.limit))
+
+    def _result(self, ending: Ending) -> RunResult:
+        return RunResult(
+            outcome=ending.outcome,
+            reason=ending.reason,
+            detail=ending.detail,
+            windows=tuple(self._windows),
+            start_seconds=self._start_seconds,
+            first_step_seconds=self._first_step_seconds,
+            filled=self._filled,
+            lost_updates=self._lost_updates,
+            peak_memory=self._group.memory().peak,
+            work_seconds=self._steps.each("work"),
+            step_seconds=self._steps.each("seconds"),
+            callback_seconds=self._steps.callbacks(),
+            automatic=autotuned_values(self._read_out) if self._request.reads_out else None,
+        )
+
+    def _name(self, member: int) -> str:
+        roles = self._request.roles
+        return roles[member].name if len(roles) > 1 else ""
+
+    def _prefix(self, member: int) -> str:
+        name = self._name(member)
+        return f"{name}: " if name else ""
+
+
+class Watchdog:
+    """Knows in which phase a process is, and since when.
+
+    Args:
+        limits: Seconds that each phase may take.
+        begun: When the process was started.
+    """
+
+    def __init__(self, limits: Limits, begun: float) -> None:
+        self._limits = limits
+        self._begun = self._since = begun
+        self.phase = Phase.START
+
+    def note(self, event: Event) -> None:
+        """Take in what the process reports."""
+        if event["event"] in _PHASE_AFTER:
+            self.phase = _PHASE_AFTER[event["event"]]
+            self._since = event["at"]
+
+    def overdue(self, now: float) -> Overdue | None:
+        """Return which limit has passed; None if all is well."""
+        seconds = {
+            Phase.START: self._limits.start,
+            Phase.FIRST_STEP: self._limits.first_step,
+            Phase.STEADY: self._limits.window,
+        }[self.phase]
+        if now - self._since > seconds:
+            return Overdue(phase=self.phase, seconds=seconds)
+        if now - self._begun > self._limits.whole:
+            return Overdue(phase=Phase.WHOLE, seconds=self._limits.whole)
+        return None
+
+
+class WorkerSteps:
+    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting.
+
+    Args:
+        members: How many processes there are.
+    """
+
+    def __init__(self, members: int) -> None:
+        self._windows: list[list[Event]] = [[] for _ in range(members)]
+
+    def note(self, member: int, event: Event) -> None:
+        """Take in an event of a process, if it is a window."""
+        if event["event"] == events.WINDOW:
+            self._windows[member].append(event)
+
+    def each(self, what: str) -> tuple[float, ...]:
+        """Return what each process reports for a step; empty if one did not say.
+
+        Args:
+            what: Of a window: its `seconds`, or its `work` in core seconds.
+        """
+        late = [each[int(len(each) * EARLY) :] for each in self._windows]
+        if not all(late):
+            return ()
+        return tuple(sum(w[what] for w in each) / sum(w["steps"] for w in each) for each in late)
+
+    def callbacks(self) -> tuple[tuple[str, float], ...]:
+        """Return what each callback of the first process takes of a step, the heaviest first."""
+        late = self._windows[0][int(len(self._windows[0]) * EARLY) :]
+        seconds: dict[str, float] = defaultdict(float)
+        for each in late:
+            for name, taken in each.get("callbacks", {}).items():
+                seconds[name] += taken
+        steps = sum(each["steps"] for each in late)
+        heaviest = sorted(seconds.items(), key=lambda each: -each[1])
+        return tuple((name, taken / steps) for name, taken in heaviest)
+
+
+def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:
+    """Return the ending that the first real trouble means; None while it may yet show itself."""
+    if not troubles:
+        return None
+    causes = [trouble for trouble in troubles if not trouble.consequence]
+    if causes:
+        return min(causes, key=lambda trouble: trouble.at).ending
+    first = min(troubles, key=lambda trouble: trouble.at)
+    return first.ending if now - first.at > GRACE else None

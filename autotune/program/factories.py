@@ -1,0 +1,219 @@
+"""How the user's factories get into the program: by import, or with their own text."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from textwrap import indent
+
+from autotune.program.imports import Import, imports_of, sections
+from autotune.program.text import call, listing, literal
+from autotune.workload import Factory, Workload, is_dotted_name
+from autotune.workload.source import Source
+
+
+@dataclass(kw_only=True)
+class _Preamble:
+    """What the factories add to the top of the program; filled one factory after the other."""
+
+    meanings: dict[str, object]
+    """What each name stands for in the program."""
+    imports: set[Import]
+    local_imports: set[Import] = field(default_factory=set)
+    """Imports that work only once `roots` are on the path."""
+    roots: dict[str, list[str]] = field(default_factory=dict)
+    """Folders that must be on the path, each with the modules in it, as paths without `.py`."""
+    missing: list[str] = field(default_factory=list)
+    """Names of values that the user must fill in."""
+    definitions: list[str] = field(default_factory=list)
+    assignments: list[str] = field(default_factory=list)
+
+    def add_import(self, role: str, factory: Factory) -> None:
+        """Import a factory under the name of its role."""
+        found = self.imports if factory.root is None else self.local_imports
+        self._add_root(factory.root, factory.module)
+        if "." in factory.name:
+            found.add(Import(factory.module))
+            self.assignments.append(f"{role} = {factory.module}.{factory.name}")
+        else:
+            found.add(Import(factory.module, factory.name, role))
+
+    def add_source(self, role: str, source: Source) -> None:
+        """Write a factory down under the name of its role."""
+        if not source.expression:
+            self.definitions.append(_stub(role, source))
+            return
+        self.imports.add(Import("__future__", "annotations"))
+        imports, definitions = _split(source.text)
+        meanings: dict[str, object] = {each.binds: each for each in imports}
+        meanings |= {name: text for text in definitions for name in _bound(text)}
+        for module, root in source.roots:
+            self._add_root(root, module)
+        if self._clash(role, source, meanings):
+            self.definitions.append(_own_scope(role, source))
+        else:
+            self.meanings |= meanings
+            self._add_parts(source, imports, definitions)
+            self._assign(role, source)
+
+    def _clash(self, role: str, source: Source, meanings: dict[str, object]) -> bool:
+        """Whether a name would stand for two things in the program."""
+        own = {role} if source.expression == role else set()
+        return any(
+            self.meanings.get(name, meaning) != meaning
+            for name, meaning in (meanings | dict.fromkeys(source.missing, "...")).items()
+            if name not in own
+        )
+
+    def _add_parts(
+        self, source: Source, imports: Iterable[Import], definitions: Iterable[str]
+    ) -> None:
+        roots = dict(source.roots)
+        for each in imports:
+            local = each.module.partition(".")[0] in roots
+            (self.local_imports if local else self.imports).add(each)
+        self.definitions += [text for text in definitions if text not in self.definitions]
+        self.missing += [name for name in source.missing if name not in self.missing]
+
+    def _add_root(self, root: str | None, module: str) -> None:
+        path = module.replace(".", "/")
+        if root is not None and path not in self.roots.setdefault(root, []):
+            self.roots[root].append(path)
+
+    def _assign(self, role: str, source: Source) -> None:
+        text = _guarded(source)
+        if text != role:
+            self.assignments.append(f"{role} = {text}")
+
+
+def sketch(workload: Workload) -> dict[str, object]:
+    """Return what the templates need for the program without its factories."""
+    sources = [each.source for each in workload.factories.values() if each.source]
+    roots = [root for each in sources for _, root in each.roots]
+    roots += [each.root for each in workload.factories.values() if each.root is not None]
+    return {
+        "imports": "",
+        "local_imports": "",
+        "roots": [_on_path(root, ()) for root in roots],
+        "missing": (),
+        # Whether any factory ends the program while its values are not filled in.
+        "guarded": any(each.expression and each.missing for each in sources),
+        "definitions": (),
+        "assignments": (),
+    }
+
+
+def preamble(
+    workload: Workload, taken: Iterable[str], imports: Iterable[Import]
+) -> dict[str, object]:
+    """Return what the templates need so that each factory is a global name in the program.
+
+    Args:
+        workload: The factories.
+        taken: Names that the program uses itself, so that no text of the user's may bind them.
+        imports: What it imports itself.
+    """
+    meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
+    result = _Preamble(meanings=meanings, imports={*imports})
+    for role, factory in workload.factories.items():
+        if factory.module:
+            result.add_import(role, factory)
+        else:
+            result.add_source(role, factory.source or Source(text="", expression=""))
+    return {
+        **sketch(workload),
+        "imports": sections(result.imports),
+        "local_imports": sections(result.local_imports),
+        "roots": [_on_path(root, modules) for root, modules in result.roots.items()],
+        "missing": result.missing,
+        "definitions": result.definitions,
+        "assignments": result.assignments,
+    }
+
+
+def _on_path(root: str, modules: Iterable[str]) -> str:
+    """Return the statement that puts a folder on the path."""
+    folder = call("folder_of", [("", literal(each)) for each in (root, *modules)])
+    return call("sys.path.insert", [("", "0"), ("", folder)])
+
+
+@lru_cache(maxsize=64)  # Finals write the same programs again, and each is written twice.
+def global_names(text: str) -> frozenset[str]:
+    """Return every name that a program binds or looks up outside of its functions."""
+    names: set[str] = set()
+    tables = [symtable.symtable(text, "<program>", "exec")]
+    while tables:
+        table = tables.pop()
+        top = table.get_type() == "module"
+        names |= {each.get_name() for each in table.get_symbols() if top or each.is_global()}
+        tables += table.get_children()
+    return frozenset(names)
+
+
+def _guarded(source: Source) -> str:
+    """Return the factory as an expression, guarded while values are missing."""
+    expression = source.expression
+    if "\n" in expression:
+        expression = f"(\n{indent(expression, '    ')}\n)"
+    if not source.missing:
+        return expression
+    values = ", ".join(f'"{name}": {name}' for name in source.missing)
+    return call("needs_values", [("", expression), ("", f"lambda: {{{values}}}")])
+
+
+def _stub(role: str, source: Source) -> str:
+    # What cannot be written down may have any name.
+    what = listing([each for each in source.missing if is_dotted_name(each)]) or "its source"
+    return (
+        f"def {role}(*arguments: object, **options: object) -> None:\n"
+        f'    """Fill in: autotune could not write down {what}."""\n'
+        f"    del arguments, options\n"
+        f'    raise SystemExit("Fill in {role} at the top of this program first.")'
+    )
+
+
+def _split(text: str) -> tuple[set[Import], list[str]]:
+    """Return the imports and the texts of the definitions at the top level of a source."""
+    lines = text.splitlines()
+    imports: set[Import] = set()
+    definitions = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.update(imports_of(node))
+        else:
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(each.lineno for each in decorators)])
+            definitions.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return imports, definitions
+
+
+def _bound(text: str) -> set[str]:
+    """Return the names that a definition binds at the top level."""
+    names = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+    return names
+
+
+def _own_scope(role: str, source: Source) -> str:
+    """Return a definition of the factory that keeps its other names out of the program."""
+    lines = []
+    if source.missing:
+        lines.append("# Fill in: autotune could not write these values down.")
+        lines += [f"{name} = ..." for name in source.missing]
+    # Parsed and written again, because indenting would change texts of several lines.
+    lines += ast.unparse(ast.parse(source.text)).splitlines()
+    lines.append(f"return {_guarded(source)}")
+    body = indent("\n".join(lines), "    ")
+    return (
+        f"def scope_of_{role}():\n"
+        f'    """Keep the names that {role} needs apart from those of this program."""\n'
+        f"{body}\n\n\n"
+        f"{role} = scope_of_{role}()"
+    )

@@ -1,0 +1,72 @@
+"""From timed windows to figures with intervals, and to decisions with known error rates.
+
+Rates are compared as logarithms, because noise multiplies: run *i* of a configuration measures
+log(rate) + between_i + within_i. The noise between fresh processes is several times the noise
+within one, so it is estimated from repeats and enters every comparison.
+"""
+
+from autotune.stats.belief import believed, rate_of_winner
+from autotune.stats.compare import (
+    EXPECTED,
+    UNMEASURED,
+    Estimate,
+    Expected,
+    Noise,
+    certainly_slower,
+    expectation,
+    joined,
+    mean_rate,
+    paired,
+    paired_ratio,
+    pooled_noise,
+    root_mean_square,
+    shared_rounds,
+    squared_residuals,
+    surely_below,
+    unpaired_ratio,
+)
+from autotune.stats.epoch import UNKNOWN, Epoch
+from autotune.stats.intervals import Interval
+from autotune.stats.lengths import Lengths
+from autotune.stats.trend import trend_of
+from autotune.stats.windows import (
+    Reading,
+    past_floor,
+    read,
+    settled_from,
+    steady_from,
+    used_up,
+)
+
+__all__ = [
+    "EXPECTED",
+    "UNKNOWN",
+    "UNMEASURED",
+    "Epoch",
+    "Estimate",
+    "Expected",
+    "Interval",
+    "Lengths",
+    "Noise",
+    "Reading",
+    "believed",
+    "certainly_slower",
+    "expectation",
+    "joined",
+    "mean_rate",
+    "paired",
+    "paired_ratio",
+    "past_floor",
+    "pooled_noise",
+    "rate_of_winner",
+    "read",
+    "root_mean_square",
+    "settled_from",
+    "shared_rounds",
+    "squared_residuals",
+    "steady_from",
+    "surely_below",
+    "trend_of",
+    "unpaired_ratio",
+    "used_up",
+]

@@ -1,0 +1,203 @@
+"""From the windows of a run: when it has settled, and its rate from then on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from autotune.stats.epoch import UNKNOWN, Epoch
+from autotune.stats.trend import trend_of
+from autotune.value import Value
+from autotune.window import Window
+
+WARM_UP_SECONDS = 0.6
+"""Floor: the first windows still hold tracing, allocation, and tf.data's own tuning."""
+BLOCK_SECONDS = 0.4
+BLOCK_WINDOWS = 3
+"""A block is the shortest stretch that is at least this long in both measures, ..."""
+LONG_SECONDS = 1.0
+"""... or this long, however few its windows: a long window has averaged over its stalls itself."""
+READY_SECONDS = 5.0
+"""Ceiling of the time for which a run may live on what was ready before it began."""
+LEAST_STRETCHES = 4
+"""Fewer than these say little of how much they scatter."""
+END_SCATTER = 0.2
+"""Share by which the cost of one end of an epoch may differ from that of another."""
+AGREEMENT = 0.10
+"""Two adjacent blocks agree when their median rates differ by less than this share."""
+
+
+class Reading(Value):
+    """What the steady windows of one run say."""
+
+    steps_per_second: float
+    """Steps over time, stalls included, as in a longer run."""
+    error: float
+    """Standard error of log(steps_per_second), by the scatter within the run."""
+    windows: int
+    seconds: float
+
+
+def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
+    """Return the index of the first window that counts, or None while there is none.
+
+    From there on the rate has settled, and neither climbs nor falls.
+    """
+    start = settled_from(windows, epoch)
+    while start is not None and (trend := trend_of(windows[start:])) and trend.moves:
+        start += 1 + (len(windows) - start) // 8
+        middle = _block_end(windows, start)
+        start = start if middle and _block_end(windows, middle) else None
+    return start
+
+
+def settled_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
+    """Return the index of the first settled window, or None while there is none.
+
+    A run has settled with the first of two adjacent blocks, past the floor, whose medians agree.
+    """
+    start = past_floor(windows, epoch)
+    while True:
+        middle = _block_end(windows, start)
+        end = middle and _block_end(windows, middle)
+        if middle is None or end is None:
+            return None
+        if _agree(windows[start:middle], windows[middle:end]):
+            return start
+        start += 1
+
+
+def rate(window: Window) -> float:
+    """Return steps per second."""
+    return window.steps / window.seconds
+
+
+def read(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> Reading:
+    """Return what some steady windows say, at least one.
+
+    The end of an epoch counts as often as in a whole training: where the windows are at least an
+    epoch, whole epochs of them are taken; of fewer, those around an end are taken by themselves.
+    """
+    seconds = _joined(windows).seconds
+    pace, error = _by_epochs(windows, epoch) or _plain(_whole_epochs(windows, epoch.steps))
+    return Reading(steps_per_second=pace, error=error, windows=len(windows), seconds=seconds)
+
+
+def _plain(windows: Sequence[Window]) -> tuple[float, float]:
+    return rate(_joined(windows)), _error(windows)
+
+
+def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] | None:
+    """Return rate and error of an epoch with one end; None if the windows do not tell them."""
+    around = _around_ends(windows)
+    between = [window for index, window in enumerate(windows) if index not in around]
+    if not around or len(between) < len(around) or math.isinf(epoch.steps):
+        return None
+    pace, ending = rate(_joined(between)), _joined([windows[index] for index in around])
+    ends = sum(window.ends for window in windows)
+    cost = (ending.seconds - ending.steps / pace) / ends
+    seconds = epoch.steps / pace + cost
+    share = END_SCATTER * cost / seconds / math.sqrt(ends)
+    return epoch.steps / seconds, math.hypot(_error(between), share)
+
+
+def _around_ends(windows: Sequence[Window]) -> set[int]:
+    """Return the windows with an end of an epoch, and their neighbours.
+
+    Where the input begins anew is not quite where the training counts an end.
+    """
+    ends = [index for index, window in enumerate(windows) if window.ends]
+    return {i for end in ends for i in (end - 1, end, end + 1) if 0 <= i < len(windows)}
+
+
+def _whole_epochs(windows: Sequence[Window], steps: float) -> Sequence[Window]:
+    """Return the last windows that make whole epochs; all of them if they make none."""
+    total = sum(each.steps for each in windows)
+    spare = total % steps if total >= steps else 0
+    for index, window in enumerate(windows):
+        if spare < window.steps / 2:
+            return windows[index:]
+        spare -= window.steps
+    return windows
+
+
+def _joined(windows: Sequence[Window]) -> Window:
+    return Window(sum(each.steps for each in windows), sum(each.seconds for each in windows))
+
+
+def _error(windows: Sequence[Window]) -> float:
+    """Return the relative standard error of steps over time, by stretches of several lengths.
+
+    Slow windows come in groups, and steps that a wait has delayed are made up for in the next
+    window. Where neighbours resemble each other, only longer stretches show how much the mean
+    scatters.
+    """
+    several, error = list(windows), _scatter(windows)
+    while len(several) >= 2 * LEAST_STRETCHES:
+        several = [_joined(several[i : i + 2]) for i in range(0, len(several), 2)]
+        error = max(error, _scatter(several))
+    return error
+
+
+def _scatter(windows: Sequence[Window]) -> float:
+    """Return the relative standard error of a ratio of two sums, of independent windows."""
+    whole, count = _joined(windows), len(windows)
+    if count < 2:
+        return 0.0
+    squares = sum((each.seconds - each.steps / rate(whole)) ** 2 for each in windows)
+    return math.sqrt(squares * count / (count - 1)) / whole.seconds
+
+
+def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
+    """Return the index of the first window past the warm-up and past what a start had ready."""
+    elapsed, steps = 0.0, 0
+    for index, window in enumerate(windows):
+        if elapsed >= WARM_UP_SECONDS and (
+            elapsed >= READY_SECONDS or used_up(steps, elapsed, epoch)
+        ):
+            return index
+        elapsed += window.seconds
+        steps += window.steps
+    return len(windows)
+
+
+def used_up(steps: float, seconds: float, epoch: Epoch) -> bool:
+    """Whether a run that began so many seconds ago lives on what its input makes.
+
+    Who takes less than is made never uses up what was ready, and need not.
+    """
+    made = epoch.refill * seconds
+    return steps >= epoch.ready + made or 0 < steps <= made
+
+
+def _block_end(windows: Sequence[Window], start: int) -> int | None:
+    elapsed = 0.0
+    for index in range(start, len(windows)):
+        elapsed += windows[index].seconds
+        several = index + 1 - start >= BLOCK_WINDOWS and elapsed >= BLOCK_SECONDS
+        if several or elapsed >= LONG_SECONDS:
+            return index + 1
+    return None
+
+
+def _agree(first: Sequence[Window], second: Sequence[Window]) -> bool:
+    """Return whether two blocks run alike.
+
+    Epochs of two windows make blocks of three unlike: every other block has two windows with an
+    end. Blocks that both have one agree as well if their windows without one do.
+    """
+    if _alike(first, second):
+        return True
+    both = all(any(each.ends for each in block) for block in (first, second))
+    return both and _alike(_between_ends(first), _between_ends(second))
+
+
+def _alike(first: Sequence[Window], second: Sequence[Window]) -> bool:
+    ratio = median(map(rate, first)) / median(map(rate, second))
+    return abs(math.log(ratio)) < AGREEMENT
+
+
+def _between_ends(block: Sequence[Window]) -> Sequence[Window]:
+    """Return the windows of a block in which no epoch ends; all where one does in each."""
+    return [each for each in block if not each.ends] or block

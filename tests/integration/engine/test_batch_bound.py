@@ -1,0 +1,157 @@
+"""Models that are tied to their batches: a look finds state that is carried on, and fixed sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.engine.local import LocalEngine
+from autotune.workload import (
+    Factory,
+    Workload,
+    WorkloadFacts,
+    script_from_text,
+    script_workload,
+)
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+HEAD = """
+import keras, numpy as np, tensorflow as tf
+from keras import layers, ops
+x, y = np.random.rand(96, 6, 4).astype("float32"), np.ones((96, 1))
+"""
+FIT = """
+model.compile("{optimizer}", {loss})
+model.fit(x, y, batch_size=12, shuffle=False)
+"""
+UNDECLARED = """
+class Memory(layers.Layer):
+    def build(self, shape):
+        self.last = tf.Variable(tf.zeros((4,)), trainable=False)
+    def call(self, given):
+        seen = given + self.last
+        self.last.assign(tf.reduce_mean(given, axis=(0, 1)))
+        return seen
+"""
+INNER = "keras.optimizers.SGD(gradient_accumulation_steps=2)"
+FOLD = "layers.Lambda(lambda t: ops.reshape(ops.reshape(t, (12 * 6, 4)), (-1, 6, 4)))"
+PAIRS = """
+def pairs(_, found):
+    return ops.mean((found - tf.reshape(tf.range(12.0), (12, 1))) ** 2)
+"""
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at a script with a model of these layers."""
+
+    def inspect(
+        *layers: str,
+        first: str = "",
+        size: str = "None",
+        optimizer: str = "sgd",
+        loss: str = "'mse'",
+    ) -> WorkloadFacts:
+        given = f"keras.Input(batch_shape=({size}, 6, 4))"
+        stack = ", ".join([given, *layers, "layers.Flatten()", "layers.Dense(1)"])
+        model = f"model = keras.Sequential([{stack}])"
+        compiled = FIT.replace('"{optimizer}"', optimizer if "(" in optimizer else f"'{optimizer}'")
+        path = tmp_path / "train.py"
+        path.write_text("\n".join([HEAD, first, model, compiled.replace("{loss}", loss)]))
+        return engine.inspect(script_workload(script_from_text(str(path))))
+
+    return inspect
+
+
+@pytest.mark.parametrize(
+    ("layer", "first", "name"),
+    [
+        ("layers.LSTM(3, stateful=True, name='cells')", "", "layer cells"),
+        ("layers.Bidirectional(layers.GRU(3, stateful=True), name='both')", "", "layer both"),
+        ("layers.RNN(layers.LSTMCell(3), stateful=True, name='own')", "", "layer own"),
+        (
+            "keras.Sequential([layers.SimpleRNN(3, stateful=True, name='inner')])",
+            "",
+            "layer inner",
+        ),
+        ("Memory()", UNDECLARED, "model sequential"),
+    ],
+)
+def test_state_that_is_carried_on_is_found(
+    inspect: Inspect, layer: str, first: str, name: str
+) -> None:
+    """A recurrent layer says so, however deep it lies; a layer of the user's own shows it."""
+    facts = inspect(layer, first=first, size="12")
+    assert facts.carried_state == name
+    assert facts.fit
+    assert facts.fit.only_batch == 12
+
+
+def test_what_a_layer_keeps_for_later_is_no_such_state(inspect: Inspect) -> None:
+    """Moving averages and random numbers do not make a batch depend on the one before."""
+    kept = ("layers.LSTM(3, dropout=0.2)", "layers.BatchNormalization()", "layers.Dropout(0.5)")
+    facts = inspect(*kept, "layers.GaussianNoise(1.0)")
+    assert (facts.carried_state, facts.built_in_batch) == ("", None)
+    assert facts.fit
+    assert facts.fit.only_batch is None
+
+
+@pytest.mark.parametrize(
+    ("layers", "first", "loss"),
+    [((FOLD,), "", "'mse'"), ((), PAIRS, "pairs")],
+    ids=["a layer", "the loss"],
+)
+def test_a_size_that_is_built_in_is_found(
+    inspect: Inspect, layers: tuple[str, ...], first: str, loss: str
+) -> None:
+    """Half of the batch cannot be trained, so no other one is tried."""
+    facts = inspect(*layers, first=first, loss=loss)
+    assert facts.built_in_batch == 12
+    assert facts.fit
+    assert facts.fit.only_batch == 12
+
+
+def test_a_declared_size_alone_is_not_built_in(inspect: Inspect) -> None:
+    """Keras takes other batches too, where nothing depends on the size."""
+    assert inspect("layers.Dense(2)", size="12").built_in_batch is None
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "steps"),
+    [
+        ("keras.optimizers.AdamW(gradient_accumulation_steps=4)", 4),
+        (f"keras.optimizers.LossScaleOptimizer({INNER})", 2),
+        ("adam", 1),
+    ],
+)
+def test_accumulated_steps_are_counted(inspect: Inspect, optimizer: str, steps: int) -> None:
+    """Also those of an optimizer within another."""
+    assert inspect("layers.Dense(2)", optimizer=optimizer).accumulated_steps == steps
+
+
+def test_factories_are_tried_with_the_size_that_the_model_declares(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    """It is the user's own batch where nothing else says one."""
+    (tmp_path / "held.py").write_text(
+        "import keras, numpy as np, tensorflow as tf\n"
+        "def model_fn():\n"
+        "    cells = keras.layers.GRU(3, stateful=True)\n"
+        "    model = keras.Sequential([keras.Input(batch_shape=(12, 6, 4)), cells])\n"
+        "    model.compile('sgd', 'mse')\n"
+        "    return model\n"
+        "def dataset_fn():\n"
+        "    rows = np.ones((48, 6, 4), 'float32'), np.ones((48, 3), 'float32')\n"
+        "    return tf.data.Dataset.from_tensor_slices(rows)\n"
+    )
+    named = {"module": "held", "root": str(tmp_path)}
+    facts = engine.inspect(
+        Workload(
+            model=Factory(name="model_fn", **named), dataset=Factory(name="dataset_fn", **named)
+        )
+    )
+    assert (facts.usual_batch, facts.built_in_batch, facts.carried_state) == (12, 12, "layer gru")

@@ -1,0 +1,117 @@
+"""What callbacks take is seen in a trial, whoever makes them and whichever hook they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.engine.engine import RunResult, Stop, TrialRequest
+from autotune.engine.local import LocalEngine
+from autotune.machine import Host, Machine
+from autotune.program import render
+from autotune.reason import Completed, Outcome
+from autotune.strategies import strategy
+from autotune.window import Window
+from autotune.workload import Factory, Workload, WorkloadFacts, script_from_text, script_workload
+
+pytestmark = pytest.mark.real
+
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
+HEAD = """
+import time, keras, numpy as np, tensorflow as tf
+def model_of():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+class Slow(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None): time.sleep(0.004)
+class Quick(keras.callbacks.Callback):
+    def on_batch_begin(self, batch, logs=None): time.sleep(0.001)
+class Late(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None): time.sleep(0.02)
+"""
+SLEEP = "lambda batch, logs: time.sleep(0.004)"
+FIT = "model_of().fit(np.ones((64, 8)), np.ones((64, 1)), batch_size=16, verbose=0, callbacks={})"
+
+
+@pytest.fixture
+def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult]:
+    """Return a function that runs a workload for some windows."""
+
+    def timed(workload: Workload) -> RunResult:
+        facts = engine.inspect(workload)
+        configuration = Configuration(per_replica_batch=16)
+        request = TrialRequest(
+            configuration=configuration,
+            script=render(configuration, workload, facts, MACHINE).train,
+            workload=workload,
+            roles=strategy("one_device").roles(configuration, MACHINE),
+            folder=tmp_path / "trial",
+            seed=0,
+        )
+        return engine.run(request, _some)
+
+    return timed
+
+
+def _some(windows: tuple[Window, ...]) -> Stop | None:
+    return Stop(Outcome.MEASURED, Completed()) if len(windows) == 4 else None
+
+
+def script(tmp_path: Path, callbacks: str) -> Workload:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + FIT.format(callbacks))
+    return script_workload(script_from_text(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "heaviest", "least"),
+    [
+        ("[Quick(), Slow()]", "Slow", 0.004),
+        (
+            f"keras.callbacks.LambdaCallback(on_train_batch_end={SLEEP})",
+            "LambdaCallback",
+            0.004,
+        ),
+        ("[Late()]", "Late", 0.02 / 4),
+    ],
+)
+def test_the_heaviest_comes_first_with_its_share_of_a_step(
+    timed: Callable[[Workload], RunResult],
+    tmp_path: Path,
+    callbacks: str,
+    heaviest: str,
+    least: float,
+) -> None:
+    """A sleep is a lower bound; what comes at the end of an epoch is spread over its steps."""
+    found = timed(script(tmp_path, callbacks)).callback_seconds
+    name, seconds = found[0]
+    assert name == heaviest
+    # Windows cut epochs, so that few of them may hold an end less than its share.
+    assert seconds > 0.6 * least
+
+
+def test_callbacks_of_a_factory_are_timed_too(
+    timed: Callable[[Workload], RunResult], tmp_path: Path
+) -> None:
+    """And named, where they do something in a batch."""
+    (tmp_path / "own.py").write_text(
+        HEAD + "def callbacks_fn(): return [Slow(), Late()]\n"
+        "def dataset_fn():\n"
+        "    return tf.data.Dataset.from_tensor_slices((np.ones((64, 8)), np.ones((64, 1))))\n"
+    )
+    names = ("model_of", "dataset_fn", "callbacks_fn")
+    model, data, callbacks = (Factory(name=n, module="own", root=str(tmp_path)) for n in names)
+    found = timed(Workload(model=model, dataset=data, callbacks=callbacks))
+    assert {name for name, _ in found.callback_seconds} >= {"Slow", "Late"}
+
+
+def test_only_callbacks_with_work_in_a_batch_are_named(engine: LocalEngine, tmp_path: Path) -> None:
+    """Keras's own and those of epochs come as often as before, whatever a call holds."""
+    facts: WorkloadFacts = engine.inspect(
+        script(tmp_path, "[Late(), Slow(), keras.callbacks.ReduceLROnPlateau('loss'), Quick()]")
+    )
+    assert facts.batch_callbacks == ("Slow", "Quick")

@@ -1,0 +1,41 @@
+"""The local engine keeps the contract of all engines, with real processes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from autotune.cluster import Role
+from autotune.engine.engine import TrialRequest
+from autotune.engine.exclusive import exclusive
+from autotune.engine.local import LocalEngine
+from autotune.testing.contract import Behaviour, EngineContract
+from tests.trials import request_of
+
+pytestmark = pytest.mark.real
+
+
+class TestLocalEngine(EngineContract):
+    """Run the contract's tests on processes of this machine."""
+
+    @classmethod
+    def new_engine(cls) -> LocalEngine:
+        """Return an engine with a fork server of its own."""
+        return LocalEngine()
+
+    @pytest.fixture
+    def engine(self, engine: LocalEngine) -> LocalEngine:
+        """Return the engine of all tests here."""
+        return engine
+
+    @pytest.fixture(autouse=True)
+    def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Wait for no search outside these tests."""
+        here = partial(exclusive, places=[tmp_path])
+        monkeypatch.setattr("autotune.engine.local.exclusive", here)
+
+    def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
+        """Return a request for the program that behaves so."""
+        return request_of(behaviour, folder, (Role(), Role(index=1)))

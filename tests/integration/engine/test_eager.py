@@ -1,0 +1,86 @@
+"""Scripts that run their model eagerly: a look finds the line, and whether it can be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.engine.local import LocalEngine
+from autotune.workload import WorkloadFacts, script_from_text, script_workload
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+HEAD = """
+import keras, numpy as np, tensorflow as tf
+x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
+stack = [keras.Input((8,)), keras.layers.Dense(1)]
+"""
+OWN = """
+class Own(keras.Sequential):
+    def train_step(self, data):
+        logs = super().train_step(data)
+        return {{**logs, "twice": {}}}
+"""
+FUNCTION = """
+class Own(keras.Sequential):
+    def make_train_function(self, force=False):
+        step = tf.function(lambda iterator: self.train_step(next(iterator)))
+        self.train_function = step
+"""
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at the text of a script."""
+
+    def inspect(text: str) -> WorkloadFacts:
+        path = tmp_path / "train.py"
+        path.write_text(HEAD + text + "\nmodel.fit(x, y, batch_size=16)\n")
+        return engine.inspect(script_workload(script_from_text(str(path))))
+
+    return inspect
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (["model.compile('sgd', 'mse', run_eagerly=True)"], 6),
+        (["model.compile('sgd', 'mse')", "model.run_eagerly = True"], 7),
+        (["tf.config.run_functions_eagerly(True)", "model.compile('sgd', 'mse')"], 6),
+        (["model.compile('sgd', 'mse', run_eagerly=False)"], None),
+    ],
+)
+def test_the_line_that_asks_for_it_is_found(
+    inspect: Inspect, lines: list[str], line: int | None
+) -> None:
+    """However it is asked for; a model whose step can be compiled is told apart."""
+    facts = inspect("\n".join(["model = keras.Sequential(stack)", *lines]))
+    assert facts.fit
+    assert (facts.eager, facts.fit.eager) == (line is not None, line)
+    assert facts.uncompilable == ""
+
+
+@pytest.mark.parametrize(("asked", "xla"), [("", False), (", jit_compile=True", True)])
+def test_the_xla_that_keras_takes_is_found(inspect: Inspect, asked: str, *, xla: bool) -> None:
+    """By itself it takes none on CPUs."""
+    facts = inspect(f"model = keras.Sequential(stack)\nmodel.compile('sgd', 'mse'{asked})")
+    assert facts.jit_compile is xla
+
+
+@pytest.mark.parametrize("value", ["logs['loss'].numpy()", "1 if logs['loss'] > 2 else 0"])
+def test_a_step_that_needs_eager_execution_says_why(inspect: Inspect, value: str) -> None:
+    """With the error that compiling it raises, and its line."""
+    compiled = "model = Own(stack)\nmodel.compile('sgd', 'mse', run_eagerly=True)"
+    facts = inspect(OWN.format(value) + compiled)
+    assert facts.eager
+    assert "in train.py line 9" in facts.uncompilable
+
+
+def test_a_train_function_of_its_own_is_found(inspect: Inspect) -> None:
+    """Only Model.fit calls it."""
+    assert inspect(FUNCTION + "model = Own(stack)\nmodel.compile('sgd', 'mse')").own_train_function
+    plain = "model = keras.Sequential(stack)\nmodel.compile('sgd', 'mse')"
+    assert not inspect(plain).own_train_function

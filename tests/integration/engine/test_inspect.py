@@ -1,0 +1,471 @@
+"""A look at the factories finds what a search needs to know, or tells what is wrong with them."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from autotune.change import Change
+from autotune.engine.local import LocalEngine
+from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+MODEL = """
+import keras
+def model_fn():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
+    model.compile(optimizer="adam", loss="mse")
+    return model
+"""
+DATASET = """
+import numpy as np, tensorflow as tf
+def dataset_fn():
+    return tf.data.Dataset.from_tensor_slices((np.ones((40, 8), "float32"), np.ones((40, 1))))
+"""
+
+
+def dataset(expression: str, parameters: str = "") -> str:
+    """Return a module with a dataset factory that returns an expression."""
+    imports = "import time, numpy as np, tensorflow as tf"
+    return f"{imports}\ndef dataset_fn({parameters}):\n    return {expression}\n"
+
+
+ONES = "tf.data.Dataset.from_tensor_slices((np.ones((40, 8)), np.ones((40, 1))))"
+RAGGED = "lambda x, y: (x[: tf.random.uniform((), 1, 8, tf.int32)], y)"
+NOISE = "lambda x, y: (x + tf.random.uniform((8,), seed=1, dtype=x.dtype), y)"
+LATE = (
+    "lambda n: (tf.cond(n > 9_000, lambda: tf.random.uniform((8,)), lambda: tf.zeros((8,))), "
+    "tf.ones((1,)))"
+)
+GENERATOR = (
+    "tf.data.Dataset.from_generator({}, output_signature="
+    "(tf.TensorSpec((8,)), tf.TensorSpec((1,))))"
+)
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at factories, given as the text of their modules."""
+
+    def inspect(
+        dataset: str = DATASET,
+        model: str = MODEL,
+        *,
+        seconds: float = 60.0,
+        names: tuple[str, str] = ("model_fn", "dataset_fn"),
+        model_arguments: dict[str, object] | None = None,
+        dataset_arguments: dict[str, object] | None = None,
+    ) -> WorkloadFacts:
+        # Each in a folder of its own: of two texts of equal length, written within a second, Python
+        # takes the second for the first, which it has compiled.
+        root = tmp_path / f"user-{len(list(tmp_path.glob('user-*')))}"
+        root.mkdir()
+        (root / "my_model.py").write_text(model)
+        (root / "my_data.py").write_text(dataset)
+        fixed = [tuple((each or {}).items()) for each in (model_arguments, dataset_arguments)]
+        workload = Workload(
+            model=Factory(name=names[0], module="my_model", root=str(root), arguments=fixed[0]),
+            dataset=Factory(name=names[1], module="my_data", root=str(root), arguments=fixed[1]),
+        )
+        return engine.inspect(workload, seconds=seconds)
+
+    return inspect
+
+
+def test_facts_of_plain_factories(inspect: Inspect) -> None:
+    """Sizes are counted, names are found."""
+    facts = inspect()
+    assert (facts.examples, facts.example_bytes) == (40, 8 * 4 + 8)
+    assert (facts.weights, facts.gradient_bytes) == (21, 84)
+    assert (facts.optimizer, facts.loss) == ("Adam", "mse")
+    assert (facts.repeatable, facts.file_shards, facts.python_input) == (True, 0, False)
+    assert "(8,)" in facts.element
+
+
+def test_declared_parameters_are_filled(inspect: Inspect) -> None:
+    """A factory that batches and shards by itself gets what it names, and its own arguments."""
+    text = dataset(
+        "tf.data.Dataset.from_tensor_slices((np.random.rand(40, 8), np.ones((40, 1))))"
+        ".shuffle(40).batch(batch_size, drop_remainder=True)"
+        ".take(input_context.num_input_pipelines)",
+        "input_context, batch_size, *, number, num_parallel_calls=None",
+    )
+    facts = inspect(text, dataset_arguments={"number": 3})
+    assert facts.dataset_takes == ("input_context", "batch_size", "number", "num_parallel_calls")
+    assert (facts.examples, facts.example_bytes) == (32, 8 * 9)
+    assert not facts.repeatable
+
+
+def test_unknown_and_endless_lengths(inspect: Inspect) -> None:
+    """A generator's examples are counted; those of an endless dataset are not."""
+    numbers = "lambda: ((np.ones(8), np.ones(1)) for _ in range(70))"
+    assert inspect(dataset(GENERATOR.format(numbers))).examples == 70
+    assert inspect(dataset(f"{ONES}.repeat()")).examples is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        GENERATOR.format("lambda: ((np.ones(8), np.ones(1)) for _ in range(40))"),
+        f"{ONES}.map(lambda x, y: (tf.numpy_function(abs, [x], x.dtype), y)).prefetch(1)",
+    ],
+)
+def test_python_code_in_the_input_is_seen(inspect: Inspect, expression: str) -> None:
+    """Other processes cannot run it, wherever in the dataset it is."""
+    assert inspect(dataset(expression)).python_input
+
+
+SLOW = "lambda x, y: (tf.py_function(lambda x: (time.sleep(0.01), x)[1], [x], x.dtype), y)"
+
+
+def test_the_input_alone_is_read_twice(inspect: Inspect) -> None:
+    """A cache is seen, and so is how much sooner the second pass ends."""
+    facts = inspect(dataset(f"{ONES}.map({SLOW}).cache().prefetch(8)"))
+    assert (facts.cached, facts.prefetched) == (True, 8)
+    assert facts.first_pass is not None
+    assert facts.second_pass is not None
+    assert (facts.first_pass.examples, facts.first_pass.whole) == (40, True)
+    assert facts.first_pass.seconds >= 0.4
+    assert facts.second_pass.seconds < facts.first_pass.seconds / 2
+
+
+def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
+    """Thirty of forty examples are read before the first one is given."""
+    facts = inspect(dataset(f"{ONES}.map({SLOW}).shuffle(30)"))
+    assert facts.second_pass is not None
+    assert 0.2 <= facts.second_pass.pause < facts.second_pass.seconds
+    assert (facts.cached, facts.prefetched) == (False, 0)
+
+
+QUEUE = f"""
+from types import SimpleNamespace
+import numpy as np, tensorflow as tf
+from autotune.engine.child import passes
+NOW = SimpleNamespace(made=0, seconds=0.0)
+passes.time = SimpleNamespace(perf_counter=lambda: NOW.seconds)
+def examples():
+    for _ in range(500):
+        NOW.made += 1
+        NOW.seconds += 0.0002 if NOW.made <= 2000 else 0.02
+        yield np.ones(8), np.ones(1)
+def dataset_fn():
+    return {GENERATOR.format("examples")}
+"""
+
+
+def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
+    """Several epochs of it come at once, and all others at 50 a second, by a clock of their own."""
+    facts = inspect(QUEUE)
+    assert facts.stock is not None
+    assert 800 <= facts.stock.examples <= 2000
+    assert 40 <= facts.stock.examples_per_second <= 60
+
+
+LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"
+MEANS = """
+import keras
+def model_fn():
+    model = keras.Sequential(
+        [keras.Input((None, 8)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)]
+    )
+    model.compile("sgd", "mse")
+    return model
+"""
+
+
+MEANS_OF_BOTH = """
+import keras
+def model_fn():
+    inputs = {"a": keras.Input((8,), name="a"), "b": keras.Input((8,), name="b")}
+    outputs = keras.layers.Dense(1)(inputs["a"] + inputs["b"])
+    model = keras.Model(inputs, outputs)
+    model.compile("sgd", "mse")
+    return model
+"""
+
+
+def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
+    """With their padding, in sixteen parts; of examples that are all alike nothing is said."""
+    padded = dataset(f"{LINES}.padded_batch(batch_size, drop_remainder=True)", "batch_size")
+    seen = inspect(padded, MEANS).first_pass
+    assert seen is not None
+    # Two batches, of 32 and 64 steps with their padding.
+    assert (seen.lengths, seen.mean_length) == ((32.0, 64.0), 48.0)
+    assert seen.length_scatter == pytest.approx(1 / 3)
+    even = inspect().first_pass
+    assert even is not None
+    assert (even.lengths, even.mean_length, even.length_scatter) == ((), None, 0.0)
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path, files: int) -> None:
+    """As many workers as there are files can read them by file."""
+    names = [str(tmp_path / f"{index}.txt") for index in range(files)]
+    for name in names:
+        Path(name).write_text("1\n2\n")
+    parse = "lambda line: (tf.fill((8,), tf.strings.to_number(line)), tf.ones((1,)))"
+    facts = inspect(dataset(f"tf.data.TextLineDataset({names}).map({parse})"))
+    assert (facts.file_shards, facts.examples) == (files, 2 * files)
+
+
+BUSY = "from autotune.engine.child import inspect_dataset as it\nit._COUNTING_SECONDS = 0.0\n"
+COUNTED = {
+    "examples": f"{ONES}.filter(lambda x, y: True)",
+    "lengths": f"{ONES}.map(lambda x, y: (x[:tf.random.uniform((), 1, 8, tf.int32)], y))"
+    ".padded_batch(8, ([8], [1])).unbatch()",
+    "names": f"{ONES}.filter(lambda x, y: True).map(lambda x, y: (dict(b=x, a=x), y))",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_busy_machine_finds_no_other_workload(inspect: Inspect, name: str) -> None:
+    """What there was no time to count is unknown, and what is known is equal."""
+    model = MEANS_OF_BOTH if name == "names" else MODEL
+    quiet = inspect(dataset(COUNTED[name]), model)
+    busy = inspect(BUSY + dataset(COUNTED[name]), model)
+    assert quiet.certain("examples") == quiet.examples == 40
+    assert busy.certain("examples") is None
+    assert busy.declared == quiet.declared
+
+
+def test_a_number_that_differs_between_passes_is_not_certain(inspect: Inspect) -> None:
+    """Another inspection finds another one, however much time it has."""
+    some = f"{ONES}.repeat(50).filter(lambda x, y: tf.random.uniform(()) < 0.5)"
+    facts = inspect(dataset(some))
+    assert facts.examples
+    assert facts.certain("examples") is None
+
+
+def test_files_are_not_certain_where_time_was_short(inspect: Inspect, tmp_path: Path) -> None:
+    """A busy machine comes to fewer of them."""
+    names = [str(tmp_path / f"{index}.txt") for index in range(3)]
+    for name in names:
+        Path(name).write_text("1\n2\n")
+    parse = "lambda line: (tf.fill((8,), tf.strings.to_number(line)), tf.ones((1,)))"
+    text = dataset(f"tf.data.TextLineDataset({names}).map({parse})")
+    assert inspect(text).certain("file_shards") == 3
+    assert inspect(BUSY + text).certain("file_shards") is None
+
+
+def test_factories_by_value(engine: LocalEngine) -> None:
+    """Functions that cannot be imported are called too."""
+    factories = {}
+    for role, text in (("model", MODEL), ("dataset", DATASET)):
+        # The import goes inside, so that this process needs no TensorFlow.
+        imports, _, function = text.strip().partition("\n")
+        first_line, _, body = function.partition("\n")
+        cell: dict[str, Callable[..., object]] = {}
+        exec(f"{first_line}\n    {imports}\n{body}", cell)  # noqa: S102 - as a notebook does
+        factories[role] = Factory(name="cell", pickled=cloudpickle.dumps(cell[f"{role}_fn"]))
+    assert engine.inspect(Workload(**factories)).examples == 40
+
+
+KILL = "os.kill(os.getpid(), 9)"
+NOT_IMPORTED = [
+    ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
+    ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
+    ({"model": "import sys; sys.exit(2)\n"}, "SystemExit: 2.*__main__"),
+    ({"names": ("model_fun", "dataset_fn")}, "no attribute 'model_fun'.*It has model_fn"),
+    ({"model": "model_fn = 3\n"}, "is not callable \\(type int\\)"),
+]
+FAILED = [
+    ({"model": "def model_fn(): raise KeyError('x')\n"}, "model_fn raised KeyError: 'x'.*line 1"),
+    ({"model": "def model_fn(): pass\n"}, "model_fn returned nothing"),
+    ({"model": MODEL.replace("model.compile", "dict")}, "not compiled.*compile"),
+    ({"model": MODEL.replace("fn()", "fn(units)")}, "'units'.*--model-arg units=VALUE"),
+    ({"model_arguments": {"unit": 1}}, "no parameter 'unit'.*declares no parameters"),
+    ({"dataset": dataset("[1]")}, "returned a list, which cannot become a dataset"),
+    ({"dataset": dataset("tf.data.Dataset.range(9)")}, "cannot be trained on.*with labels"),
+    (
+        {"dataset": dataset(f"{ONES}.batch(7)", "batch_size")},
+        "batch_size=32, but its batches hold 5 to 7 examples",
+    ),
+    (
+        {"dataset": dataset(f"{ONES}.batch(4)")},
+        "yields batches of 4, not single examples.*`batch_size`.*--unbatch",
+    ),
+    (
+        {"dataset": dataset(GENERATOR.format("lambda: iter([[1]])"))},
+        "failed on its first example",
+    ),
+    (
+        {"dataset": dataset(f"{ONES}.map({RAGGED})")},
+        "cannot be batched",
+    ),
+    ({"dataset": dataset("time.sleep(1000)"), "seconds": 10}, "did not return within 10 s"),
+    (
+        {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 10},
+        "dataset_fn's dataset yielded no example within 10 s",
+    ),
+    ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
+    ({"model": f"import os\ndef model_fn(): {KILL}\n"}, "killed by SIGKILL while calling model"),
+]  # fmt: skip
+
+
+def look(inspect: Inspect, kind: type[WorkloadError], case: dict[str, object], text: str) -> None:
+    with pytest.raises(kind, match=f"(?s){text}") as caught:
+        inspect(**case)
+    assert type(caught.value) is kind
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(("case", "text"), NOT_IMPORTED)
+def test_a_factory_that_cannot_be_imported(
+    inspect: Inspect, case: dict[str, object], text: str
+) -> None:
+    """The error names what is missing, where, and what to do."""
+    look(inspect, FactoryNotFound, case, text)
+
+
+@pytest.mark.parametrize(("case", "text"), FAILED)
+def test_a_factory_that_breaks_its_contract(
+    inspect: Inspect, case: dict[str, object], text: str
+) -> None:
+    """The error says what the factory did, and what to do."""
+    look(inspect, FactoryFailed, case, text)
+
+
+@pytest.mark.parametrize("made", ["[keras.callbacks.TerminateOnNaN()]", "keras"])
+def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path, made: str) -> None:
+    """A factory of callbacks must give a list of them."""
+    (tmp_path / "mine.py").write_text(f"{MODEL}{DATASET}\ndef callbacks_fn(): return {made}\n")
+    factories = {
+        role: Factory(name=f"{role}_fn", module="mine", root=str(tmp_path))
+        for role in ("model", "dataset", "callbacks")
+    }
+    if made.startswith("["):
+        assert engine.inspect(Workload(**factories)).examples == 40
+        return
+    with pytest.raises(FactoryFailed, match=r"did not return a list"):
+        engine.inspect(Workload(**factories))
+
+
+def test_an_empty_dataset(inspect: Inspect) -> None:
+    """An empty dataset has an error of its own."""
+    look(inspect, DatasetTooSmall, {"dataset": dataset(f"{ONES}.take(0)")}, "empty")
+
+
+def test_an_error_deep_in_the_data(inspect: Inspect) -> None:
+    """An example that cannot be read is found although the first ones can."""
+    numbers = "lambda: ((np.ones(8), np.ones(1 if i < 90 else 2)) for i in range(100))"
+    case = {"dataset": dataset(GENERATOR.format(numbers))}
+    look(inspect, FactoryFailed, case, "failed while it was read")
+
+
+def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
+    """A dataset that blocks after its first examples is described as far as it got."""
+    source = (
+        "import time\n"
+        "def numbers():\n"
+        "    for i in range(100):\n"
+        "        if i > 70: time.sleep(1000)\n"
+        "        yield np.ones(8), np.ones(1)\n"
+    )
+    begun = time.monotonic()
+    facts = inspect(source + dataset(GENERATOR.format("numbers")), seconds=8)
+    assert (facts.examples, facts.repeatable) == (None, True)
+    assert time.monotonic() - begun < 300
+
+
+def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_path: Path) -> None:
+    """A user's file that Python cannot see behind an installed module is told so."""
+    (tmp_path / "keras.py").write_text(textwrap.dedent(MODEL + DATASET))
+    factories = {
+        role: Factory(name=f"{role}_fn", module="keras", root=str(tmp_path))
+        for role in ("model", "dataset")
+    }
+    with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
+        engine.inspect(Workload(**factories))
+
+
+@pytest.mark.parametrize(
+    ("expression", "stage", "buffer"),
+    [
+        (f"{ONES}.shuffle(8, seed=1)", "Shuffle", 8),
+        (f"{ONES}.shuffle(8).map(lambda x, y: (x + 1, y))", "Shuffle", 8),
+        (f"{ONES}.shuffle(8).take(30)", "Shuffle", 0),
+        (f"{ONES}.shuffle(8).shuffle(9)", "Shuffle", 0),
+        (f"{ONES}.map({NOISE})", "Map", 0),
+        (f"tf.data.Dataset.range(10_000).map({LATE})", "Map", 0),
+    ],
+)
+def test_the_stage_that_is_random_is_found(
+    inspect: Inspect, expression: str, stage: str, buffer: int
+) -> None:
+    """However late or rarely it draws, and though its seed makes two passes alike."""
+    facts = inspect(dataset(expression))
+    assert not facts.repeatable
+    assert (facts.random_stage, facts.shuffle_buffer) == (stage, buffer)
+
+
+@pytest.mark.parametrize(
+    "change", ["np.random.random() < 0", "random.random() < 0", "i == 99 and Pass.number % 2"]
+)
+def test_python_code_that_is_random_is_found(inspect: Inspect, change: str) -> None:
+    """It draws random numbers that nothing shows yet, or changes an example far behind."""
+    source = (
+        "import random\n"
+        "class Pass:\n"
+        "    number = 0\n"
+        "def numbers():\n"
+        "    Pass.number += 1\n"
+        "    for i in range(100):\n"
+        f"        yield np.full(8, {change}, np.float32), np.ones(1)\n"
+    )
+    assert not inspect(source + dataset(GENERATOR.format("numbers"))).repeatable
+    steady = source.replace(change, "False")
+    assert inspect(steady + dataset(GENERATOR.format("numbers"))).repeatable
+
+
+def test_what_is_handed_over_is_looked_at(inspect: Inspect) -> None:
+    """Its size is that of what the cache would hold, and it may be random behind."""
+    behind = ".map(lambda x, y: (x[:8] + tf.random.uniform((8,), dtype=x.dtype), y))"
+    wide = "tf.data.Dataset.from_tensor_slices((np.ones((40, 16)), np.ones((40, 1))))"
+    facts = inspect(dataset(f"cache({wide}){behind}", "cache"))
+    assert not facts.repeatable
+    assert [each.change for each in facts.handed] == [Change.NOTHING]
+    assert facts.cache_bytes == 40 * 17 * 8
+    late = inspect(dataset(f"cache({wide}{behind})", "cache"))
+    assert [each.change for each in late.handed] == [Change.EXAMPLES]
+
+
+def test_a_cache_that_is_not_applied_is_refused(inspect: Inspect) -> None:
+    """A flag of the same name would be true whatever is chosen."""
+    with pytest.raises(FactoryFailed, match="does not apply it"):
+        inspect(dataset(ONES, "cache=False"))
+
+
+def test_an_embedding_is_not_exchanged_in_full(inspect: Inspect) -> None:
+    """Only the gradients of the dense layers count for what an all-reduce has to move."""
+    model = """
+import keras
+def model_fn():
+    layers = [
+        keras.Input((8,)), keras.layers.Embedding(1000, 4),
+        keras.layers.Flatten(), keras.layers.Dense(1),
+    ]
+    model = keras.Sequential(layers)
+    model.compile(optimizer="adam", loss="mse")
+    return model
+"""
+    facts = inspect(model=model)
+    assert facts.gradient_bytes == 4 * (1000 * 4 + 33)
+    assert facts.dense_gradient_bytes == 4 * 33
+
+
+def test_a_process_that_is_killed_once_looks_again(inspect: Inspect, tmp_path: Path) -> None:
+    """Somebody may have meant another one."""
+    once = f"if not os.path.exists({str(tmp_path / 'killed')!r}):"
+    mark = f"open({str(tmp_path / 'killed')!r}, 'w').close()"
+    indented = MODEL.replace(
+        "def model_fn():\n", f"def model_fn():\n    {once}\n        {mark}; {KILL}\n"
+    )
+    assert inspect(model=f"import os\n{indented}").examples == 40

@@ -1,0 +1,197 @@
+"""A real look at gradients, against a model whose gradients are known."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autotune.config import Configuration
+from autotune.engine.engine import LearningRequest, Limits, Outcome, Stop, TrialRequest
+from autotune.engine.local import LocalEngine
+from autotune.learning import Learning, Unpredictable
+from autotune.program import render
+from autotune.reason import Completed
+from autotune.strategies import strategy
+from autotune.testing.fake import fake_learning
+from autotune.workload import Factory, Workload
+
+pytestmark = pytest.mark.real
+
+Learn = Callable[..., Learning]
+Requested = Callable[..., TrialRequest]
+DATA = """
+import keras, numpy as np, tensorflow as tf
+draw = np.random.default_rng(0)
+X = draw.normal(0, 1, (4096, 8)).astype("float32")
+Y = (X[:, :1] + draw.normal(0, 3, (4096, 1))).astype("float32")
+def dataset_fn():
+    return tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(4096)
+"""
+MODEL = """
+def model_fn():
+    global model
+    last = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+    model = {kind}([keras.Input((8,)), {before} last])
+    model.compile(optimizer={optimizer}, loss={loss})
+    return model
+"""
+CALLBACKS = """
+def callbacks_fn():
+    return [keras.callbacks.LambdaCallback({hooks})]
+"""
+QUICKER = "lambda batch, logs: setattr(model.optimizer, 'learning_rate', 1e-6 * batch)"
+STILL = "keras.optimizers.SGD(0.0)"
+OWN = """
+def quick():
+    return 0.1
+class Own(keras.Sequential):
+    def train_step(self, data):
+        return super().train_step(data)
+"""
+
+
+@pytest.fixture
+def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
+    """Return a function that makes a request for a training of a model."""
+
+    def request_of(
+        body: str, configuration: Configuration, learning: Learning | None = None
+    ) -> TrialRequest:
+        (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
+        made = {
+            role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
+            for role in ("model", "dataset", "callbacks")
+        }
+        workload, machine = Workload(**made), engine.machine()
+        facts = engine.inspect(workload).model_copy(update={"learning": learning})
+        return TrialRequest(
+            configuration=configuration,
+            script=render(configuration, workload, facts, machine).train,
+            workload=workload,
+            roles=strategy(configuration.strategy).roles(configuration, machine),
+            folder=tmp_path / "run",
+        )
+
+    return request_of
+
+
+@pytest.fixture
+def learn(engine: LocalEngine, request_of: Requested) -> Learn:
+    """Return a function that has a model looked at."""
+
+    def learn(
+        optimizer: str = STILL,
+        loss: str = "'mse'",
+        kind: str = "keras.Sequential",
+        before: str = "",
+        hooks: str = "",
+    ) -> Learning:
+        body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
+        body += CALLBACKS.format(hooks=hooks)
+        trial = request_of(body, Configuration())
+        return engine.learn(LearningRequest(trial=trial, seconds=4.0))
+
+    return learn
+
+
+@pytest.mark.parametrize(
+    "distributed",
+    [
+        Configuration(
+            strategy="mirrored",
+            replicas_per_worker=2,
+            per_replica_batch=64,
+            reduction="one_device",
+        ),
+        Configuration(
+            strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
+        ),
+    ],
+    ids=lambda each: each.strategy,
+)
+def test_a_rate_is_multiplied_on_every_replica(
+    engine: LocalEngine, request_of: Requested, distributed: Configuration
+) -> None:
+    """It is a variable of several replicas there."""
+    body = MODEL.format(
+        optimizer="keras.optimizers.Adam(0.001)", loss="'mse'", kind="keras.Sequential", before=""
+    ) + CALLBACKS.format(hooks="")
+    request = request_of(body, distributed, fake_learning(64.0))
+    assert "LEARNING_RATE_FACTOR = 2" in request.script
+    result = engine.run(request, lambda _: Stop(Outcome.MEASURED, Completed()))
+    assert result.outcome is Outcome.MEASURED, result.reason
+
+
+def test_gradients_that_are_known_are_found(learn: Learn) -> None:
+    """With weights that stay at zero, the gradient of an example is -2 y x."""
+    found = learn()
+    assert found.refused is None
+    draw = np.random.default_rng(0)
+    x = draw.normal(0, 1, (4096, 8))
+    gradients = -2 * (x[:, :1] + draw.normal(0, 3, (4096, 1))) * x
+    trace, square = gradients.var(axis=0).sum(), (gradients.mean(axis=0) ** 2).sum()
+    for probe in found.probes:
+        assert probe.whole.trace == pytest.approx(trace, rel=0.25)
+        assert probe.whole.square == pytest.approx(square, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"kind": "Own"}, Unpredictable.OWN_STEP),
+        ({"loss": "keras.losses.MeanSquaredError(reduction='sum')"}, Unpredictable.SUMMED_LOSS),
+        ({"optimizer": "keras.optimizers.SGD(0.0, clipnorm=1e-6)"}, Unpredictable.CLIPPED),
+        (
+            {"optimizer": "keras.optimizers.SGD(0.0, gradient_accumulation_steps=2)"},
+            Unpredictable.ACCUMULATED,
+        ),
+        ({"optimizer": "keras.optimizers.SGD(quick)"}, Unpredictable.SCHEDULED),
+        ({"hooks": f"on_train_batch_end={QUICKER}"}, Unpredictable.SCHEDULED),
+        ({"optimizer": "'adagrad'"}, Unpredictable.OPTIMIZER),
+    ],
+)
+def test_what_no_formula_covers_is_refused(
+    learn: Learn, changed: dict[str, str], why: Unpredictable
+) -> None:
+    """Each with its own reason."""
+    assert learn(**changed).refused is why
+
+
+def test_a_schedule_of_keras_is_looked_at(learn: Learn) -> None:
+    """The program stretches it to the same examples."""
+    found = learn("keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(1e-6, 9))")
+    assert (found.refused, found.scheduled) == (None, True)
+
+
+def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
+    """What was seen before they did counts; where they did so at once, there were too few."""
+    found = learn("keras.optimizers.SGD(1.2)")
+    assert (found.refused, len(found.probes)) in {(None, 1), (Unpredictable.TOO_FEW, 0)}
+
+
+def test_a_look_that_cannot_keep_to_its_time_is_ended(
+    engine: LocalEngine, request_of: Requested
+) -> None:
+    """Its processes do not even start in so short a time."""
+    body = MODEL.format(optimizer=STILL, loss="'mse'", kind="keras.Sequential", before="")
+    trial = request_of(body + CALLBACKS.format(hooks=""), Configuration())
+    short = replace(trial, limits=Limits(whole=0.01))
+    found = engine.learn(LearningRequest(trial=short, seconds=4.0))
+    assert found.refused is Unpredictable.NO_TIME
+
+
+def test_a_loss_of_zero_has_gradients_of_zero(learn: Learn) -> None:
+    """A model that has learned all there is says nothing of other batches, and is looked at."""
+    found = learn(loss="lambda y, p: 0.0 * keras.ops.mean(p * y, axis=-1)")
+    assert [probe.whole.trace for probe in found.probes] == [0.0, 0.0]
+
+
+def test_layers_with_a_state_are_looked_at_too(learn: Learn) -> None:
+    """Normalization and dropout change variables of their own in every step."""
+    found = learn("'adam'", before="keras.layers.BatchNormalization(), keras.layers.Dropout(0.1),")
+    assert found.refused is None

@@ -1,0 +1,146 @@
+"""Nothing of a trial is left, whatever happens to it, to the tuner or to the fork server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.local import LocalEngine
+from autotune.errors import EngineError
+from autotune.reason import Orphaned
+from autotune.reason.sentences import reason_text
+
+pytestmark = pytest.mark.real
+
+MakeRequest = Callable[..., TrialRequest]
+GENEROUS = 300.0
+TUNER = """
+import sys
+from pathlib import Path
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.engine.engine import TrialRequest
+from autotune.engine.local import LocalEngine
+from autotune.workload import Factory, Workload
+
+factory = Factory(name="unused", module="unused")
+with LocalEngine() as engine:
+    request = TrialRequest(
+        configuration=Configuration(), script=Path(sys.argv[1]).read_text(), roles=(Role(),),
+        workload=Workload(model=factory, dataset=factory), folder=Path(sys.argv[2]),
+    )
+    engine.run(request, lambda windows: None)
+"""
+
+
+def stop_at_once(_: Sequence[Window]) -> Stop:
+    return Stop(Outcome.MEASURED, "One window is enough.")
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + GENEROUS
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def pids_in(folder: Path) -> list[int]:
+    """The processes of `family.py`, once all of them are running."""
+    file = folder / "pids.txt"
+    return [int(pid) for pid in file.read_text().split()] if file.exists() else []
+
+
+@pytest.fixture
+def tuner(tmp_path: Path) -> subprocess.Popen[bytes]:
+    """Start a tuner as a program of its own, and wait until its trial has a family."""
+    program = Path(__file__).parent / "programs" / "family.py"
+    command = [sys.executable, "-c", TUNER, str(program), str(tmp_path / "trial")]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
+    assert wait_until(lambda: len(pids_in(tmp_path / "trial")) == 3)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_the_death_of_the_tuner_ends_all(
+    tuner: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals
+) -> None:
+    """A tuner that is killed, in whatever way, leaves no process behind."""
+    family = psutil.Process(tuner.pid).children(recursive=True)
+    os.kill(tuner.pid, number)
+    tuner.communicate(timeout=GENEROUS)
+    assert len(family) >= 3
+    assert wait_until(lambda: not any(lives(process.pid) for process in family))
+    assert wait_until(lambda: not any(lives(pid) for pid in pids_in(tmp_path / "trial")))
+
+
+def test_what_a_trial_starts_ends_with_it(
+    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+) -> None:
+    """Grandchildren are gone when `run` returns, also one that made a session for itself."""
+    result = engine.run(
+        make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
+    )
+    assert result.outcome is Outcome.HUNG
+    assert len(pids_in(tmp_path / "t")) == 3
+    assert not any(lives(pid) for pid in pids_in(tmp_path / "t"))
+
+
+def test_the_death_of_the_fork_server_is_a_crash(
+    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+) -> None:
+    """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
+    family = (Path(__file__).parent / "programs" / "family.py").read_text()
+    program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
+    result = engine.run(make_request(program, tmp_path / "one"), stop_at_once)
+    assert result.outcome is Outcome.CRASHED
+    assert result.reason == Orphaned()
+    child, near, far = pids_in(tmp_path / "one")
+    os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
+    assert not lives(child)
+    assert wait_until(lambda: not lives(near))
+    again = engine.run(make_request("ticks", tmp_path / "two"), stop_at_once)
+    assert again.outcome is Outcome.MEASURED
+
+
+def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
+    """Somebody may have meant another process."""
+    with LocalEngine() as engine:
+        engine.host.start()._process.kill()
+        assert engine.machine().cpus >= 1
+
+
+def test_a_fork_server_that_is_always_killed_is_given_up(tmp_path: Path) -> None:
+    """The error says so, and not that TensorFlow is broken."""
+    (tmp_path / "sitecustomize.py").write_text("import os; os.kill(os.getpid(), 9)")
+    with (
+        LocalEngine({"PYTHONPATH": str(tmp_path)}) as engine,
+        pytest.raises(EngineError, match="killed 3 times"),
+    ):
+        engine.machine()
+
+
+def test_a_process_that_ignores_signals_is_ended(
+    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+) -> None:
+    """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
+    result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once)
+    assert result.outcome is Outcome.HUNG
+    assert "3 s" in reason_text(result.reason)
+    assert "train.py" in result.detail
+    assert not psutil.Process(engine.host.start().pid).children()

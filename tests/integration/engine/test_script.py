@@ -1,0 +1,537 @@
+"""Scripts as people have them: what a look finds, and what it says where one cannot be tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.engine.local import LocalEngine
+from autotune.errors import ScriptFailed
+from autotune.workload import (
+    FitCall,
+    FitData,
+    FitFacts,
+    WorkloadFacts,
+    script_from_text,
+    script_workload,
+)
+
+pytestmark = pytest.mark.real
+
+Inspect = Callable[..., WorkloadFacts]
+HEAD = """
+import keras, numpy as np, tensorflow as tf
+x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+"""
+
+
+@pytest.fixture
+def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
+    """Return a function that looks at the text of a script."""
+
+    def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
+        path = tmp_path / "my train.py"
+        path.write_text(HEAD + text)
+        return engine.inspect(script_workload(script_from_text(str(path), arguments, fit)))
+
+    return inspect
+
+
+def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
+    """Arrays are counted without those that validate, and the batch is that of the call."""
+    facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
+    assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
+    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, validates=True)
+    assert (facts.fit, facts.usual_batch) == (fit, 16)
+
+
+def test_sparse_matrices_become_arrays(inspect: Inspect) -> None:
+    """As Keras reads them, but dense, because tf.data gathers examples of nothing else."""
+    facts = inspect("import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)")
+    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (80, 8 * 4 + 4, 16)
+
+
+def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
+    """As `fit` takes them for a model with several inputs."""
+    text = """
+left, right = keras.Input((8,)), keras.Input((8,))
+model = keras.Model([left, right], keras.layers.Dense(1)(left + right))
+model.compile("sgd", "mse")
+model.fit([x, x], y)
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.example_bytes, facts.weights) == (80, 2 * 8 * 4 + 4, 9)
+
+
+def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:
+    """Those who validate are not counted, and a column of labels stays one."""
+    text = """
+import pandas as pd
+table = pd.DataFrame(x, index=np.linspace(0, 1, 80))
+model.fit(table, table[0], 16, validation_split=0.2)
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
+    assert "TensorSpec(shape=(32, 1)" in facts.element
+
+
+def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
+    """In the order of each epoch."""
+    text = """
+class Batches(keras.utils.PyDataset):
+    def __len__(self): return 8
+    def __getitem__(self, index): return x[index * 10:][:10], y[index * 10:][:10]
+model.fit(Batches())
+"""
+    facts = inspect(text)
+    assert (facts.examples, facts.python_input) == (80, True)
+    assert (facts.usual_batch, facts.py_dataset) == (10, True)
+
+
+def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
+    """Whatever size they have; steps tell how long an epoch of endless ones is."""
+    dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
+    facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
+    assert (facts.examples, facts.fit) == (
+        35,
+        FitFacts(line=6, epochs=1, steps=5, data=FitData.DATASET),
+    )
+    assert facts.usual_batch == 7
+
+
+ONCE = """
+def batches(number, size=8):
+    for each in range(number):
+        yield x[:size] + each, y[:size]
+spec = tf.TensorSpec([None, 8]), tf.TensorSpec([None, 1])
+one = batches(10**9)
+def wrapped(): yield from one
+"""
+SAME = """
+def alike():
+    while True: yield x[:8], y[:8]
+alike = alike()
+"""
+WRAPPED = "model.fit(tf.data.Dataset.from_generator({}, output_signature=spec), steps_per_epoch=5)"
+
+
+@pytest.mark.parametrize(
+    ("fit", "examples"),
+    [
+        ("model.fit(batches(10**9), batch_size=64, steps_per_epoch=5)", 40),
+        ("model.fit(batches(30))", 240),
+        ("model.fit(batches(3))", 24),
+        ("model.fit(batches(3), steps_per_epoch=5)", 24),
+        ("model.fit(iter([(x[:8], y[:8])] * 5))", 40),
+        (f"{SAME}model.fit(alike, steps_per_epoch=5)", 40),
+        (WRAPPED.format("wrapped"), 40),
+        (SAME + WRAPPED.format("lambda: alike"), 40),
+    ],
+)
+def test_what_can_be_read_once_is_of_the_batch_that_it_gives(
+    inspect: Inspect, fit: str, examples: int
+) -> None:
+    """Steps or its end tell the examples, and no pass is taken for the repetition of another."""
+    facts = inspect(ONCE + fit)
+    assert (facts.usual_batch, facts.examples) == (8, examples)
+    assert (facts.repeatable, facts.same_examples, facts.second_pass) == (False, False, None)
+
+
+def test_two_inputs_of_varying_length_come_from_a_generator(inspect: Inspect) -> None:
+    """As `fit` takes them: in a list, with weights, and as long as the first two batches show."""
+    text = """
+left, right = keras.Input((None, 8)), keras.Input((None, 8))
+pooled = keras.layers.GlobalAveragePooling1D()(keras.layers.Concatenate(1)([left, right]))
+model = keras.Model([left, right], keras.layers.Dense(1)(pooled))
+model.compile("sgd", "mse")
+def sentences():
+    for length in range(1, 30):
+        words = np.ones((4, length, 8), "float32")
+        yield [words, words], np.ones((4, 1)), np.ones(4)
+model.fit(sentences())
+"""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (4, 4, 4 * 29)
+
+
+def test_a_generator_that_raises_is_no_end_of_it(inspect: Inspect) -> None:
+    """Whoever reads on would find nothing more, and take that for all."""
+    with pytest.raises(ScriptFailed, match=r"OSError: no more files.*line 8"):
+        inspect(
+            "def few():\n    yield x[:8], y[:8]\n    raise OSError('no more files')\n"
+            "model.fit(few())"
+        )
+
+
+VARYING = """
+def lengths():
+    for number in range(60):
+        yield np.ones(3 + number % 3, "float32"), np.ones(1)
+words = tf.TensorSpec([None]), tf.TensorSpec([1])
+rows = tf.data.Dataset.from_generator(lengths, output_signature=words).padded_batch(10)
+model = keras.Sequential([keras.layers.Embedding(4, 2), keras.layers.GlobalAveragePooling1D()])
+model.compile("sgd", "mse")
+model.fit(rows.map(lambda x, y: (x[:, : tf.random.uniform([], 2, 5, tf.int32)], y)))
+"""
+STATEFUL = """
+model = keras.Sequential([keras.Input((8, 1), batch_size=10), keras.layers.GRU(1, stateful=True)])
+model.compile("sgd", "mse")
+model.fit(x[..., None], y, 10)
+"""
+
+
+@pytest.mark.parametrize(("text", "examples"), [(VARYING, 60), (STATEFUL, 80)])
+def test_batches_that_cannot_be_others_stay_as_they_are(
+    inspect: Inspect, text: str, examples: int
+) -> None:
+    """Those that differ in length, and those of a size that the model is built for."""
+    facts = inspect(text)
+    assert facts.fit
+    assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
+
+
+@pytest.mark.parametrize(
+    ("data", "examples"),
+    [
+        ("x, y, 16", 80),
+        ("x, y, 32, steps_per_epoch=200", 80),
+        ("x, y, 16, steps_per_epoch=3", 48),
+        ("pairs.batch(8)", 80),
+        ("pairs.batch(8), steps_per_epoch=200", 80),
+        ("pairs.batch(8).repeat(), steps_per_epoch=200", 1600),
+        ("pairs.batch(9, drop_remainder=True)", 72),
+    ],
+)
+def test_an_epoch_is_as_long_as_that_of_fit(inspect: Inspect, data: str, examples: int) -> None:
+    """Which ends with the data, however many steps it asks for."""
+    pairs = "pairs = tf.data.Dataset.from_tensor_slices((x, y))"
+    assert inspect(f"{pairs}\nmodel.fit({data}, epochs=7)").examples == examples
+
+
+def test_few_examples_are_a_batch(inspect: Inspect) -> None:
+    """As they are in fit."""
+    facts = inspect("model.fit(x[:6], y[:6])")
+    assert facts.fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+    assert (facts.usual_batch, facts.examples) == (6, 6)
+
+
+def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
+    """Those before it take a step and save what the script loads, as if they had trained."""
+    text = """
+def train(of):
+    best = keras.callbacks.ModelCheckpoint("best.weights.h5", save_weights_only=True)
+    of.fit(x, y, epochs=10**9, callbacks=[best])
+    of.load_weights("best.weights.h5")
+    return of
+teacher = keras.models.clone_model(model)
+teacher.compile("adam", "mse")
+train(teacher).evaluate(x, y)
+model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
+"""
+    facts = inspect(text, fit="model")
+    others = (FitCall(line=9, of="of"),)
+    found = FitFacts(
+        line=15,
+        epochs=1,
+        data=FitData.ARRAYS,
+        callbacks=True,
+        left_out=("TerminateOnNaN",),
+        others=others,
+        alone=9,
+    )
+    assert (facts.optimizer, facts.fit) == ("SGD", found)
+    assert inspect(text).optimizer == "Adam"
+
+
+def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
+    """Another fit; to evaluate and to predict is nothing that they cannot."""
+    fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
+    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+    more = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.fit(x, y)", fit="1").fit
+    assert more
+    assert more.alone == 8
+
+
+OTHERS = """
+from functools import partial
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+classes = np.arange(80) % 2
+def made(): return StandardScaler()
+"""
+BEHIND = """
+clf = LogisticRegression()
+clf.fit(x, classes)
+"""
+INSIDE = """
+class Trainer:
+    def __init__(self, of): self.of = of
+    def fit(self, x, y): return self.of.fit(x, y)
+def main():
+    scaler, wrapped = made(), Trainer(model)
+    scaled = scaler.fit(x).transform(x)
+    wrapped.fit(scaled, y)
+    scaler.fit(y)
+main()
+"""
+SUBCLASS = """
+class Net(keras.Sequential):
+    def train(self): self.fit(x, y)
+    def more(self): self.fit(x, y)
+net = Net([keras.layers.Dense(1)])
+net.compile("sgd", "mse")
+net.train()
+net.more()
+"""
+WRAPPED_KERAS = """
+from keras.wrappers import SKLearnClassifier
+def build(X, y):
+    net = keras.Sequential([keras.layers.Dense(2)])
+    net.compile("sgd", "mse")
+    return net
+pipe = make_pipeline(StandardScaler(), SKLearnClassifier(build))
+pipe.fit(x, classes)
+pipe.fit(x, classes)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("made().fit(x).transform(x)\nmodel.fit(x, y)", None),
+        ("model.fit(x, y)" + BEHIND, None),
+        (INSIDE, None),
+        ("fit = partial(model.fit, x)\nfit(y)\nmodel.fit(x, y)", 15),
+        ("def main(net):\n    net.fit(x, y)\n    net.fit(y, y)\nmain(model)", 15),
+        (SUBCLASS, 16),
+        (WRAPPED_KERAS, 21),
+    ],
+)
+def test_only_what_keras_does_keeps_several_workers_away(
+    inspect: Inspect, text: str, alone: int | None
+) -> None:
+    """It is told from other objects by what the script has bound to its names by then."""
+    fit = inspect(OTHERS + text).fit
+    assert fit
+    assert fit.alone == alone
+    assert [each.line for each in fit.others] == ([alone] if alone else [])
+
+
+def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
+    """With those that are, by their numbers."""
+    text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
+    with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 14.*from: \d: model, line 15"):
+        inspect(text, fit="scaler")
+
+
+def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
+    """Also where a thread of its own does so, but not what stays on this machine."""
+    text = """
+import contextlib, socket, threading
+def ask(host):
+    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
+        asking.connect((host, 9))
+ask("127.0.0.1")
+"""
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, epochs=1, data=FitData.ARRAYS)
+    text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
+    text += "asking.start(); asking.join()\n"
+    assert inspect(text + "model.fit(x, y)").fit == FitFacts(
+        line=14, epochs=1, data=FitData.ARRAYS, network=13
+    )
+
+
+def test_another_backend_is_found(inspect: Inspect) -> None:
+    """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
+    fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
+    assert fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS, backend="jax")
+
+
+def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
+    """As on its own command line."""
+    facts = inspect("import sys; model.fit(x, y, int(sys.argv[2]))", "--batch", "5")
+    assert facts.usual_batch == 5
+
+
+def test_a_script_may_write_beside_itself(
+    inspect: Inspect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it finds from its own place is in the copy of the working folder, as it is itself.
+
+    The data is read there, and it matters not that the script takes its end for an error.
+    """
+    monkeypatch.chdir(tmp_path)
+    text = """
+import os, pathlib
+here = pathlib.Path(__file__).resolve().parent
+(here / "logs").mkdir()
+(here / "logs" / "log.txt").write_text("begun")
+os.chdir(here)
+rows = tf.data.TextLineDataset(tf.data.Dataset.from_tensors("rows.csv"))
+open("rows.csv", "w").write("1,2\\n" * 80)
+rows = rows.map(lambda row: tf.io.decode_csv(row, [0.0, 0.0])).batch(16)
+rows = rows.map(lambda a, b: (tf.repeat(a[:, None], 8, 1), b))
+try:
+    model.fit(rows)
+except:
+    print("Something went wrong")
+"""
+    assert inspect(text).examples == 64
+    assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
+
+
+def test_a_script_may_be_part_of_a_package(
+    engine: LocalEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It imports from its package by either name, as `python -m` lets it do."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "deep").mkdir(parents=True)
+    (tmp_path / "mine" / "rates.py").write_text("rate = 2")
+    (tmp_path / "mine" / "deep" / "sizes.py").write_text("size = 20")
+    text = (
+        "from ..rates import rate\nfrom mine.deep.sizes import size\nmodel.fit(x, y, rate * size)"
+    )
+    (tmp_path / "mine" / "deep" / "train.py").write_text(HEAD + text)
+    facts = engine.inspect(script_workload(script_from_text("mine/deep/train.py")))
+    assert facts.usual_batch == 40
+
+
+IN_SCOPE = """
+with strategy.scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1 * strategy.num_replicas_in_sync), "mse")
+model.fit(x, y, batch_size=8 * strategy.num_replicas_in_sync)
+"""
+CLUSTER = """
+import json, os
+workers = ["localhost:1111", "localhost:2222"]
+task = {"type": "worker", "index": 1}
+os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": workers}, "task": task})
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+assert strategy.cluster_resolver.task_id == 1
+"""
+IMPORTED = """
+from tensorflow import distribute
+strategy = distribute.MirroredStrategy(devices=["CPU:0", "CPU:1"])
+assert isinstance(strategy, tf.distribute.MirroredStrategy)
+"""
+DISTRIBUTED = """
+strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(4 * strategy.num_replicas_in_sync)
+model.fit(strategy.experimental_distribute_dataset(data))
+"""
+BY_FUNCTION = """
+strategy = tf.distribute.MirroredStrategy()
+def of(context):
+    size = context.get_per_replica_batch_size(16)
+    data = tf.data.Dataset.from_tensor_slices((x, y))
+    return data.shard(context.num_input_pipelines, context.input_pipeline_id).batch(size)
+model.fit(strategy.distribute_datasets_from_function(of))
+"""
+ASKED = "strategy = tf.distribute.get_strategy()" + IN_SCOPE
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "line", "replicas", "batch"),
+    [
+        ("strategy = tf.distribute.MirroredStrategy()" + IN_SCOPE, "MirroredStrategy", 6, 1, 8),
+        (CLUSTER + IN_SCOPE, "MultiWorkerMirroredStrategy", 11, 2, 16),
+        (IMPORTED + IN_SCOPE, "MirroredStrategy", 8, 2, 16),
+        (DISTRIBUTED, "OneDeviceStrategy", 7, 1, 4),
+        (BY_FUNCTION, "MirroredStrategy", 7, 1, 16),
+        (ASKED, "", 6, 1, 8),
+    ],
+)
+def test_a_strategy_of_the_script_gives_way(
+    inspect: Inspect, text: str, title: str, line: int, replicas: int, batch: int
+) -> None:
+    """It is known what it would be here, and the script reckons with as many replicas."""
+    facts = inspect(text)
+    assert facts.fit is not None
+    own = facts.fit.own_strategy
+    assert own is not None
+    assert (own.title, own.line, own.replicas) == (title, line, replicas)
+    assert facts.usual_batch == batch
+
+
+NEEDS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", required=True)
+parser.parse_args()
+"""
+LOOP = "for _ in range(10**9): model.train_on_batch(x, y)\n"
+OWN_FIT = f"""
+class Own:
+    def fit(self):
+        try:
+            {LOOP}
+        except Exception:
+            pass
+def made(): return Own()
+made().fit()
+"""
+OVERRIDDEN = """
+class Own(keras.Sequential):
+    def fit(self):
+        optimizer = keras.optimizers.SGD()
+        while True:
+            optimizer.apply([tf.ones((8, 1)), tf.ones(1)], self.weights)
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.fit()
+"""
+ELSEWHERE = """
+import os
+os.environ["KERAS_BACKEND"] = "{}"
+"""
+REPLACED = "backend {}, which was replaced by TensorFlow: .* likely cause"
+JAX_STEP = """
+class Own(keras.Sequential):
+    def train_step(self, state, data): return {}
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.compile("sgd", "mse")
+own.fit(x, y)
+"""
+STRATEGY = """
+from tensorflow.python.distribute.mirrored_strategy import MirroredStrategy
+with MirroredStrategy(["CPU:0"]).scope():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> None:
+    """A script may train by itself first, where a `fit` of Keras may come."""
+    text = "for _ in range(3): model.train_on_batch(x, y)\nmodel.fit(x, y)"
+    assert inspect(text).fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("if len(x) < 8: model.fit(x)", "ended without the call of fit.*model_fn and a dataset_fn"),
+        (f"s = __import__('socket')\n{LOOP}", r"loop of its own in line 7 \(train_on_batch\)"),
+        (OWN_FIT, r"loop of its own in line 10 \(train_on_batch\)"),
+        (OVERRIDDEN, r"loop of its own in line 11 \(apply\)"),
+        (ELSEWHERE.format("jax") + "x.at[0]\nmodel.fit(x, y)", REPLACED.format("jax")),
+        (ELSEWHERE.format("torch") + "quit('no torch')\nmodel.fit(x, y)", REPLACED.format("torch")),
+        (ELSEWHERE.format("jax") + JAX_STEP, REPLACED.format("jax")),
+        (NEEDS + "model.fit(x, y)", "does not accept its command line: .*--data.*behind --"),
+        ("quit('done')\nmodel.fit(x)", "ends before its fit: SystemExit.*line 6"),
+        ("name = input('Which? ')\nmodel.fit(x)", "reads standard input.*line 6"),
+        ("1 / 0\nmodel.fit(x)", "raised ZeroDivisionError.*line 6.* before its fit"),
+        (STRATEGY, "makes a strategy in line 8 whose place no other can take"),
+        ("model.fit(x[:, :3], y)", "cannot be trained.*axis -1.*by itself"),
+    ],
+)
+def test_a_script_that_cannot_be_tuned_is_told(inspect: Inspect, text: str, words: str) -> None:
+    """With the line, and with what to do."""
+    with pytest.raises(ScriptFailed, match=words):
+        inspect(text)

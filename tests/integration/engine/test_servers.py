@@ -1,0 +1,116 @@
+"""Clusters with parameter servers, as trials."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autotune.config import Configuration, ShardPolicy
+from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.local import LocalEngine
+from autotune.machine import Host, Machine
+from autotune.program import render
+from autotune.reason import Killed
+from autotune.strategies import strategy
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+pytestmark = pytest.mark.real
+
+HERE = Path(__file__).parent
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
+CLUSTER = ("chief 0", "worker 0", "worker 1", "server 0")
+MakeRequest = Callable[..., TrialRequest]
+
+
+def factory(name: str, **arguments: str) -> Factory:
+    root = str(HERE / "programs")
+    return Factory(name=name, module="shares", root=root, arguments=tuple(arguments.items()))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """Return the file in which the chief writes down who has trained on what."""
+    return tmp_path / "notes"
+
+
+@pytest.fixture
+def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeRequest:
+    """Return a function that makes a request for a cluster of a chief, two workers, a server."""
+
+    def make(policy: ShardPolicy = "data") -> TrialRequest:
+        configuration = Configuration(
+            strategy="parameter_server",
+            workers=2,
+            servers=1,
+            per_replica_batch=1,
+            shard_policy=policy,
+        )
+        workload = Workload(
+            model=factory("model_fn"),
+            dataset=factory("dataset_fn"),
+            callbacks=factory("callbacks_fn", path=str(notes)),
+        )
+        facts = WorkloadFacts(examples=64, dataset_takes=("input_context",))
+        return make_request(
+            render(configuration, workload, facts, MACHINE).train,
+            tmp_path / "t",
+            configuration=configuration,
+            workload=workload,
+            roles=strategy("parameter_server").roles(configuration, MACHINE),
+            limits=Limits(whole=300.0),
+        )
+
+    return make
+
+
+def told_in(notes: Path) -> dict[str, set[int]]:
+    """Return the examples that each worker has trained on."""
+    told: dict[str, set[int]] = {}
+    for line in notes.read_text(encoding="ascii").splitlines() if notes.exists() else ():
+        worker, example = line.split()
+        told.setdefault(worker, set()).add(int(example))
+    return told
+
+
+@pytest.mark.parametrize("policy", ["data", "source"])
+def test_each_worker_trains_on_its_share(
+    engine: LocalEngine, served: MakeRequest, notes: Path, policy: ShardPolicy
+) -> None:
+    """Two workers read disjoint examples, are timed, and tell what they have lost."""
+
+    def watch(windows: Sequence[Window]) -> Stop | None:
+        enough = len(windows) >= 5 and len(told_in(notes)) == 2
+        return Stop(Outcome.MEASURED, "Enough.") if enough else None
+
+    result = engine.run(served(policy), watch)
+    assert result.outcome is Outcome.MEASURED, f"{result}"
+    assert result.lost_updates is not None
+    assert 0 <= result.lost_updates < 1
+    seen = told_in(notes)
+    assert seen.keys() == {"0", "1"}
+    assert not seen["0"] & seen["1"]
+    assert {each % 2 for each in seen["0"]} == {0}
+
+
+@pytest.mark.parametrize("victim", ["worker 1", "server 0"])
+def test_a_dead_member_ends_the_cluster(
+    engine: LocalEngine, served: MakeRequest, victim: str
+) -> None:
+    """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
+    family = psutil.Process(engine.host.start().pid)
+
+    def kill(windows: Sequence[Window]) -> None:
+        if len(windows) == 2:
+            members = sorted(family.children(), key=lambda each: each.pid)
+            members[CLUSTER.index(victim)].send_signal(signal.SIGKILL)
+
+    result = engine.run(served(), kill)
+    assert (result.outcome, result.reason) == (
+        Outcome.CRASHED,
+        Killed(process=victim, signal=signal.SIGKILL),
+    )
+    assert family.children() == []

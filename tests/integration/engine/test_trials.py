@@ -1,0 +1,201 @@
+"""What a trial's process finds, and what is told of it when it ends badly."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from autotune.cluster import Role
+from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.local import LocalEngine
+from autotune.errors import EngineError
+from autotune.reason import Killed, Message, Overdue, Phase, Raised
+from autotune.reason.sentences import reason_text
+from autotune.workload import Factory, Workload
+
+pytestmark = pytest.mark.real
+
+MakeRequest = Callable[..., TrialRequest]
+Run = Callable[..., RunResult]
+HEAD = "import json, os, sys, time\ndef main(argv, callbacks):\n"
+WHAT = "argv, os.getcwd(), sys.path, dict(os.environ), sorted(sys.modules)"
+TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
+
+
+def stop_at_once(_: Sequence[Window]) -> Stop:
+    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
+
+
+@pytest.fixture
+def run(engine: LocalEngine, make_request: MakeRequest, tmp_path: Path) -> Run:
+    """Return a function that runs a program, given by name or as text."""
+
+    def run(program: str, folder: str = "trial", **fields: object) -> RunResult:
+        return engine.run(make_request(program, tmp_path / folder, **fields), stop_at_once)
+
+    return run
+
+
+def test_the_folder_may_have_any_name(run: Run) -> None:
+    """Spaces, quotes and newlines in a folder's name do no harm."""
+    assert run("ticks", "a b\n'c' \"d\" é").outcome is Outcome.MEASURED
+
+
+def test_a_full_disk_is_named(run: Run) -> None:
+    """Also where the process can leave no word of it."""
+    result = run("full_disk")
+    assert result.outcome is Outcome.CRASHED
+    assert "the disk is full" in reason_text(result.reason)
+
+
+def test_garbage_is_collected(run: Run, tmp_path: Path) -> None:
+    """Only the import of TensorFlow goes without."""
+    run("import gc\ndef main(argv, callbacks):\n    print(gc.isenabled())\n")
+    assert (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0] == "True"
+
+
+def test_a_program_finds_what_it_would_find_by_itself(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs in the tuner's folder, with its own folder first on the path, and no TF_CONFIG."""
+    monkeypatch.setenv("TF_CONFIG", "of the tuner")
+    monkeypatch.chdir(tmp_path)
+    run(TELL, roles=(Role(gpus=(1, 3)),), seed=7)
+    told = (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0]
+    argv, folder, path, environment, modules = json.loads(told)
+    assert argv == ["--epochs", "1000000000", "--seed", "7"]
+    assert (folder, path[0]) == (str(tmp_path), str(tmp_path / "trial"))
+    assert "TF_CONFIG" not in environment
+    assert environment["CUDA_VISIBLE_DEVICES"] == "1,3"
+    assert {"keras", "autotune_train"} <= set(modules)
+    assert not {"pydantic", "train", "optuna"} & set(modules)
+
+
+def test_a_factory_by_value_replaces_the_program_s(run: Run) -> None:
+    """A pickled function stands in for the global of its name."""
+    word = "shipped"
+    pickled = cloudpickle.dumps(lambda: word)
+    factory = Factory(name="<lambda>", pickled=pickled)
+    program = "model_fn = None\n" + HEAD + "    raise ValueError(model_fn())\n"
+    result = run(program, workload=Workload(model=factory, dataset=factory))
+    assert "ValueError: shipped" in reason_text(result.reason)
+
+
+def test_an_error_is_told_with_its_place(run: Run) -> None:
+    """The reason names the error and the line, the detail shows the traceback."""
+    result = run("raises")
+    assert result.outcome is Outcome.FAILED
+    assert result.reason == Raised(
+        error="ValueError", message="the labels are upside down", where="train.py line 7"
+    )
+    assert "raise ValueError(msg)" in result.detail
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "words"),
+    [
+        ("sys.exit(3)", Outcome.FAILED, "SystemExit: 3"),
+        ("os._exit(0)", Outcome.CRASHED, "exited with code 0 without a result"),
+        ("os.abort()", Outcome.CRASHED, "was killed by SIGABRT"),
+        ("raise MemoryError", Outcome.OUT_OF_MEMORY, "MemoryError"),
+        ("pass", Outcome.FAILED, "Training ended before"),
+        ("return syntax error", Outcome.FAILED, "SyntaxError: invalid syntax (train.py line 3)"),
+    ],
+)
+def test_every_other_end_has_a_name(run: Run, body: str, outcome: Outcome, words: str) -> None:
+    """Leaving early, in whatever way, is told as what it is."""
+    result = run(HEAD + f"    {body}\n")
+    assert result.outcome is outcome
+    assert words in reason_text(result.reason)
+
+
+def test_a_fault_shows_where_it_happened(run: Run) -> None:
+    """The detail of a crash holds what the process printed, and its Python stack."""
+    result = run("dies")
+    assert result.reason == Killed(signal=signal.SIGSEGV)
+    assert "the last words" in result.detail
+    assert "train.py" in result.detail
+
+
+def test_a_loss_that_is_no_number_is_told_with_its_step(run: Run) -> None:
+    """The reason tells by which step it happened and what to try."""
+    result = run("nan")
+    assert result.outcome is Outcome.FAILED
+    assert "nan by step" in reason_text(result.reason)
+    assert "learning rate" in reason_text(result.reason)
+
+
+def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
+    """Each phase has its own limit and its own words."""
+    begin = "    for each in callbacks: each.on_train_begin()\n"
+    first = run(HEAD + begin + "    time.sleep(1000)\n", "one", limits=Limits(first_step=0.5))
+    overdue = Overdue(phase=Phase.FIRST_STEP, seconds=0.5)
+    assert (first.outcome, first.reason) == (Outcome.HUNG, overdue)
+    ticks = (Path(__file__).parent / "programs" / "ticks.py").read_text()
+    slow = ticks.replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
+    silent = run(slow, "two", limits=Limits(window=0.5))
+    overdue = Overdue(phase=Phase.STEADY, seconds=0.5)
+    assert (silent.outcome, silent.reason) == (Outcome.HUNG, overdue)
+
+
+def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
+    """A trial is ended at its ceiling although another process of it holds the memory."""
+    child = (
+        "import time; held = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(1000)"
+    )
+    body = f"    import subprocess; subprocess.run([sys.executable, '-c', {child!r}])\n"
+    result = run(HEAD + body, limits=Limits(memory=1 << 30))
+    assert result.outcome is Outcome.OUT_OF_MEMORY
+    assert 1 << 30 < result.peak_memory < 1 << 32
+    assert "1.0 GiB" in reason_text(result.reason)
+
+
+def test_no_temporary_file_is_left(
+    make_request: MakeRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a trial leaves among the temporary files goes with its engine."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    monkeypatch.setenv("TMPDIR", str(theirs))
+    monkeypatch.setattr(tempfile, "tempdir", str(theirs))
+    leaves = f"{HEAD}    import tempfile; print(tempfile.mkdtemp())\n"
+    with LocalEngine() as own:
+        own.run(make_request(leaves, tmp_path / "trial"), stop_at_once)
+    assert str(theirs) in (tmp_path / "trial" / "output-0.txt").read_text()
+    assert not list(theirs.iterdir())
+
+
+def test_tensorflow_that_cannot_be_imported_is_an_error_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error carries what the import said, and what to do."""
+    (tmp_path / "tensorflow.py").write_text("raise ImportError('no such luck')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with LocalEngine() as broken, pytest.raises(EngineError, match=r"no such luck.*Check that"):
+        broken.machine()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "no_such_backend"])
+def test_another_backend_of_keras_is_an_error_of_the_engine(backend: str) -> None:
+    """Whether it is there or not; what tf.distribute trains is TensorFlow's."""
+    told = rf"computes with {backend} .*Set KERAS_BACKEND=tensorflow"
+    with LocalEngine({"KERAS_BACKEND": backend}) as other, pytest.raises(EngineError, match=told):
+        other.machine()
+
+
+def test_the_backend_that_keras_itself_names_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file of settings may name another one; here a module that says so stands for it."""
+    keras = "class backend:\n    backend = staticmethod(lambda: 'jax')\n"
+    (tmp_path / "keras.py").write_text(keras)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with LocalEngine() as other, pytest.raises(EngineError, match="computes with jax"):
+        other.machine()

@@ -1,0 +1,112 @@
+"""Programs with the user's own factories, as they are handed over."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.machine import Host, Machine
+from autotune.program import render
+from autotune.workload import (
+    Factory,
+    Workload,
+    WorkloadFacts,
+    factory_from_callable,
+    factory_from_text,
+)
+
+pytestmark = pytest.mark.real
+
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
+FACTS = WorkloadFacts(examples=64)
+FILE = """\
+import keras
+import tensorflow as tf
+
+
+def model_fn():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def dataset_fn():
+    return tf.data.Dataset.from_tensors((tf.zeros(4), tf.zeros(1))).repeat(64)
+"""
+
+
+def factories_by_value() -> dict[str, Factory]:
+    """Return factories as a notebook has them, with helpers of odd names."""
+    import keras  # noqa: PLC0415 - slow
+    import tensorflow as tf  # noqa: PLC0415 - slow
+
+    def software() -> int:
+        return 4
+
+    def platform() -> int:
+        return 1
+
+    def make() -> Any:
+        layers = [keras.Input((software(),)), keras.layers.Dense(platform())]
+        model = keras.Sequential(layers)
+        model.compile("sgd", "mse")
+        return model
+
+    def main() -> Any:
+        example = (tf.zeros(software()), tf.zeros(platform()))
+        return tf.data.Dataset.from_tensors(example).repeat(64)
+
+    return {"model": factory_from_callable(make), "dataset": factory_from_callable(main)}
+
+
+def start(command: list[str | Path], folder: Path) -> str:
+    """Run a program in a folder, and return what it printed."""
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, **quiet},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_a_gang_keeps_the_names_of_a_notebooks_helpers(tmp_path: Path) -> None:
+    """Helpers called `software` and `platform` serve the factories, and workers compare theirs."""
+    workload = Workload(**factories_by_value())
+    gang = Configuration(
+        strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=4
+    )
+    program = render(gang, workload, FACTS, MACHINE)
+    (tmp_path / "train.py").write_text(program.train, encoding="utf-8")
+    (tmp_path / "launch.py").write_text(program.launch or "", encoding="utf-8")
+    assert "loss:" in start([tmp_path / "launch.py"], tmp_path)
+
+
+def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its factories lie above the output folder, and it is started from elsewhere."""
+    project, elsewhere = tmp_path / "my 'project'", tmp_path / "elsewhere"
+    (project / "deep").mkdir(parents=True)
+    elsewhere.mkdir()
+    (project / "deep" / "mine.py").write_text(FILE, encoding="utf-8")
+    monkeypatch.chdir(project)
+    workload = Workload(
+        model=factory_from_text("deep/mine.py:model_fn"),
+        dataset=factory_from_text("deep/mine.py:dataset_fn"),
+    )
+    out = project / "autotune-out"
+    out.mkdir()
+    text = render(Configuration(), workload, FACTS, MACHINE).train
+    (out / "train.py").write_text(text, encoding="utf-8")
+    assert "loss:" in start([out / "train.py"], elsewhere)

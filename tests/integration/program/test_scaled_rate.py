@@ -1,0 +1,169 @@
+"""Programs with a scaled learning rate, run: at a batch of 64, compared with 32 at 1.41 times."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.program import render
+from autotune.testing.fake import fake_learning
+from autotune.workload import Factory, Workload, WorkloadFacts
+from tests.golden import CPUS
+
+pytestmark = pytest.mark.real
+
+PROGRAMS = Path(__file__).with_name("programs")
+FACTOR, WARM = 1.41, 8
+"""Steps of the warm-up."""
+ONE = Configuration(per_replica_batch=64)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=32)
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
+)
+SERVED = Configuration(
+    strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
+)
+Run = Callable[..., dict[str, Any]]
+ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+Start = Callable[[Path, list[str], dict[str, str]], int]
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[Start]:
+    """Return a function that runs a program of one process, which imports nothing anew."""
+    command = [sys.executable, PROGRAMS.with_name("forks.py")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as forks:
+        asked, answers = forks.stdin, forks.stdout
+        assert asked
+        assert answers
+
+        def start(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
+            order = {"program": str(program), "arguments": arguments, "environment": environment}
+            print(json.dumps(order), file=asked, flush=True)
+            return int(answers.readline())
+
+        yield start
+        asked.close()
+
+
+def gang(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
+    """Run a launcher as a user would; return its exit code."""
+    command = [sys.executable, program, *arguments]
+    return subprocess.run(command, env={**ENVIRONMENT, **environment}, check=False).returncode
+
+
+@pytest.fixture
+def run(tmp_path: Path, alone: Start) -> Run:
+    """Return a function that runs a program and returns what its callbacks noted."""
+
+    def run(
+        configuration: Configuration,
+        *arguments: str,
+        callbacks: str = "",
+        scheduled: bool = False,
+        from_file: str = "",
+    ) -> dict[str, Any]:
+        model = {"rate": "steps" if scheduled else "constant", "from_file": from_file}
+        given = {"model": model, "dataset": {}, "callbacks": {"kind": callbacks}}
+        workload = Workload.model_validate(
+            {
+                role: Factory(
+                    name=f"{role}_fn",
+                    module="rated",
+                    root=str(PROGRAMS),
+                    arguments=tuple(a.items()),
+                )
+                for role, a in given.items()
+            }
+        )
+        learning = fake_learning(64.0).model_copy(update={"scheduled": scheduled})
+        facts = WorkloadFacts(examples=1024, learning=learning)
+        program = render(configuration, workload, facts, CPUS)
+        text = program.train.replace("WARM_UP_EXAMPLES = 64000", f"WARM_UP_EXAMPLES = {64 * WARM}")
+        text = text.replace("WARM_UP_SHARE = 0.056", "WARM_UP_SHARE = 1.0")
+        (tmp_path / "train.py").write_text(text)
+        (tmp_path / "launch.py").write_text(program.launch or "")
+        start, name = (gang, "launch.py") if program.launch else (alone, "train.py")
+        noting = {"NOTES": str(tmp_path / "notes.json")}
+        assert start(tmp_path / name, ["--verbose", "0", *arguments], noting) == 0
+        found: dict[str, Any] = json.loads((tmp_path / "notes.json").read_text())
+        return found
+
+    return run
+
+
+def ramp(steps: int, own: float = 1.0) -> float:
+    """Return the rate of a step, the first being 1."""
+    share = min(100 * steps // WARM, 100) / 100
+    return own * (1 + (FACTOR - 1) * share)
+
+
+@pytest.mark.parametrize("configuration", [ONE, MIRRORED.but(steps_per_execution=2), GANG], ids=str)
+def test_a_rate_rises_from_the_users_own(run: Run, configuration: Configuration) -> None:
+    """By examples, and the weights move by it; between epochs it is the user's own."""
+    found = run(configuration, "--epochs", "2", "--steps-per-epoch", "8")
+    k = configuration.steps_per_execution
+    expected = [ramp(step) for step in range(k, 17, k)]
+    assert found["steps"] == pytest.approx(expected)
+    assert found["epochs"] == pytest.approx([1.0, 1.0])
+    assert found["weight"] == pytest.approx(-k * sum(expected))
+
+
+def test_parameter_servers_have_the_scaled_rate(run: Run) -> None:
+    """Some calls are under way before the chief changes it."""
+    found = run(SERVED, "--epochs", "2", "--steps-per-epoch", "16")
+    assert found["steps"][-1] == pytest.approx(FACTOR)
+    assert found["epochs"] == pytest.approx([1.0, 1.0])
+
+
+def test_a_training_that_goes_on_from_a_checkpoint_warms_up_no_second_time(run: Run) -> None:
+    """Not from what is saved between steps, and the rate is not multiplied twice."""
+    run(ONE, "--epochs", "1", "--steps-per-epoch", "4", callbacks="backup")
+    found = run(ONE, "--epochs", "1", "--steps-per-epoch", "8", callbacks="backup")
+    assert found["steps"] == pytest.approx([ramp(4 + step) for step in range(1, 9)])
+    assert found["epochs"] == pytest.approx([1.0])
+
+
+def test_a_saved_model_has_the_users_own_rate(run: Run, tmp_path: Path) -> None:
+    """So a program that begins with it multiplies that one."""
+    saved = str(tmp_path / "saved.keras")
+    run(ONE, "--steps-per-epoch", "8", "--save", saved)
+    found = run(ONE, "--steps-per-epoch", "8", from_file=saved)
+    assert found["steps"] == pytest.approx([FACTOR] * 8)
+    assert found["epochs"] == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "own"), [("scheduler", [0.5, 0.25, 0.125]), ("plateau", [1.0, 1.0, 0.5])]
+)
+def test_callbacks_see_and_set_the_users_own_rate(run: Run, kind: str, own: list[float]) -> None:
+    """What they set for an epoch is multiplied in its steps."""
+    found = run(ONE, "--epochs", "3", "--steps-per-epoch", "8", callbacks=kind)
+    expected = [ramp(step, own[(step - 1) // 8]) for step in range(1, 25)]
+    assert found["steps"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("configuration", [ONE, MIRRORED.but(steps_per_execution=2)], ids=str)
+def test_a_schedule_is_stretched_to_the_same_examples(
+    run: Run, configuration: Configuration, tmp_path: Path
+) -> None:
+    """Its 16 steps of 32 examples are 8 of 64; a saved model holds the user's own."""
+    saved = str(tmp_path / "saved.keras")
+    order = ("--epochs", "2", "--steps-per-epoch", "8", "--save", saved)
+    found = run(configuration, *order, scheduled=True)
+    expected = [
+        (1.0 if step <= 8 else 0.25) * (1 + (FACTOR - 1) * min(step / WARM, 1))
+        for step in range(16)
+    ]
+    assert found["weight"] == pytest.approx(-sum(expected), rel=1e-5)
+    again = run(ONE, "--steps-per-epoch", "2", scheduled=True, from_file=saved)
+    assert again["epochs"] == [0.25]

@@ -1,0 +1,129 @@
+"""With several workers a script validates, evaluates and predicts as it does on one device."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.program import render
+from autotune.workload import (
+    FitData,
+    FitFacts,
+    OwnStrategy,
+    Script,
+    WorkloadFacts,
+    script_workload,
+)
+from tests.golden import CPUS
+from tests.integration.program.conftest import ENVIRONMENT, HANGS
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+
+SCRIPT = """
+import json
+import keras, numpy as np, tensorflow as tf
+
+keras.utils.set_random_seed(1)
+strategy = tf.distribute.MirroredStrategy()
+rng = np.random.default_rng(0)
+x, y = rng.random((90, 8), "float32"), rng.integers(0, 3, 90)
+rows = tf.data.Dataset.from_tensor_slices((x[:50], y[:50]))
+held = {
+    "arrays": {"validation_data": (x[:50], y[:50], np.linspace(0, 1, 50))},
+    "dataset": {"validation_data": rows.batch(16)},
+    "split": {"validation_split": 0.3},
+}
+
+class Rows(keras.utils.PyDataset):
+    def __len__(self): return 3
+    def __getitem__(self, index): return x[index * 20:][:20], y[index * 20:][:20]
+
+class Watch(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs):
+        self.seen = self.model.evaluate(x, y, verbose=0, return_dict=True)
+
+found = {}
+for kind, given in held.items():
+    with strategy.scope():
+        layers = [keras.layers.Dense(16, "relu"), keras.layers.Dense(3)]
+        model = keras.Sequential([keras.Input((8,)), *layers])
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        weighted = [keras.metrics.SparseTopKCategoricalAccuracy(2)]
+        sgd = keras.optimizers.SGD(0.1 * strategy.num_replicas_in_sync)
+        model.compile(sgd, loss, metrics=["accuracy"], weighted_metrics=weighted)
+    watch = Watch()
+    given |= {"batch_size": 8, "epochs": 2, "shuffle": False, "callbacks": [watch]}
+    fitted = model.fit(x, y, verbose=0, **given)
+    found[kind] = [
+        {**fitted.history, **watch.seen},
+        model.evaluate(Rows(), verbose=0),
+        model.predict(x[:33], verbose=0).tolist(),
+        len(model.evaluate(x, y, steps=2)),
+        int(model.optimizer.iterations.numpy()),
+    ]
+name = strategy.cluster_resolver.task_id
+open(f"found{name or 0}.json", "w").write(json.dumps(found))
+"""
+
+
+def program_of(folder: Path, configuration: Configuration) -> Path:
+    """Write the program of the script, which makes a strategy of its own."""
+    (folder / "mine.py").write_text(SCRIPT)
+    own = OwnStrategy(title="MirroredStrategy", line=6)
+    fit = FitFacts(data=FitData.ARRAYS, own_strategy=own)
+    facts = WorkloadFacts(examples=90, dataset_takes=("batch_size",), usual_batch=8, fit=fit)
+    workload = script_workload(Script(path="mine.py"))
+    program = render(configuration, workload, facts, CPUS)
+    for name, text in (("train.py", program.train), ("launch.py", program.launch)):
+        (folder / name).write_text(text or "")
+    return folder / ("launch.py" if program.launch else "train.py")
+
+
+def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
+    """Run the program, and return what each of its processes has found."""
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, program_of(folder, configuration)],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(each.read_text()) for each in sorted(folder.glob("found*.json"))]
+
+
+def close(one: Any, other: Any) -> bool:
+    """Whether two nested results are equal but for rounding."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(close(one[each], other[each]) for each in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(close, one, other))
+    return bool(abs(one - other) <= 2e-4)
+
+
+def test_two_workers_find_what_one_device_does(tmp_path: Path) -> None:
+    """Each of them: in epochs, by a callback, and behind fit; and they make as many updates."""
+    (one,) = found_by(tmp_path / "one", Configuration(per_replica_batch=8, steps_per_execution=5))
+    workers = Configuration(
+        strategy="multi_worker_mirrored",
+        workers=2,
+        per_replica_batch=4,
+        shard_policy="data",
+        steps_per_execution=5,
+    )
+    found = found_by(tmp_path / "two", workers)
+    assert [one[kind][-1] for kind in one] == [24, 24, 16]
+    assert "val_loss" in one["arrays"][0]
+    assert len(found) == 2
+    for each in found:
+        for kind, wanted in one.items():
+            assert close(wanted, each[kind]), (kind, wanted, each[kind])

@@ -1,0 +1,61 @@
+"""Every rule on its own examples, which are also its documentation."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from autotune.doctor.check import check_text
+from autotune.doctor.rule import HERE
+from autotune.doctor.rules import rules
+from autotune.doctor.text import Text
+
+
+def examples(kind: str) -> list[object]:
+    return [
+        pytest.param(name, example, id=f"{name}-{number}")
+        for name, rule in rules().items()
+        for number, example in enumerate(getattr(rule, kind))
+    ]
+
+
+def found_in(example: str) -> list[tuple[str, int]]:
+    report = check_text(Text(file="train.py", content=example), rules())
+    return [(each.rule, each.place.line) for each in report.findings]
+
+
+@pytest.mark.parametrize(("name", "example"), examples("bad"))
+def test_bad_code_is_found_where_it_is_marked(name: str, example: str) -> None:
+    """In the marked lines and nowhere else, and no other rule speaks up."""
+    lines = enumerate(example.split("\n"), start=1)
+    marked = [(name, number) for number, line in lines if line.endswith(HERE)]
+    assert marked
+    assert found_in(example) == marked
+
+
+@pytest.mark.parametrize(("name", "example"), examples("good"))
+def test_right_code_is_left_alone(name: str, example: str) -> None:
+    """No rule finds anything, and none is told apart by a comment."""
+    assert HERE not in example, name
+    assert found_in(example) == []
+
+
+@pytest.mark.parametrize("name", list(rules()))
+def test_a_rule_says_all_that_is_needed(name: str) -> None:
+    """Sentences with an end, and words that its own bad examples hold."""
+    rule = rules()[name]
+    assert name == name.lower().replace("_", "-")
+    assert rule.bad
+    assert rule.good
+    assert all(each.endswith(".") for each in (rule.why, rule.instead))
+    assert not rule.title.endswith(".")
+    for example in rule.bad:
+        assert rule.may_apply_to(example.lower())
+
+
+@pytest.mark.parametrize(("name", "example"), [*examples("bad"), *examples("good")])
+def test_examples_are_python(name: str, example: str) -> None:
+    """The documentation shows code that can be parsed, in lines that fit a page."""
+    ast.parse(example)
+    assert max(map(len, example.split("\n"))) <= 100, name

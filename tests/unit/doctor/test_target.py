@@ -1,0 +1,31 @@
+"""Which TensorFlow code is written for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.doctor.target import NEWEST, required_version
+
+
+@pytest.mark.parametrize(
+    ("requirement", "version"),
+    [
+        ("tensorflow", NEWEST),
+        ("tensorflow>=2.10", NEWEST),
+        ("tensorflow<2.16", (2, 15)),
+        ("tensorflow-cpu == 2.12.1  # pinned", (2, 12)),
+        ("tensorflow[and-cuda]~=2.14.0", (2, 14)),
+        ("tensorflow-datasets<2", NEWEST),
+        ("-r other.txt", NEWEST),
+    ],
+)
+def test_the_newest_that_a_project_allows_is_meant(
+    tmp_path: Path, requirement: str, version: tuple[int, int]
+) -> None:
+    """In requirements.txt and in pyproject.toml."""
+    project = {"project": {"dependencies": [requirement]}}
+    assert required_version(tmp_path, project) == version
+    (tmp_path / "requirements.txt").write_text(f"numpy\n{requirement}\n")
+    assert required_version(tmp_path, {}) == version

@@ -1,0 +1,168 @@
+"""The clock counts steps and cuts them into windows."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from autotune.engine.child.clock import SHORTEST_WINDOW, Clock
+
+
+class Report:
+    """Keeps what the clock reports."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    def write(self, event: str, **fields: object) -> None:
+        """Keep an event."""
+        self.events.append((event, fields))
+
+    @property
+    def names(self) -> list[str]:
+        """What has been reported, without its fields."""
+        return [name for name, _ in self.events]
+
+
+class Time:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+@pytest.fixture
+def report() -> Report:
+    return Report()
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def clock(report: Report, time: Time) -> Clock:
+    clock = Clock(report, time, worked=lambda: 2 * time.now)
+    clock.begin()
+    return clock
+
+
+def step(clock: Clock, time: Time, seconds: float, steps: int = 1, loss: object = 0.5) -> None:
+    time.now += seconds
+    clock.count(steps, {"loss": loss})
+
+
+def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -> None:
+    """The first call, which compiles, is no part of a window."""
+    step(clock, time, 2.0, steps=4)
+    assert report.events[-1] == ("first_step", {"steps": 4, "seconds": 2.0})
+
+
+def test_a_window_tells_what_callbacks_took(report: Report, time: Time) -> None:
+    """Not with what they took of the first call."""
+    taken = [{"Watch": 9.0}, {"Watch": 0.5}, {}]
+    clock = Clock(report, time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
+    clock.begin()
+    for _ in range(3):
+        step(clock, time, 1.0)
+    assert [each[1].get("callbacks") for each in report.events[-2:]] == [{"Watch": 0.5}, None]
+
+
+def test_a_window_is_as_long_as_it_must_be(clock: Clock, report: Report, time: Time) -> None:
+    """Short steps are collected until the shortest window is full."""
+    step(clock, time, 1.0)
+    for _ in range(3):
+        step(clock, time, SHORTEST_WINDOW * 0.4, steps=8)
+    assert report.names == ["train_begin", "first_step", "window"]
+    assert report.events[-1][1] == {
+        "steps": 24,
+        "seconds": pytest.approx(SHORTEST_WINDOW * 1.2),
+        "work": pytest.approx(SHORTEST_WINDOW * 2.4),
+    }
+
+
+def test_windows_follow_one_another_without_gaps(clock: Clock, report: Report, time: Time) -> None:
+    """Time between calls, such as the end of an epoch, lies inside a window."""
+    for _ in range(4):
+        step(clock, time, 0.25)
+    seconds = [fields["seconds"] for name, fields in report.events if name != "train_begin"]
+    assert sum(seconds) == pytest.approx(1.0)
+
+
+def test_training_begins_once(clock: Clock, report: Report, time: Time) -> None:
+    """A second `fit` does not start the clock again."""
+    step(clock, time, 1.0)
+    clock.begin()
+    assert report.names.count("train_begin") == 1
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_is_reported_once(
+    clock: Clock, report: Report, time: Time, loss: float
+) -> None:
+    """The report names the step by which it was seen."""
+    for value in (0.1, loss, loss):
+        step(clock, time, 1.0, steps=2, loss=value)
+    assert [fields for name, fields in report.events if name == "nan"] == [
+        {"step": 4, "name": "loss", "value": str(loss)}
+    ]
+
+
+@pytest.mark.parametrize("logs", [None, {}, {"pair": [1, 2]}, {"accuracy": 1.0}])
+def test_unusual_logs_are_accepted(
+    clock: Clock, report: Report, time: Time, logs: dict[str, Any] | None
+) -> None:
+    """A step of the user's own may log anything, or nothing."""
+    time.now += 1
+    clock.count(1, logs)
+    assert report.names == ["train_begin", "first_step"]
+
+
+def test_the_device_is_waited_for_before_the_time_is_taken(
+    clock: Clock, report: Report, time: Time
+) -> None:
+    """A loss that is computed lazily is part of its window."""
+
+    class Lazy:
+        def __float__(self) -> float:
+            time.now += 5
+            return 0.0
+
+    step(clock, time, 1.0)
+    step(clock, time, 1.0, loss=Lazy())
+    assert report.events[-1] == ("window", {"steps": 1, "seconds": 6.0, "work": 12.0})
+
+
+def test_threads_lose_no_steps(clock: Clock, report: Report, time: Time) -> None:
+    """Calls from several threads are all counted."""
+    step(clock, time, 1.0)
+
+    def count() -> None:
+        for _ in range(500):
+            clock.count(1, None)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    step(clock, time, 1.0)
+    assert report.events[-1][1]["steps"] == 2001
+
+
+def test_lost_updates_are_reported_with_each_window(
+    clock: Clock, time: Time, report: Report
+) -> None:
+    """What an asynchronous program says of its updates goes along; others say nothing."""
+    for logs in ({"loss": 0.5}, {"loss": 0.5, "lost_updates": 0.25}, {"loss": 0.5}):
+        time.now += 2 * SHORTEST_WINDOW
+        clock.count(1, logs)
+    windows = [fields for name, fields in report.events if name == "window"]
+    assert [each.get("lost") for each in windows] == [0.25, None]

@@ -1,0 +1,61 @@
+"""Events pass from one process to another through a file."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from autotune.engine.events import EventReader, EventWriter
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.jsonl"
+
+
+def test_events_are_read_once_and_in_order(path: Path) -> None:
+    """A reader returns what is new, each time."""
+    reader = EventReader(path)
+    assert reader.read() == []
+    writer = EventWriter(path)
+    writer.write("window", steps=3)
+    writer.write("nan", name="größe")
+    assert [event["event"] for event in reader.read()] == ["window", "nan"]
+    assert reader.read() == []
+    writer.write("window", steps=4)
+    assert reader.read()[0]["steps"] == 4
+
+
+def test_half_a_line_waits_for_its_other_half(path: Path) -> None:
+    """A line that a reader catches half written is returned once it is whole."""
+    reader = EventReader(path)
+    with path.open("wb", buffering=0) as file:
+        file.write(b'{"event": "win')
+        assert reader.read() == []
+        file.write(b'dow", "at": 1.0}\n')
+        assert reader.read() == [{"event": "window", "at": 1.0}]
+
+
+def test_a_disk_that_takes_half_a_line_is_an_error(path: Path) -> None:
+    """Whoever reports learns that nobody will read it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = EventWriter(path)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        with pytest.raises(OSError, match="File too large"):
+            writer.write("window", steps=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert EventReader(path).read() == []
+
+
+def test_a_reader_may_be_closed_twice(path: Path) -> None:
+    """Closing is harmless, whether or not the file was ever there."""
+    reader = EventReader(path)
+    reader.close()
+    path.touch()
+    reader.read()
+    reader.close()
+    reader.close()

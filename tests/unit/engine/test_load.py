@@ -1,0 +1,118 @@
+"""What other programs take of the cores."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from autotune.engine.load import Counters, Load, Meter, between, read_counters, remark, warning
+
+
+def seen(at: float, **counters: Any) -> Counters:
+    zeros = {"busy": 0.0, "stolen": 0.0, "own": 0.0, "others": {}}
+    return Counters(at=at, cores=2, **{**zeros, **counters})
+
+
+def load(busy: float = 0.0, stolen: float = 0.0, **other: Any) -> Load:
+    return Load(**{"seconds": 10.0, "cores": 2, "busy": busy, "stolen": stolen, **other})
+
+
+def test_what_is_not_ours_is_others() -> None:
+    """Mean cores over the time between two looks; our own processes do not count."""
+    first = seen(0.0, busy=100.0, own=50.0, stolen=1.0)
+    last = seen(10.0, busy=120.0, own=57.0, stolen=3.0)
+    found = between(first, last)
+    assert (found.busy, found.stolen, found.seconds) == pytest.approx((1.3, 0.2, 10.0))
+
+
+def test_rounding_gives_nothing_below_zero() -> None:
+    """The kernel counts cores in ticks and processes more finely."""
+    assert between(seen(0.0), seen(10.0, own=0.1)).busy == 0
+
+
+def test_the_busiest_program_is_named() -> None:
+    """By what it used meanwhile, not by what it had used before."""
+    first = seen(0.0, others={"old (pid 1)": 900.0})
+    last = seen(10.0, others={"old (pid 1)": 901.0, "new (pid 2)": 5.0, "none (pid 3)": 0.0})
+    assert between(first, last).busiest == "new (pid 2)"
+    assert between(first, seen(10.0, others={"old (pid 1)": 900.1})).busiest is None
+
+
+def test_a_warning_says_how_much_and_who() -> None:
+    """In one sentence, with what it means."""
+    assert warning(load(1.3, busiest="python (pid 77)")) == (
+        "Other programs use 1.3 of 2 cores, mostly python (pid 77): timings will be noisier and "
+        "results less certain."
+    )
+
+
+def test_a_remark_speaks_of_the_past() -> None:
+    """It stands among the reasons of the verdict; stolen time is told apart."""
+    assert remark(load(1.3, stolen=0.4)) == (
+        "During the search, on average, other programs used 1.3 of 2 cores, and the hypervisor "
+        "withheld 0.4 of 2 cores; this made timings noisier, and what is best on a machine this "
+        "busy may not be best on a quiet one: if that is where you will train, search again there."
+    )
+    assert warning(load(stolen=0.4)) == (
+        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and results less certain."
+    )
+
+
+@pytest.mark.parametrize("quiet", [load(0.19), load(1.9, seconds=0.1), load(1.9, cores=64)])
+def test_little_is_not_worth_a_word(quiet: Load) -> None:
+    """A tenth of the cores disturbs; a moment says too little."""
+    assert warning(quiet) is None
+    assert remark(quiet) is None
+
+
+def test_a_meter_begins_anew_with_each_reading() -> None:
+    """The time before the search and the search itself are told apart."""
+    looks = iter([seen(0.0), seen(10.0, busy=20.0), seen(20.0, busy=21.0)])
+    meter = Meter(lambda: next(looks))
+    assert meter.read() is None
+    assert [load.busy for load in (meter.read(), meter.read()) if load] == pytest.approx([2.0, 0.1])
+
+
+def test_a_machine_that_cannot_be_looked_at_is_quiet() -> None:
+    """Such as one that is only played."""
+    assert warning(None) is None
+    assert remark(None) is None
+
+
+def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container the kernel lists those of others too; waiting and interrupts are no use."""
+    tick = os.sysconf("SC_CLK_TCK")
+    line = f"{tick} {2 * tick} {3 * tick} 900 900 900 900 {4 * tick} 0 0"
+    (tmp_path / "stat").write_text(f"cpu {line}\ncpu0 {line}\ncpu1 {line}\nintr 1\n")
+    monkeypatch.setattr(psutil, "cpu_times", cpu_times_of(tmp_path))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1})
+    found = read_counters()
+    assert (found.busy, found.stolen) == (6.0, 4.0)
+
+
+def test_a_kernel_that_does_not_tell_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nothing to say then."""
+    monkeypatch.setattr(psutil, "cpu_times", cpu_times_of(tmp_path / "missing"))
+    first = read_counters()
+    time.sleep(0.01)
+    assert between(first, read_counters()).busy == 0
+
+
+def cpu_times_of(folder: Path) -> Callable[..., Any]:
+    """Return `psutil.cpu_times` for the statistics in a folder."""
+    original = psutil.cpu_times
+
+    def read(**options: bool) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(psutil, "PROCFS_PATH", str(folder))
+            return original(**options)
+
+    return read

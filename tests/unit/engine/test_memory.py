@@ -1,0 +1,86 @@
+"""How much memory a trial holds and may hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autotune.engine import memory
+from autotune.engine.memory import MemoryGauge
+
+MISSING = Path("/nonexistent")
+
+
+class Process:
+    """Stands for a process that holds some memory, partly shared."""
+
+    def __init__(self, rss: int, pss: int) -> None:
+        self.rss = rss
+        self.pss = pss
+
+    def memory_info(self) -> Process:
+        """Return what is quick to read."""
+        return self
+
+    def memory_full_info(self) -> Process:
+        """Return what is slow to read."""
+        return self
+
+
+@pytest.mark.parametrize(
+    ("most", "verdict"),
+    [(250, "within"), (150, "within"), (90, "exceeded")],
+    ids=["free", "shared", "full"],
+)
+def test_shared_pages_count_once_when_it_matters(
+    monkeypatch: pytest.MonkeyPatch, most: int, verdict: str
+) -> None:
+    """A ceiling is passed only if the exact sum passes it."""
+    monkeypatch.setattr(memory, "_descendants", lambda _: [Process(100, 50), Process(100, 50)])
+    gauge = MemoryGauge(1, most)
+    assert gauge.exceeded() is (verdict == "exceeded")
+    assert gauge.peak == 200
+
+
+def test_samples_are_taken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking more often than the samples cost nothing."""
+    now = 10.0
+    family = [Process(1, 1)]
+    monkeypatch.setattr(memory, "_descendants", lambda _: family)
+    gauge = MemoryGauge(1, 100, lambda: now)
+    gauge.exceeded()
+    family[0].rss = 50
+    now += memory.EVERY / 2
+    gauge.exceeded()
+    assert gauge.peak == 1
+    now += memory.EVERY
+    gauge.exceeded()
+    assert gauge.peak == 50
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "free"), [("1000", "400", 600), ("1000", "2000", 0), ("max", "400", None)]
+)
+def test_a_container_may_have_less_than_the_machine(
+    tmp_path: Path, limit: str, used: str, free: int | None
+) -> None:
+    """The limit of a control group counts where there is one."""
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text(f"{used}\n")
+    found = memory.available(tmp_path)
+    assert found == free if free is not None else found > 10**6
+
+
+def test_the_ceiling_leaves_room() -> None:
+    """A trial may not take all that is free."""
+    assert 0 < memory.ceiling() < psutil.virtual_memory().total
+
+
+def test_kills_by_the_kernel_are_counted(tmp_path: Path) -> None:
+    """The kernel's own count is read; where it has none, none are known."""
+    file = tmp_path / "vmstat"
+    file.write_text("pgfault 7\noom_kill 3\n")
+    assert memory.kernel_kills(file) == 3
+    assert memory.kernel_kills(MISSING) == 0

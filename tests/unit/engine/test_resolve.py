@@ -1,0 +1,114 @@
+"""Engines by name, by URL and by import path, and an engine that a package adds."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from autotune.engine.engine import Tell
+from autotune.engine.exclusive import Holder, Wait
+from autotune.engine.local import LocalEngine
+from autotune.engine.resolve import new_engine, reserved_engine
+from autotune.errors import EngineError, Interrupted, UsageError
+from autotune.testing import FakeEngine
+from tests.fleet import fleet_package
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder in which a distribution declares the engine `fleet`."""
+    return fleet_package(tmp_path)
+
+
+def test_new_engine_makes_the_local_one_by_default() -> None:
+    """It starts nothing yet."""
+    engine = new_engine()
+    assert isinstance(engine, LocalEngine)
+    assert engine.host.server is None
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("fleet", "none"),
+        ("fleet://head:6379", "fleet://head:6379"),
+        ("fleet_of_a_test:Fleet", "none"),
+    ],
+)
+def test_new_engine_finds_what_a_package_adds(
+    package: Path, monkeypatch: pytest.MonkeyPatch, text: str, url: str
+) -> None:
+    """By its name, by a URL that it is given, and without any entry point."""
+    monkeypatch.syspath_prepend(package)
+    engine = new_engine(text)
+    assert isinstance(engine, FakeEngine)
+    assert engine.machine().tensorflow == f"at {url}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("locl", r"Unknown engine 'locl'.*Did you mean local\?"),
+        ("nosuch://x", r"Unknown engine 'nosuch'.*Available: local"),
+        ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
+        ("autotune.engine.resolve:GROUP", "is not callable"),
+    ],
+)
+def test_new_engine_refuses_what_it_does_not_know(text: str, told: str) -> None:
+    """The error names what there is."""
+    with pytest.raises(UsageError, match=told):
+        new_engine(text)
+
+
+def test_reserved_engine_leaves_the_callers_open() -> None:
+    """It is only reserved."""
+    mine = FakeEngine(lambda _: 1.0)
+    with reserved_engine(mine, "a search", print) as engine:
+        assert engine is mine
+        assert mine.reservations == ["a search"]
+    assert not mine.closed
+
+
+def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing that it made stays behind."""
+    made = FakeEngine(lambda _: 1.0)
+
+    def interrupted(what: str, *_: object) -> NoReturn:
+        raise Interrupted(what)
+
+    monkeypatch.setattr(made, "reserved", interrupted)
+    monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda _: made)
+    with pytest.raises(Interrupted), reserved_engine("fake", "a search", print):
+        pytest.fail("It was reserved.")
+    assert made.closed
+
+
+class Busy(FakeEngine):
+    """Another search holds the machine."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 1.0)
+
+    def reserved(
+        self, what: str, tell: Tell, seconds: float | None = None
+    ) -> AbstractContextManager[None]:
+        """Tell of whom it waits."""
+        holder = Holder(pid=7, since=0, what="theirs", seconds=60)
+        tell(Wait(holder=holder, before=1, until=1e9))
+        return super().reserved(what, tell, seconds)
+
+
+def test_another_search_is_not_waited_for_if_that_is_not_wanted() -> None:
+    """The error says who holds the machine, and until when at most."""
+    told: list[object] = []
+    with reserved_engine(Busy(), "mine", told.append):
+        assert [type(each) for each in told] == [Wait]
+    refused = pytest.raises(EngineError, match=r"process 7.*theirs.*1 other came before.*until ")
+    with refused, reserved_engine(Busy(), "mine", told.append, wait=False):
+        pytest.fail("It was reserved.")

@@ -1,0 +1,83 @@
+"""A script that is timed finds its files, and changes none of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autotune.engine.child import scratch
+from autotune.engine.child.scratch import working_copy
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with data, whose copies lie elsewhere."""
+    folder, copies = tmp_path / "user", tmp_path / "copies"
+    (folder / "data").mkdir(parents=True)
+    copies.mkdir()
+    (folder / "data" / "a.csv").write_text("1,2")
+    (folder / "model.keras").write_text("precious")
+    monkeypatch.setattr(scratch.tempfile, "tempdir", str(copies))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_files_are_found_by_their_relative_paths() -> None:
+    """Those in folders too."""
+    with working_copy():
+        assert Path("data/a.csv").read_text() == "1,2"
+
+
+def test_what_is_written_lies_in_the_copy(here: Path) -> None:
+    """Old files, new ones, and whole folders that are removed."""
+    with working_copy():
+        Path("model.keras").write_text("of a trial")
+        Path("data/b.csv").write_text("3")
+        shutil.rmtree("data")
+    assert (here / "model.keras").read_text() == "precious"
+    assert [each.name for each in (here / "data").iterdir()] == ["a.csv"]
+    assert Path.cwd() == here
+
+
+def test_the_original_cannot_be_changed_by_its_path(here: Path) -> None:
+    """It says so, and afterwards all is as before."""
+    with working_copy(), pytest.raises(PermissionError, match="may not change"):
+        (here / "model.keras").write_text("of a trial")
+    with working_copy(), pytest.raises(PermissionError, match="may not change"):
+        (here / "model.keras").unlink()
+    (here / "model.keras").write_text("mine")
+
+
+def test_a_file_of_the_original_has_a_counterpart(here: Path) -> None:
+    """What lies elsewhere is its own."""
+    with working_copy() as copy:
+        assert copy.counterpart(here / "data" / "a.csv").samefile("data/a.csv")
+        assert copy.counterpart(here.parent) == here.parent
+
+
+def test_a_large_file_is_read_and_not_overwritten(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a link, so that no trial copies a dataset."""
+    monkeypatch.setattr(scratch, "LARGEST_COPY", 2)
+    with working_copy():
+        assert Path("data/a.csv").read_text() == "1,2"
+        with pytest.raises(PermissionError, match="may not change"):
+            Path("data/a.csv").write_text("")
+    assert (here / "data" / "a.csv").read_text() == "1,2"
+
+
+def test_folders_beyond_many_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that is started at home costs no copy of all that lies there."""
+    monkeypatch.setattr(scratch, "MOST_ENTRIES", 0)
+    with working_copy():
+        assert Path("data").is_symlink()
+        assert Path("data/a.csv").read_text() == "1,2"
+
+
+def test_a_folder_that_is_kept_may_be_written(here: Path) -> None:
+    """The trial's own lies there."""
+    with working_copy(here / "data"):
+        (here / "data" / "events").write_text("")

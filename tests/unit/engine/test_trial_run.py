@@ -1,0 +1,232 @@
+"""A run of a training, followed without any process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.engine import events
+from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.trial_run import (
+    GRACE,
+    Ending,
+    TrialRun,
+    Trouble,
+    Watchdog,
+    WorkerSteps,
+    root_cause,
+)
+from autotune.engine.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
+from autotune.reason import (
+    Completed,
+    KernelKilled,
+    Killed,
+    Measured,
+    Message,
+    Orphaned,
+    Overdue,
+    Phase,
+)
+from autotune.reason.sentences import reason_text
+from autotune.workload import Workload
+
+LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
+TRAINING = [("train_begin", {}), ("first_step", {"seconds": 0.5})]
+
+
+class Scripted(WorkerGroup):
+    """Two workers that report what a test says, and then die or hold too much as it says."""
+
+    def __init__(self, *told: tuple[str, dict[str, object]], **later: object) -> None:
+        self._told = [Report(0, {"event": kind, "at": 1e12, **data}) for kind, data in told]
+        self._later = later
+        self.ended = False
+
+    def start(self) -> None:
+        """Start nothing."""
+
+    def listen(self, seconds: float) -> list[Report]:
+        """Tell one thing, or that all are lost."""
+        del seconds
+        if not self._told and "lost" in self._later:
+            raise WorkersLost(Orphaned())
+        return self.read()
+
+    def read(self) -> list[Report]:
+        """Tell one thing."""
+        told, self._told = self._told[:1], self._told[1:]
+        return told
+
+    def exits(self) -> Mapping[int, Exit]:
+        """Let the second worker die when all is told."""
+        found = self._later.get("exit")
+        return {1: found} if found and not self._told else {}  # type: ignore[dict-item]
+
+    def memory(self) -> MemoryUse:
+        """Hold too much when all is told."""
+        return MemoryUse(9, 8, exceeded="large" in self._later and not self._told)
+
+    def last_words(self, member: int) -> str:
+        """Say who it is."""
+        return f"words of {member}"
+
+    def stack(self, member: int) -> str:
+        """Say who it is."""
+        return f"stack of {member}"
+
+    def end(self) -> None:
+        """Note it."""
+        self.ended = True
+
+
+@pytest.fixture
+def request_of_two(tmp_path: Path, workload: Workload) -> TrialRequest:
+    """A trial of two workers."""
+    return TrialRequest(
+        configuration=Configuration(),
+        script="",
+        workload=workload,
+        roles=(Role(index=0), Role(index=1)),
+        folder=tmp_path / "trial",
+    )
+
+
+def run(request: TrialRequest, group: Scripted) -> RunResult:
+    def enough(windows: Sequence[Window]) -> Stop | None:
+        return Stop(Outcome.MEASURED, Measured()) if len(windows) == 2 else None
+
+    result = TrialRun(request, group, enough).run()
+    assert group.ended
+    return result
+
+
+def test_a_run_ends_when_its_watch_has_seen_enough(request_of_two: TrialRequest) -> None:
+    """The group needs no process, and is ended with the run."""
+    window = ("window", {"steps": 10, "seconds": 1.0, "work": 0.5})
+    result = run(request_of_two, Scripted(*TRAINING, window, window, window))
+    assert (result.outcome, result.reason) == (Outcome.MEASURED, Measured())
+    assert result.windows == (Window(10, 1.0),) * 2
+    assert result.first_step_seconds == 0.5
+    assert result.peak_memory == 9
+
+
+def test_an_observed_run_ends_when_all_workers_have_answered(request_of_two: TrialRequest) -> None:
+    """They need not see each other's files."""
+    group = Scripted(*TRAINING, ("answered", {}))
+    group._told.append(Report(1, {"event": "answered", "at": 1e12}))
+    result = run(request_of_two, group)
+    assert (result.outcome, result.reason) == (Outcome.MEASURED, Completed())
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome", "words"),
+    [
+        ({"exit": Killed(signal=9)}, Outcome.CRASHED, "worker 1 was killed by SIGKILL"),
+        ({"exit": KernelKilled()}, Outcome.OUT_OF_MEMORY, "worker 1"),
+        ({"lost": True}, Outcome.CRASHED, "parent process"),
+        ({"large": True}, Outcome.OUT_OF_MEMORY, "memory"),
+    ],
+)
+def test_a_run_ends_with_what_becomes_of_its_workers(
+    request_of_two: TrialRequest, later: dict[str, object], outcome: Outcome, words: str
+) -> None:
+    """An exit names the worker, whatever the group is."""
+    result = run(request_of_two, Scripted(*TRAINING, **later))
+    assert result.outcome is outcome
+    assert words.lower() in reason_text(result.reason).lower()
+
+
+def trouble(at: float, reason: str, *, consequence: bool = False) -> Trouble:
+    return Trouble(
+        at=at, ending=Ending(Outcome.FAILED, Message(text=reason)), consequence=consequence
+    )
+
+
+def test_no_trouble_no_ending() -> None:
+    """A healthy gang goes on."""
+    assert root_cause((), now=5.0) is None
+
+
+def test_the_first_cause_wins() -> None:
+    """Of several causes the earliest is told, in whatever order they are heard."""
+    ending = root_cause((trouble(2, "later"), trouble(1, "first")), now=2)
+    assert ending is not None
+    assert ending.reason == Message(text="first")
+
+
+def test_a_cause_beats_earlier_consequences() -> None:
+    """A consequence that is heard first is not told once the cause is known."""
+    ending = root_cause((trouble(1, "socket", consequence=True), trouble(2, "cause")), now=2)
+    assert ending is not None
+    assert ending.reason == Message(text="cause")
+
+
+def test_a_lone_consequence_waits_for_its_cause() -> None:
+    """It becomes the reason only when nothing better shows itself in time."""
+    lone = (trouble(1, "socket", consequence=True),)
+    assert root_cause(lone, now=1 + GRACE / 2) is None
+    ending = root_cause(lone, now=1 + 2 * GRACE)
+    assert ending is not None
+    assert ending.reason == Message(text="socket")
+
+
+def after(*events: tuple[str, float]) -> Watchdog:
+    dog = Watchdog(LIMITS, begun=100.0)
+    for event, at in events:
+        dog.note({"event": event, "at": at})
+    return dog
+
+
+@pytest.mark.parametrize(
+    ("dog", "phase", "last_moment", "words"),
+    [
+        (after(), Phase.START, 110, "had not begun after 10 s"),
+        (after(("started", 101)), Phase.START, 110, "start"),
+        (after(("train_begin", 104)), Phase.FIRST_STEP, 124, "not finished after 20 s"),
+        (after(("train_begin", 104), ("first_step", 110)), Phase.STEADY, 115, "for 5 s"),
+        (after(("first_step", 110), ("window", 112)), Phase.STEADY, 117, "for 5 s"),
+    ],
+)
+def test_phases_and_their_limits(
+    dog: Watchdog, phase: Phase, last_moment: float, words: str
+) -> None:
+    """A phase begins with its event, and is overdue just after its limit."""
+    assert dog.phase is phase
+    assert dog.overdue(last_moment) is None
+    overdue = dog.overdue(last_moment + 0.001)
+    assert overdue is not None
+    assert overdue.phase is phase
+    assert words in reason_text(overdue)
+    assert reason_text(overdue).endswith(".")
+
+
+def test_all_phases_together_have_a_limit() -> None:
+    """A run that goes on well is overdue all the same."""
+    dog = after(("first_step", 110), ("window", 138))
+    assert dog.overdue(140) is None
+    assert dog.overdue(140.001) == Overdue(phase=Phase.WHOLE, seconds=40)
+
+
+def window_of(steps: int, work: float) -> dict[str, object]:
+    return {"event": events.WINDOW, "at": 0.0, "steps": steps, "work": work}
+
+
+def test_work_is_told_for_a_step_of_the_later_half() -> None:
+    """The warm-up, which compiles, does not count."""
+    steps = WorkerSteps(2)
+    for member, later in ((0, 1.0), (1, 3.0)):
+        steps.note(member, window_of(10, 99.0))
+        steps.note(member, window_of(10, later))
+    assert steps.each("work") == pytest.approx((0.1, 0.3))
+
+
+def test_who_says_nothing_is_not_guessed() -> None:
+    """With one worker silent nothing is told; other events are none of this."""
+    steps = WorkerSteps(2)
+    steps.note(0, window_of(10, 1.0))
+    steps.note(1, {"event": events.STARTED, "at": 0.0})
+    assert steps.each("work") == ()

@@ -1,0 +1,72 @@
+"""What starts a training on several machines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from autotune.config import Configuration
+from autotune.machine import Host, Machine
+from autotune.program.cluster import JOBSET, RAY, SLURM, cluster_files
+
+CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),), tensorflow="2.21.0")
+GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
+GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
+
+
+def pods(text: str) -> dict[str, dict[str, Any]]:
+    """Return the TF_CONFIG of each pod, by the address that JobSet gives to it."""
+    document = yaml.safe_load(text)
+    name, found = document["metadata"]["name"], {}
+    for job in document["spec"]["replicatedJobs"]:
+        spec = job["template"]["spec"]
+        [container] = spec["template"]["spec"]["containers"]
+        [port] = container["ports"]
+        config = next(e["value"] for e in container["env"] if e["name"] == "TF_CONFIG")
+        for index in range(spec["completions"]):
+            host = f"{name}-{job['name']}-0-{index}.{name}:{port['containerPort']}"
+            found[host] = json.loads(config.replace("$(INDEX)", str(index)))
+    return found
+
+
+@pytest.mark.parametrize("configuration", [GANG, SERVED], ids=["workers", "servers"])
+def test_every_pod_finds_itself_and_all_others(configuration: Configuration) -> None:
+    """The address of a pod stands where its task says, and all pods name the same cluster."""
+    found = pods(cluster_files(configuration, CPUS)[JOBSET] or "")
+    assert len(found) == configuration.processes
+    for host, config in found.items():
+        task = config["task"]
+        assert config["cluster"][task["type"]][task["index"]] == host
+        named = [each for hosts in config["cluster"].values() for each in hosts]
+        assert sorted(named) == sorted(found)
+
+
+def test_workers_get_the_gpus() -> None:
+    """As many for each as were measured; the chief and the servers ask for none."""
+    gang = cluster_files(GANG.but(replicas_per_worker=2), GPUS)
+    assert "#SBATCH --gpus-per-node=2" in (gang[SLURM] or "")
+    assert "nvidia.com/gpu: 2" in (gang[JOBSET] or "")
+    assert (cluster_files(SERVED, GPUS)[JOBSET] or "").count("nvidia.com/gpu") == 1
+    assert "GPUS = 2" in (gang[RAY] or "")
+    every = "".join(str(each) for each in cluster_files(SERVED, CPUS).values())
+    assert "GPUS" not in every
+    assert "gpu:" not in every
+    assert "gpus-per" not in every
+
+
+def test_whoever_waits_for_orders_ends_with_the_chief() -> None:
+    """Workers and servers never end by themselves."""
+    files = cluster_files(SERVED, CPUS)
+    assert "--wait=30" in (files[SLURM] or "")
+    done = yaml.safe_load(files[JOBSET] or "")["spec"]["successPolicy"]
+    assert done == {"operator": "All", "targetReplicatedJobs": ["chief"]}
+    assert "successPolicy" not in (cluster_files(GANG, CPUS)[JOBSET] or "")
+
+
+def test_one_process_needs_no_cluster() -> None:
+    """Nothing is written for one device, and an earlier search's files are taken away."""
+    assert cluster_files(Configuration(), CPUS) == {SLURM: None, JOBSET: None, RAY: None}

@@ -1,0 +1,68 @@
+"""Every text that is rendered is as it was, character by character.
+
+Some are kept whole, all others as what differs from the nearest of them. After a change on
+purpose, rewrite them with `pytest tests/unit/program --update-golden` and read the difference
+before it is committed.
+"""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from autotune.program import render
+from tests.golden import CASES, CPUS, golden_texts
+
+GOLDEN = Path(__file__).with_name("golden")
+WHOLE = (
+    *("one_device.py", "mirrored_loop.py", "workers_data.py", "servers_data.py", "script.py"),
+    *("launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"),
+)
+PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
+
+
+def kept(name: str) -> tuple[Path, str]:
+    """Return the file that keeps a text, and what should stand in it."""
+    if name in WHOLE:
+        return GOLDEN / name, golden_texts()[name]
+    kind = Path(name).suffix
+    differences = [difference(each, name) for each in WHOLE if each.endswith(kind)]
+    return GOLDEN / f"{name}.diff", min(differences, key=len)
+
+
+def difference(one: str, other: str) -> str:
+    """Return what differs between two texts."""
+    texts = [golden_texts()[name].splitlines(keepends=True) for name in (one, other)]
+    return "".join(unified_diff(*texts, one, other, n=1))
+
+
+@pytest.mark.parametrize("name", golden_texts())
+def test_a_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
+    """Every program, and every file that starts one."""
+    path, text = kept(name)
+    if request.config.getoption("--update-golden", default=False):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_nothing_else_is_kept() -> None:
+    """A case that was taken away leaves no file."""
+    files = {each for each in GOLDEN.iterdir() if each.is_file() and each.name != "ruff.toml"}
+    assert files == {kept(name)[0] for name in golden_texts()}
+
+
+def test_rendering_is_repeatable() -> None:
+    """The same values give the same text."""
+    case = CASES["workers_source"]
+    assert render(*case, CPUS) == render(*case, CPUS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_stand_alone(name: str) -> None:
+    """No program imports autotune, and each is valid Python."""
+    text = golden_texts()[name]
+    compile(text, name, "exec")
+    assert "import autotune" not in text
+    assert "from autotune" not in text

@@ -1,0 +1,183 @@
+"""No value that a file or a request holds can change what a program does."""
+
+from __future__ import annotations
+
+import ast
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from pydantic import BaseModel, Field
+
+from autotune.axis import Axis, AxisRole, Line, Place
+from autotune.config import Configuration, register_axes, unregister_axes
+from autotune.errors import ConfigurationError
+from autotune.machine import Host, Machine
+from autotune.program import Program, cluster_files, render
+from autotune.program.structure import check_structure
+from autotune.value import Scalar
+from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload.source import Source
+
+CPUS = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
+ATTACK = '""";import os;os.system(*["id>PWN"]);"""'
+CONFIGURATIONS = {
+    "one_device": Configuration(),
+    "mirrored_fit": Configuration(
+        strategy="mirrored", replicas_per_worker=2, reduction="hierarchical"
+    ),
+    "mirrored_loop": Configuration(
+        strategy="mirrored", replicas_per_worker=2, steps_per_execution=2
+    ),
+    "central_storage": Configuration(strategy="central_storage", replicas_per_worker=2),
+    "workers": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data"),
+    "sources": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="source"),
+    "servers": Configuration(
+        strategy="parameter_server", workers=2, servers=1, shard_policy="data"
+    ),
+    "tpu": Configuration(strategy="tpu", replicas_per_worker=8),
+}
+"""One of every kind of program."""
+FACTS = WorkloadFacts(
+    examples=64, model_takes=("title", "fixed"), dataset_takes=("input_context", "title")
+)
+
+nasty = st.text(st.sampled_from("'\"\\#{}%\n\r\0;() a\u2028\x85"), max_size=12)
+texts = st.one_of(st.text(max_size=30), nasty, st.just(ATTACK))
+values = st.one_of(texts, st.integers(-(10**9), 10**9), st.booleans(), st.floats())
+
+
+def rendered(name: str, value: Scalar, folder: str = "here") -> Program:
+    """Render a program in which a value stands wherever values can stand."""
+    arguments = (("fixed", value),)
+    source = Source(text="import helpers", expression="helpers.f", roots=(("helpers", folder),))
+    workload = Workload(
+        model=Factory(name="make", module="mine", root=folder, arguments=arguments),
+        dataset=Factory(name="<lambda>", source=source, arguments=arguments),
+        callbacks=Factory(name="watch", module="mine", root=folder, arguments=arguments),
+    )
+    machine = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x", tpus=8),))
+    configuration = CONFIGURATIONS[name].but(arguments=(("title", value),))
+    return render(configuration, workload, FACTS, machine)
+
+
+def calls(text: str, name: str) -> list[dict[str, Any]]:
+    """Return the keyword arguments of every call of a function whose values are written down."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            keywords = {each.arg: each.value for each in node.keywords}
+            found.append({key: _value(each) for key, each in keywords.items() if key})
+    return found
+
+
+def _value(node: ast.expr) -> Any:
+    return eval(ast.unparse(node), {"float": float, "input_context": None})  # noqa: S307 - ours
+
+
+def outline(text: str | None) -> list[str]:
+    """Return the kinds of all nodes of a program, but of the values that were put into it."""
+    nodes = [type(node).__name__ for node in ast.walk(ast.parse(text or ""))]
+    return sorted(nodes)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+@settings(max_examples=25, deadline=None)
+@given(value=values, folder=texts)
+def test_a_value_reaches_the_factories_and_nothing_else(
+    name: str, value: Scalar, folder: str
+) -> None:
+    """Both factories get the very value, whatever it is."""
+    program = rendered(name, value, folder)
+    [model] = calls(program.train, "model_fn")
+    [dataset] = calls(program.train, "dataset_fn")
+    for given_value in (model["title"], model["fixed"], dataset["title"], dataset["fixed"]):
+        assert repr(given_value) == repr(value)
+    assert repr(calls(program.train, "callbacks_fn")[0]["fixed"]) == repr(value)
+    if isinstance(value, str):
+        plain = rendered(name, "plain", "here")
+        assert outline(program.train) == outline(plain.train)
+        assert outline(program.launch) == outline(plain.launch)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_three_quotes_and_a_statement_stay_a_text(name: str) -> None:
+    """Such a value of a user's own axis ran a statement when the trial began."""
+    program = rendered(name, ATTACK)
+    tree = ast.parse(program.train)
+    assert ATTACK not in (ast.get_docstring(tree, clean=False) or "")
+    assert not [each for each in ast.walk(tree) if getattr(each, "attr", "") == "system"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('"""x"""\nimport os\n"""y"""', "a statement more"),
+        ('"""x\n""", (', "no program at all"),
+        ('"""x"""\nprint("evil")', "a value where none belongs"),
+    ],
+)
+def test_a_program_that_a_value_has_changed_is_refused(text: str, why: str) -> None:
+    """The error names the value; what is wrong is in the template."""
+    with pytest.raises(ConfigurationError, match=r"change the structure.*'evil'"):
+        check_structure(text, '"""x"""\nprint("p")', {"q": "evil"})
+    assert why
+
+
+class Tagged(BaseModel):
+    """An axis of a package that takes any text."""
+
+    tag: Annotated[
+        str,
+        Field(description="A tag."),
+        Axis(role=AxisRole.INPUT, line=Line(place=Place.EXAMPLES, code="tag({value})")),
+    ] = ""
+
+
+@given(value=texts.filter(bool))
+@settings(max_examples=50, deadline=None)
+def test_a_text_of_a_packages_axis_stays_a_text(value: str) -> None:
+    """It stands in the line that the package declares, and nowhere else as code."""
+    register_axes(Tagged)
+    try:
+        configuration = Configuration().but(tag=value)
+        factory = Factory(name="make", module="mine")
+        text = render(configuration, Workload(model=factory, dataset=factory), FACTS, CPUS).train
+        [call] = [
+            each
+            for each in ast.walk(ast.parse(text))
+            if isinstance(each, ast.Call) and ast.unparse(each.func) == "tag"
+        ]
+        assert _value(call.args[0]) == value
+    finally:
+        unregister_axes(Tagged)
+
+
+@pytest.mark.parametrize("odd", ['a"b', "a\nb", "a.b; import os", "", "class"])
+def test_a_name_that_is_none_is_refused(odd: str) -> None:
+    """The names of factories, modules and parameters are no texts, so they are never quoted."""
+    good = Factory(name="make", module="mine")
+    for bad in (
+        Factory(name=odd, module="mine"),
+        Factory(name="make", module=odd or " "),
+        Factory(name="make", module="mine", arguments=((odd, 1),)),
+    ):
+        with pytest.raises(ConfigurationError, match="is not the name of a"):
+            render(Configuration(), Workload(model=bad, dataset=good), FACTS, CPUS)
+
+
+@pytest.mark.parametrize("odd", ["2.20\nkind: Secret", "2 # x", "$(id)", "`id`", "é"])
+def test_a_version_cannot_add_lines_to_a_cluster_file(odd: str) -> None:
+    """A saved configuration may hold any text as the version of TensorFlow."""
+    machine = CPUS.model_copy(update={"tensorflow": odd})
+    with pytest.raises(ConfigurationError, match="version of TensorFlow"):
+        cluster_files(CONFIGURATIONS["workers"], machine)
+
+
+def test_a_function_of_any_name_leaves_a_whole_program() -> None:
+    """The text of a function that Python cannot place is its repr."""
+    odd = Source(text="", expression="", missing=('partial(f, """)',))
+    workload = Workload(
+        model=Factory(name="x", source=odd), dataset=Factory(name="d", module="mine")
+    )
+    assert '"""Fill in:' in render(Configuration(), workload, FACTS, CPUS).train

@@ -1,0 +1,71 @@
+"""Pieces of program text."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given, strategies as st
+
+from autotune.program.imports import Import, sections
+from autotune.program.text import call, count, listing, literal, paragraph
+from autotune.value import Scalar
+
+
+@given(st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()))
+def test_a_literal_gives_its_value_back(value: Scalar) -> None:
+    """Whatever an argument holds, the program passes the same."""
+    assert eval(literal(value), {"float": float}) == value  # noqa: S307 - our own text
+
+
+def test_infinity_can_be_written() -> None:
+    """Floats that Python has no literal for are made from text."""
+    assert literal(float("-inf")) == 'float("-inf")'
+
+
+def test_a_call_takes_as_few_lines_as_fit() -> None:
+    """One line, else one for all arguments, else one for each."""
+    assert call("f", [("a", "1")]) == "f(a=1)"
+    assert call("f", [("", "x" * 50), ("b", "y" * 42)]).count("\n") == 0
+    assert call("f", [("", "x" * 50), ("b", "y" * 42)], before="z = ").count("\n") == 2
+    assert call("f", [("", "x" * 50), ("b", "y" * 60)]).count("\n") == 3
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z]{3,20}", fullmatch=True), st.integers(), max_size=9))
+def test_a_call_of_any_length_is_valid(arguments: dict[str, int]) -> None:
+    """Breaking lines does not change what is called."""
+    pairs = [(f"{name}_", str(value)) for name, value in arguments.items()]
+    tree = ast.parse(call("f", pairs, before="x = ", indent=0))
+    assert len(next(n for n in ast.walk(tree) if isinstance(n, ast.Call)).keywords) == len(pairs)
+
+
+def test_a_paragraph_is_filled_to_the_width() -> None:
+    """Text is broken between words, and later lines are indented."""
+    lines = paragraph("word " * 40, indent=4).splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("    word") and len(line) <= 100 for line in lines[1:])
+
+
+def test_names_and_numbers_are_written_for_people() -> None:
+    """Lists end in `and`, counts agree with their noun."""
+    assert listing(["a", "b", "c"]) == "a, b and c"
+    assert [count(1, "worker"), count(2_000, "worker")] == ["1 worker", "2,000 workers"]
+    assert count(0, "batch", "batches") == "0 batches"
+
+
+def test_imports_are_merged_and_sorted() -> None:
+    """The future comes first, then the standard library, then the rest; names are joined."""
+    found = [
+        Import("keras"),
+        Import("collections.abc", "Sequence"),
+        Import("collections.abc", "Callable"),
+        Import("tensorflow", "", "tf"),
+        Import("__future__", "annotations"),
+        Import("mine", "make", "model_fn"),
+        Import("mine", "model_fn"),
+    ]
+    assert sections(found) == (
+        "from __future__ import annotations\n\n"
+        "from collections.abc import Callable, Sequence\n\n"
+        "import keras\nimport tensorflow as tf\n"
+        "from mine import make as model_fn\nfrom mine import model_fn"
+    )
