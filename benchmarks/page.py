@@ -1,7 +1,7 @@
 """A page of figures: what a command measured at a commit.
 
-A page begins with a head that says how the figures come about. The figures stand under `NOW`, after a
-line that names the commit of those that they replace, which git keeps, and what changed since.
+A page begins with a head that says how the figures come about. The figures stand under `NOW`, after
+a line that names the commit of those that they replace, which git keeps, and what changed since.
 """
 
 from __future__ import annotations
