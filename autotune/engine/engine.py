@@ -21,7 +21,7 @@ from autotune.config import Configuration
 from autotune.engine.exclusive import Tell
 from autotune.engine.load import Load
 from autotune.engine.observation import Observation
-from autotune.learning import Curve, Learning, Unpredictable, Unraced
+from autotune.learning import Learning, Unpredictable
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
 from autotune.value import Scalar
@@ -41,7 +41,6 @@ __all__ = [
     "Setting",
     "Stop",
     "Tell",
-    "TrainingRequest",
     "TrialRequest",
     "Watch",
     "Window",
@@ -156,26 +155,6 @@ class LearningRequest:
     """Of one device, with one step for each call."""
     seconds: float = 10.0
     """For training and looking together, once training has begun."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingRequest:
-    """A training to a loss on examples that it does not see."""
-
-    trial: TrialRequest
-    """Of one device."""
-    examples: int
-    """Of an epoch, those that are held out included."""
-    validates: bool = False
-    """Whether the loss is that of what the user validates with; else examples are held out."""
-    look: int
-    """Examples between two looks at the loss, about."""
-    most: int
-    """Examples after which it ends: the training that the learning rate warms up for."""
-    loss: float | None = None
-    """At which it ends; None for the training that sets it."""
-    seconds: float | None = None
-    """After which it ends, from its first step on; None: only the examples count."""
 
 
 class Stop(NamedTuple):
@@ -334,14 +313,6 @@ class Engine(Protocol):
         """
         batch = request.trial.configuration.global_batch
         return Learning(batch=batch, refused=Unpredictable.NOT_OFFERED)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Train to a loss, and tell how it fell.
-
-        Like `run`, it never raises because of the program and leaves nothing running.
-        """
-        del request
-        return Curve(refused=Unraced.NOT_OFFERED)
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""

@@ -12,23 +12,20 @@ from autotune.engine.engine import (
     ObservationRequest,
     RunResult,
     ScreeningRequest,
-    TrainingRequest,
     TrialRequest,
     Watch,
 )
 from autotune.engine.folder import TrialFolder
 from autotune.engine.observation import Observation
 from autotune.engine.orders import (
-    curve,
     learning,
     observation,
     prepare,
     prepare_learning,
     prepare_observation,
     prepare_screening,
-    prepare_training,
 )
-from autotune.learning import Curve, Learning
+from autotune.learning import Learning
 
 
 class ProcessEngine(Engine):
@@ -69,11 +66,6 @@ class ProcessEngine(Engine):
         folder = prepare_learning(request)
         result = self._timed(request.trial, lambda _: None, folder, "learn")
         return learning(folder, result, request.trial.configuration.global_batch)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Train to a loss, and tell how it fell."""
-        folder = prepare_training(request)
-        return curve(folder, self._timed(request.trial, lambda _: None, folder, "train to loss"))
 
     def now(self) -> float:
         """Return this host's monotonic clock in seconds."""

@@ -20,7 +20,6 @@ from autotune.engine.engine import (
     ScreeningRequest,
     Stop,
     Tell,
-    TrainingRequest,
     TrialRequest,
     Watch,
 )
@@ -28,14 +27,10 @@ from autotune.engine.load import Load
 from autotune.engine.observation import Observation
 from autotune.learning import (
     BATCHES,
-    Curve,
     GradientProbe,
     Learning,
-    Look,
     Moments,
-    Unraced,
     UpdateRule,
-    examples_to,
 )
 from autotune.machine import Host, Machine
 from autotune.reason import Completed, Message, Reason
@@ -105,7 +100,6 @@ class FakeEngine(Engine):
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
         learning: Learning | None = None,
-        needs: Callable[[int], float] | None = None,
         bandwidth: float | None = None,
         seed: int = 0,
     ) -> None:
@@ -122,7 +116,6 @@ class FakeEngine(Engine):
         self._faults = faults
         self._load = load
         self._learning = learning
-        self._needs = needs
         self._bandwidth = bandwidth
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
@@ -130,7 +123,6 @@ class FakeEngine(Engine):
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
         self.looks: list[LearningRequest] = []
-        self.trainings: list[TrainingRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -170,28 +162,6 @@ class FakeEngine(Engine):
         self.looks.append(request)
         self._time += request.seconds
         return self._learning or super().learn(request)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Have the loss fall as one over the examples, with noise, at its speed."""
-        self.trainings.append(request)
-        configuration = request.trial.configuration
-        batch, rate = configuration.global_batch, self._speed(configuration)
-        self._time += self._start_of(request.trial)
-        if self._needs is None or isinstance(rate, Ending):
-            why = Unraced.NOT_OFFERED if self._needs is None else Unraced.FAILED
-            return Curve(refused=why)
-        # The seed alone makes it, so that a comparison of seeds is fair.
-        luck = random.Random(f"{request.trial.seed} {batch}").gauss(0, self._between)  # noqa: S311 - noise
-        scale = 1e4 * self._needs(batch) * math.exp(luck)
-        last = min(request.most, rate * (request.seconds or math.inf))
-        looks: list[Look] = []
-        while not looks or looks[-1].examples < last:
-            examples = (len(looks) + 1) * request.look
-            looks.append(Look(examples, 1 / (1 + examples / scale)))
-            if request.loss is not None and examples_to(looks[-4:], request.loss) is not None:
-                break
-        self._time += looks[-1].examples / rate
-        return Curve(looks=tuple(looks), held_out=100)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""
@@ -326,7 +296,6 @@ FAKE_FACTS = WorkloadFacts(
     weights=7_000,
     gradient_bytes=28_000,
     repeatable=True,
-    same_examples=True,
     optimizer="Adam",
     loss="sparse_categorical_crossentropy",
 )

@@ -151,13 +151,6 @@ def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     learn(folder, writer, index)
 
 
-def _train_to_loss(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Train, and look at examples that it does not train on."""
-    from autotune.engine.child.train_to_loss import train_to_loss  # noqa: PLC0415 - as above
-
-    train_to_loss(folder, writer, index)
-
-
 def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
     """Return a task for one process, which needs not know which one it is."""
     return lambda folder, writer, _: look(folder, writer)
@@ -185,7 +178,6 @@ TASKS: Mapping[str, Task] = {
     "refer": observe.refer,
     "screen": screen.screen,
     "learn": _learn,
-    "train to loss": _train_to_loss,
     "inspect": _alone(inspect.look),
     "devices": _alone(list_devices),
 }
