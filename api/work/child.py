@@ -36,10 +36,10 @@ from autotune.engine.exclusive import Wait
 from autotune.engine.observation import Observation
 from autotune.engine.resolve import new_engine
 from autotune.errors import OutputError
-from autotune.learning import Learning, Unpredictable
 from autotune.reason import SetAside
 from autotune.result import Result
 from autotune.search.request import TuningRequest
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import (
     Workload,
     factory_from_text,

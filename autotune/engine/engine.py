@@ -21,9 +21,9 @@ from autotune.config import Configuration
 from autotune.engine.exclusive import Tell
 from autotune.engine.load import Load
 from autotune.engine.observation import Observation
-from autotune.learning import Learning, Unpredictable
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts

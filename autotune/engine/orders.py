@@ -18,8 +18,8 @@ from autotune.engine.engine import (
 )
 from autotune.engine.folder import TrialFolder
 from autotune.engine.observation import Observation
-from autotune.learning import Learning, Unpredictable
 from autotune.reason import Outcome, Overdue, Phase
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import Workload
 
 

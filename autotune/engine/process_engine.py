@@ -25,7 +25,7 @@ from autotune.engine.orders import (
     prepare_observation,
     prepare_screening,
 )
-from autotune.learning import Learning
+from autotune.stats.gradients import Learning
 
 
 class ProcessEngine(Engine):

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from autotune.axis import AxisRole, Place
 from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
-from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.program.epoch import UNKNOWN_STEPS, epoch_in_words
 from autotune.program.factories import global_names, preamble, sketch
@@ -17,6 +16,7 @@ from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
 from autotune.program.structure import Placeholders, check_names, check_structure
 from autotune.program.text import WIDTH, call, count, fill_in, literal
+from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
 from autotune.workload import (

@@ -25,15 +25,9 @@ from autotune.engine.engine import (
 )
 from autotune.engine.load import Load
 from autotune.engine.observation import Observation
-from autotune.learning import (
-    BATCHES,
-    GradientProbe,
-    Learning,
-    Moments,
-    UpdateRule,
-)
 from autotune.machine import Host, Machine
 from autotune.reason import Completed, Message, Reason
+from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
 from autotune.window import Window

@@ -23,7 +23,7 @@ from pydantic import ConfigDict, Field
 
 from autotune.change import Change
 from autotune.errors import FactoryNotFound
-from autotune.learning import Learning
+from autotune.stats.gradients import Learning
 from autotune.value import Scalar, Value
 from autotune.workload.declared import check_name, parameters_in
 from autotune.workload.script import FitData, FitFacts, Script, code_digest
