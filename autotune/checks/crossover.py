@@ -83,13 +83,13 @@ def _batch(configuration: Configuration, draws: Draws) -> np.ndarray:
 
 
 def _added(draws: Draws) -> np.ndarray:
-    """Return x, what the exchange adds to a step."""
+    """Return x."""
     added: np.ndarray = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
     return added
 
 
 def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
-    """Return c (P - g), what the replicas save for each example of theirs."""
+    """Return c (P - g)."""
     batch, each = configuration.per_replica_batch, _per_example(configuration, draws)
     # What the replicas' own examples take beside each other, g c b.
     beside = draws[Experiment.APART] - (draws[Experiment.ALONE] - each * batch)
@@ -118,7 +118,7 @@ def _gradients(configuration: Configuration, draws: Draws, size: int) -> Interva
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return a quotient of positive numbers; infinite where the lower one is none."""
+    """Return a quotient of positive numbers; infinite where the lower one is not positive."""
     return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf)
 
 

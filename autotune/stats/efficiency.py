@@ -57,7 +57,6 @@ class Efficiency(Value):
 
     @property
     def examples(self) -> Examples:
-        """The estimate between the ends of its 95 % interval."""
         half = SDS * self.sd
         return Examples(_exp(self.log - half), _exp(self.log), _exp(self.log + half))
 
@@ -74,10 +73,6 @@ def predicted_examples(learning: Learning, batch: int) -> Efficiency | None:
 
     Of several probes the one counts by which a change costs more: what a training gains by a
     larger batch late is not there in its beginning, and the other way round.
-
-    Args:
-        learning: What is known.
-        batch: Global batch.
     """
     if batch == learning.batch:
         return Efficiency(log=0.0, sd=0.0)

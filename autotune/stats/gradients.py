@@ -120,7 +120,6 @@ class GradientSums:
         self._counts = np.zeros(GROUPS)
 
     def __len__(self) -> int:
-        """Return the micro-batches so far."""
         return int(self._counts.sum())
 
     def add(self, gradient: Any) -> None:
@@ -134,11 +133,7 @@ class GradientSums:
         self._counts[group] += 1
 
     def probe(self, step: int) -> GradientProbe | None:
-        """Return what they tell; None if there are too few.
-
-        Args:
-            step: Steps that the training had made.
-        """
+        """Return what they tell after so many steps of the training; None if there are too few."""
         if len(self) < FEWEST:
             return None
         groups = np.arange(GROUPS)
@@ -168,10 +163,8 @@ class GradientSums:
     def _progress(self, product: Any, square: Any, variance: Any) -> list[float]:
         """Return it for each batch.
 
-        Args:
-            product: Of the means of two halves: G_i^2 without bias.
-            square: The same of all, for the root.
-            variance: Of a micro-batch's elements.
+        The product, of the means of two halves, is G_i^2 without bias; the square, of all, is for
+        the root. The variance is that of a micro-batch's elements.
         """
         square, example = np.maximum(square, 0.0), variance * self._batch
         return [float((product / np.sqrt(square + example / b + _TINY)).sum()) for b in BATCHES]
