@@ -7,7 +7,8 @@ from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import Limits, TrialRequest
+from autotune.engine.base import Limits
+from autotune.engine.tasks.train import TrialRequest
 from autotune.testing.contract import Behaviour
 from autotune.workload import Factory, Workload
 
@@ -15,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
 UNUSED = Factory(name="unused", module="unused")
 BEHAVIOURS = {
     Behaviour.MEASURED: "fit",
-    Behaviour.GANG: "gang",
+    Behaviour.GROUP: "gang",
     Behaviour.FAILED: "raises",
     Behaviour.NAN: "nan",
     Behaviour.OUT_OF_MEMORY: "eats",
@@ -48,5 +49,5 @@ def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> Tr
         BEHAVIOURS[behaviour],
         folder,
         limits=LIMITS.get(behaviour, Limits()),
-        roles=gang if behaviour is Behaviour.GANG else gang[:1],
+        roles=gang if behaviour is Behaviour.GROUP else gang[:1],
     )

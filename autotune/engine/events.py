@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 Event = Mapping[str, Any]
-"""Has `event`, its kind, and `at`, in seconds of `time.monotonic`."""
+"""Has `event`, its kind, and `at`, in seconds of `time.monotonic`.
+
+Any may have `result`: fields of the run's `RunResult` that the first process knows.
+"""
 
 STARTED = "started"
 TRAIN_BEGIN = "train_begin"

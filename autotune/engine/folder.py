@@ -34,13 +34,8 @@ class TrialFolder:
         """What the processes are to do, as JSON."""
         return self.path / "request.json"
 
-    @property
-    def answer(self) -> Path:
-        """What a process that looks at something found, as JSON."""
-        return self.path / "answer.json"
-
     def answers(self, index: int) -> Path:
-        """What one process of several saw, as JSON."""
+        """What one process found, as JSON."""
         return self.path / f"answer-{index}.json"
 
     def kept(self, index: int) -> Path:

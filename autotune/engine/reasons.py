@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from autotune.reason import Cause, Exited, KernelKilled, Killed, KnownError, Raised
+from autotune.reason import Cause, Exited, KernelKilled, Killed, KnownError, Raised, Reason
 
 _LONGEST = 300
 """Characters of a foreign message that are kept."""
@@ -45,6 +45,14 @@ _MEMORY = re.compile(
 )
 _DISK = re.compile(r"No space left on device|Disk quota exceeded")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class WorkersLost(Exception):
+    """All processes of a group are gone or out of reach."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.kind)
+        self.reason = reason
 
 
 def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:

@@ -17,8 +17,9 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Limits, TrainingRequest
-from autotune.engine.requests import trial_request
+from autotune.engine.base import Engine, Limits
+from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks.train_to_loss import TrainingRequest
 from autotune.events import Notice, Observer, Preparing
 from autotune.learning import (
     Curve,
@@ -317,7 +318,7 @@ class Prover:
             seconds=seconds,
         )
         began = self._engine.now()
-        curve = self._engine.train(request)
+        curve = self._engine.execute(request)
         self._seconds.append(self._engine.now() - began)
         if curve.detail:
             self._observer(Notice(text=f"{what}: {curve.detail}"))

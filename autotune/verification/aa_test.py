@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.load import Load
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import NothingMeasured
 from autotune.events import Observer, Preparing, nobody
 from autotune.machine import Machine
@@ -199,7 +200,9 @@ def _subject(engine: Engine, workload: Workload, observer: Observer) -> Subject:
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     observer(Preparing(what="Calling model_fn and dataset_fn"))
-    return Subject(workload=workload, facts=engine.inspect(workload), machine=machine)
+    return Subject(
+        workload=workload, facts=engine.execute(InspectionRequest(workload)), machine=machine
+    )
 
 
 def _hopeless(running: Turns) -> bool:

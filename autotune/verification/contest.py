@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome
+from autotune.engine.base import Engine
 from autotune.events import Observer
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList

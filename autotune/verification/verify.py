@@ -6,8 +6,9 @@ import math
 from pathlib import Path
 
 from autotune.durations import parse_seconds
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
 from autotune.events import Observer, Preparing, nobody, told
 from autotune.options import SearchOptions
@@ -124,7 +125,7 @@ class _Check:
             return self._saved.facts
         self._observer(Preparing(what="Calling model_fn and dataset_fn"))
         own = self._saved.configuration.for_factories()
-        facts = self._engine.inspect(self._saved.workload, offered=own)
+        facts = self._engine.execute(InspectionRequest(self._saved.workload, offered=own))
         return facts.model_copy(update={"learning": self._saved.facts.learning})
 
     def _compare(self, case: Case, options: SearchOptions) -> Comparison:

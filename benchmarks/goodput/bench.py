@@ -23,6 +23,7 @@ from scipy.stats import t
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import nobody
 from autotune.learning import Learning, learning_rate_factor, predicted_examples, warm_up_examples
 from autotune.machine import Machine
@@ -149,7 +150,7 @@ def predict(name: str) -> tuple[Machine, Learning]:
         request = TuningRequest(workload=workload, out=Path(folder))
         subject = Subject(
             workload=workload,
-            facts=engine.inspect(workload),
+            facts=engine.execute(InspectionRequest(workload)),
             machine=machine,
             objective=objective_named(request.options.objective),
         )

@@ -13,10 +13,12 @@ from pathlib import Path
 import psutil
 
 from autotune.config import Configuration
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest
+from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.program import render
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.stopping import MeasureWatch
 from autotune.strategies import strategy
@@ -69,7 +71,7 @@ class Bench:
 
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, model, Path(folder) / "trial")
-            return self.engine.run(request, watch)
+            return self.engine.execute(request, watch)
 
     def _request(self, configuration: Configuration, model: str, folder: Path) -> TrialRequest:
         workload = Workload(

@@ -6,12 +6,10 @@ taken; then it goes on as if nothing had been. The program's text stays as it is
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,10 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.observe import finish, leave
-from autotune.engine.child.program import endless, load_program
+from autotune.engine.child.member import Member
 from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
 from autotune.learning import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
@@ -36,16 +32,14 @@ MOST_ELEMENTS = 1 << 20
 """Of a gradient that are looked at: of larger ones every so many."""
 
 
-def learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Train, look, and report."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-    program = load_program(folder, request["by_value"])
-    order = request["order"]
-    look = GradientCallback(
-        writer, program, order["batch"], order["seconds"], partial(leave, folder, index)
+def learn(member: Member) -> None:
+    """Train, take gradients, and report."""
+    request, program = member.request, member.program()
+    callback = GradientCallback(
+        member.writer, program, request["batch"], request["seconds"], member.leave
     )
-    program.main([*endless(request), "--verbose", "0"], callbacks=[look])
-    finish(folder, writer, index, look.answer())
+    program.main(member.arguments(verbose=0), callbacks=[callback])
+    member.finish(callback.answer())
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

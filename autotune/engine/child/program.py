@@ -23,8 +23,6 @@ from autotune.hints import closest
 
 PROGRAM = "autotune_train"
 """Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
-ENDLESS = 1_000_000_000
-"""Epochs. The tuner ends a trial, not the program."""
 Call = Callable[..., Any]
 
 
@@ -45,11 +43,6 @@ def load_program(
     if hasattr(program, "run_script"):
         end_with_fit(program)
     return program
-
-
-def endless(request: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of a program that trains until it is ended."""
-    return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
 
 
 def input_of(program: ModuleType) -> str:

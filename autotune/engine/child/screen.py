@@ -7,7 +7,6 @@ program in turn.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -18,9 +17,9 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child.fill import read_epoch
-from autotune.engine.child.program import input_of, load_program
+from autotune.engine.child.member import Member
+from autotune.engine.child.program import input_of
 from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
 
 SECONDS = 0.25
 """For which a setting is timed; fresh processes differ by more than a longer look would tell."""
@@ -36,23 +35,20 @@ Calls = Callable[[Any, Any], Any]
 """Takes so many steps on what an iterator gives, and returns what the last one has logged."""
 
 
-def screen(folder: TrialFolder, writer: EventWriter, _: int) -> None:
+def screen(member: Member) -> None:
     """Time each setting, and stay until the tuner ends this process."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
     made = Made()
     settings = [
-        Setting(load_program(folder, request["by_value"], each.pop("script")), made, **each)
-        for each in request["settings"]
+        Setting(member.program(each.pop("script")), made, **each)
+        for each in member.request["settings"]
     ]
     first = settings[0].program
     for each in settings:
         # Only one of them runs the script.
         each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
-    _replace_training(first, Walk(settings, writer))
-    first.main(["--seed", str(request["seed"]), "--verbose", "0"])
-    writer.write(events.ANSWERED)
-    while True:
-        time.sleep(1)
+    _replace_training(first, Walk(settings, member.writer))
+    first.main(member.arguments(verbose=0))
+    member.finish()
 
 
 class Made:

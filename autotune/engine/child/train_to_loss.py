@@ -7,7 +7,6 @@ program's text stays as it is.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from types import ModuleType
@@ -17,11 +16,9 @@ import keras
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.observe import finish
-from autotune.engine.child.program import load_program
+from autotune.engine.child.member import Member
 from autotune.engine.child.validation import Validation
 from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
 from autotune.learning import Curve, Look, Unraced, examples_to
 
 ONE_IN = 8
@@ -38,18 +35,15 @@ _ODD = (0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64)
 """Multipliers that spread the bits of a number; any odd ones of 64 bits would do."""
 
 
-def train_to_loss(folder: TrialFolder, writer: EventWriter, index: int) -> None:
+def train_to_loss(member: Member) -> None:
     """Train, look at the held-out examples now and then, and report."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-    program = load_program(folder, request["by_value"])
-    order = request["order"]
-    curve = LossCurve(writer, program, order)
-    steps = order["steps"]
-    epochs = max(order["most"] // (steps * order["batch"]), 1)
-    arguments = {"epochs": epochs, "steps-per-epoch": steps, "seed": request["seed"], "verbose": 0}
-    given = [text for name, value in arguments.items() for text in (f"--{name}", str(value))]
-    program.main(given, callbacks=[curve])
-    finish(folder, writer, index, curve.answer())
+    request, program = member.request, member.program()
+    curve = LossCurve(member.writer, program, request)
+    steps = request["steps"]
+    epochs = max(request["most"] // (steps * request["batch"]), 1)
+    arguments = member.arguments(epochs=epochs, verbose=0, **{"steps-per-epoch": steps})
+    program.main(arguments, callbacks=[curve])
+    member.finish(curve.answer())
 
 
 class LossCurve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

@@ -1,8 +1,8 @@
 """One host's part in trials that are ordered from elsewhere.
 
-An agent keeps the process of its host that has imported TensorFlow, and the gang that this has
-forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If nothing
-is heard of it for `UNATTENDED_SECONDS` while a gang runs, the gang is ended.
+An agent keeps the process of its host that has imported TensorFlow, and the worker group that this
+has forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If
+nothing is heard of it for `UNATTENDED_SECONDS` while a worker group runs, that is ended.
 
 Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
 """
@@ -19,19 +19,18 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from autotune.cluster import Role
-from autotune.engine.exclusive import Claim, Wait
+from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
-from autotune.engine.gang import Environment, Gang
+from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
 from autotune.engine.load import Load, Meter
-from autotune.engine.local_host import LocalHost, environments_of
+from autotune.engine.local import LocalHost, environments_of
+from autotune.engine.lock import Claim, Wait
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote import links
 from autotune.engine.remote.code import Code, install
-from autotune.engine.workers import POLL, Exit, MemoryUse, Report, WorkersLost
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
-from autotune.value import Scalar
 from autotune.version import VERSION
-from autotune.workload import Workload, WorkloadFacts
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20
@@ -49,7 +48,7 @@ class HostFacts(NamedTuple):
 
 
 class News(NamedTuple):
-    """What has become of the processes of a gang."""
+    """What has become of the processes of a worker group."""
 
     reports: Sequence[Report] = ()
     exits: Mapping[int, Exit] = {}
@@ -62,7 +61,7 @@ class News(NamedTuple):
 class Order(NamedTuple):
     """What the processes of a run on one host are to do."""
 
-    task: str
+    code: str
     files: Mapping[str, bytes]
     """What they read, by the path in their folder."""
     roles: tuple[Role, ...]
@@ -88,7 +87,7 @@ class Agent:
         self._meter = Meter()
         self._ports = ExitStack()
         self._claim: Claim | None = None
-        self._gang: Gang | None = None
+        self._group: LocalGroup | None = None
         self._folder: TrialFolder | None = None
         self._given: frozenset[str] = frozenset()
         self._news = News()
@@ -135,16 +134,10 @@ class Agent:
         with self._lock:
             os.chdir(install(code, self._host.new_folder().path))
 
-    def inspect(
-        self, workload: Workload, offered: Mapping[str, Scalar], seconds: float
-    ) -> WorkloadFacts:
-        """Call the factories in a process of their own and report what they give.
-
-        Raises:
-            WorkloadError: A factory does not fulfil its contract.
-        """
+    def execute(self, task: HostTask[A]) -> A:
+        """Do a task in a process of this host."""
         with self._lock:
-            return self._host.inspect(workload, offered, seconds)
+            return self._host.execute(task)
 
     def load(self) -> Load | None:
         """Return what other programs took of this host's cores since the last call."""
@@ -167,8 +160,8 @@ class Agent:
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
-                self._gang = self._host.gang(self._folder, order.task, mine, order.memory)
-                self._gang.start()
+                self._group = self._host.group(self._folder, order.code, mine, order.memory)
+                self._group.start()
             except WorkersLost as exc:
                 return exc.reason
         return None
@@ -188,12 +181,12 @@ class Agent:
     def last_words(self, member: int) -> str:
         """Return the last lines that a process printed."""
         with self._lock:
-            return self._gang.last_words(member) if self._gang else ""
+            return self._group.last_words(member) if self._group else ""
 
     def stack(self, member: int) -> str:
         """Make a process that hangs print where its threads stand, and return that."""
         with self._lock:
-            return self._gang.stack(member) if self._gang else ""
+            return self._group.stack(member) if self._group else ""
 
     def end(self) -> dict[str, int]:
         """End all processes; return the files that they have left, with their sizes.
@@ -203,7 +196,7 @@ class Agent:
         """
         self._ending = True
         with self._lock:
-            self._end_gang()
+            self._end_group()
             return self._left()
 
     def take(self, name: str, offset: int) -> bytes:
@@ -235,7 +228,7 @@ class Agent:
         """End everything and remove all files."""
         self._ending = True
         with self._lock:
-            self._end_gang()
+            self._end_group()
             self._host.close()
             if self._claim is not None:
                 self._claim.release()
@@ -258,25 +251,25 @@ class Agent:
         }
 
     def _look(self) -> News:
-        if self._gang is None:
+        if self._group is None:
             return self._news._replace(reports=())
         try:
-            reports = self._gang.listen(POLL)
+            reports = self._group.listen(POLL)
         except WorkersLost as exc:
             return News(lost=exc.reason)
-        return News(reports, self._gang.exits(), self._gang.memory())
+        return News(reports, self._group.exits(), self._group.memory())
 
-    def _end_gang(self) -> None:
+    def _end_group(self) -> None:
         self._ports.close()
-        gang, self._gang = self._gang, None
-        if gang is not None:
-            gang.end()
+        group, self._group = self._group, None
+        if group is not None:
+            group.end()
 
     def _attend(self) -> None:
-        """End the gang when nothing is heard of the tuner."""
+        """End the worker group when nothing is heard of the tuner."""
         while True:
             time.sleep(UNATTENDED_SECONDS / 40)
             with self._lock:
-                if self._gang and time.monotonic() - self._heard > UNATTENDED_SECONDS:
-                    self._end_gang()
+                if self._group and time.monotonic() - self._heard > UNATTENDED_SECONDS:
+                    self._end_group()
                     self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))

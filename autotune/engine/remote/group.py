@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from autotune.engine.engine import TrialRequest
 from autotune.engine.folder import TrialFolder
+from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote.agent import PIECE, News, Order
 from autotune.engine.remote.code import code_of
 from autotune.engine.remote.hosts import SILENCE_SECONDS, RemoteHost, answer, answers, bring
-from autotune.engine.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
+from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import HostLost
 
 _POLL_SECONDS = 0.2
@@ -29,17 +30,17 @@ class RemoteGroup(WorkerGroup):
         hosts: Of each process, by its position.
         request: Names the processes.
         folder: On the tuner's host.
-        task: What they do, by its name in `autotune.engine.child`.
+        code: What they do: `module:function`.
     """
 
     def __init__(
-        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, task: str
+        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
     ) -> None:
         self._of = hosts
         self._hosts = [*dict.fromkeys(hosts)]
         self._request = request
         self._folder = folder
-        self._task = task
+        self._code = code
         self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
         self._exits: dict[int, Exit] = {}
         self._uses: dict[RemoteHost, MemoryUse] = {}
@@ -59,7 +60,7 @@ class RemoteGroup(WorkerGroup):
         calls = {}
         for host in self._hosts:
             order = Order(
-                task=self._task,
+                code=self._code,
                 files=files,
                 roles=self._request.roles,
                 addresses=addresses,

@@ -30,8 +30,8 @@ import psutil
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from autotune.engine.gang import Environment
-from autotune.engine.local_host import VISIBLE
+from autotune.engine.group import Environment
+from autotune.engine.local import VISIBLE
 from autotune.engine.remote.agent import Agent
 from autotune.engine.remote.bridge import Answer, Call, Gone, Node
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.engine.engine import Outcome
 from autotune.learning import Look, Race, Trained
+from autotune.reason import Outcome
 from autotune.report.html.scale import Scale, Tick, scale_for
 from autotune.result import Result
 from autotune.result.leaderboard import Leaderboard

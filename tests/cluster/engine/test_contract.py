@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
 from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.testing.contract import Behaviour, EngineContract
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import request_of

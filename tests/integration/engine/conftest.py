@@ -8,7 +8,7 @@ import pytest
 
 pytest.register_assert_rewrite("autotune.testing.contract")
 
-from autotune.engine.engine import TrialRequest  # noqa: E402
+from autotune.engine.tasks.train import TrialRequest  # noqa: E402
 from tests.trials import request_for  # noqa: E402 - it imports the contract
 
 MakeRequest = Callable[..., TrialRequest]

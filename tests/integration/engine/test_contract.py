@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
-from autotune.engine.exclusive import exclusive
 from autotune.engine.local import LocalEngine
+from autotune.engine.lock import exclusive
+from autotune.engine.tasks.train import TrialRequest
 from autotune.testing.contract import Behaviour, EngineContract
 from tests.trials import request_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 
 pytestmark = pytest.mark.real
 
@@ -30,7 +30,7 @@ def test_replicas_keep_their_gradients_to_themselves(
     def operations(*, exchanges: bool) -> dict[str, int]:
         folder = tmp_path / f"{exchanges}"
         request = make_request("reduces", folder, roles=roles, exchanges=exchanges)
-        result = engine.run(request, lambda _: None)
+        result = engine.execute(request, lambda _: None)
         printed = (folder / "output-0.txt").read_text("utf-8")
         # TensorFlow writes to the same file, and perhaps into the same line.
         told = re.search(r'\{"[^{}]*\}', printed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.engine import forking
-from autotune.engine.forking import ForkClient
+from autotune.engine import fork_client
+from autotune.engine.fork_client import ForkClient
 
 SERVER = """
 import socket, sys
@@ -19,7 +19,7 @@ channel.recv(4096)
 
 def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its start and its end may come together, and are told apart."""
-    monkeypatch.setattr(forking, "_PROGRAM", SERVER)
+    monkeypatch.setattr(fork_client, "_PROGRAM", SERVER)
     client = ForkClient({})
     try:
         assert client.fork({}) == 7

@@ -12,10 +12,12 @@ import pytest
 from autotune.cluster import Role
 from autotune.diagnose.straggler import straggler
 from autotune.engine import local
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
-from autotune.reason import Message, Overdue, Phase
+from autotune.engine.tasks.train import TrialRequest
+from autotune.reason import Message, Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
+from autotune.window import Window
 
 pytestmark = pytest.mark.real
 
@@ -47,7 +49,7 @@ def test_the_first_real_error_is_told(
     """When one worker ends, its own trouble is the reason, not what its peers say of it."""
     lines = f"        if call == 20 and {MINE} == 1: {misfortune}\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", lines)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO), go_on)
+    result = engine.execute(make_request(program, tmp_path / "t", roles=TWO), go_on)
     assert result.outcome is outcome
     assert reason_text(result.reason).startswith(reason)
 
@@ -58,7 +60,7 @@ def test_a_member_that_blocks_at_its_start_is_a_hang(
     """A worker that never joins makes the trial hang at its start, by its limit."""
     program = f"import json, os, time\nif {MINE} == 1: time.sleep(1000)\n" + LOOP
     limits = Limits(start=3.0)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
+    result = engine.execute(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
     assert (result.outcome, result.reason) == (
         Outcome.HUNG,
         Overdue(phase=Phase.START, seconds=3.0),
@@ -72,7 +74,7 @@ def test_a_worker_that_freezes_ends_the_gang(
     line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
     limits = Limits(window=3.0)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
+    result = engine.execute(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
     assert (result.outcome, "no step finished" in reason_text(result.reason)) == (
         Outcome.HUNG,
         True,
@@ -86,7 +88,7 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
     busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", busy)
     enough = Stop(Outcome.MEASURED, Message(text="Enough."))
-    result = engine.run(
+    result = engine.execute(
         make_request(program, tmp_path / "t", roles=TWO),
         lambda windows: enough if len(windows) >= 10 else None,
     )
@@ -118,7 +120,7 @@ def test_a_taken_port_is_replaced(
     offers = [(free[0], taken_port), free]
     monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
     request = make_request("gang", tmp_path / "t", roles=TWO)
-    result: RunResult = engine.run(
+    result: RunResult = engine.execute(
         request, lambda _: Stop(Outcome.MEASURED, Message(text="Enough."))
     )
     assert (result.outcome, offers) == (Outcome.MEASURED, [])

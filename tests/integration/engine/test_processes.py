@@ -13,11 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError
-from autotune.reason import Orphaned
+from autotune.reason import Orphaned, Outcome
 from autotune.reason.sentences import reason_text
+from autotune.window import Window
 
 pytestmark = pytest.mark.real
 
@@ -28,7 +30,7 @@ import sys
 from pathlib import Path
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.local import LocalEngine
 from autotune.workload import Factory, Workload
 
@@ -38,7 +40,7 @@ with LocalEngine() as engine:
         configuration=Configuration(), script=Path(sys.argv[1]).read_text(), roles=(Role(),),
         workload=Workload(model=factory, dataset=factory), folder=Path(sys.argv[2]),
     )
-    engine.run(request, lambda windows: None)
+    engine.execute(request, lambda windows: None)
 """
 
 
@@ -93,7 +95,7 @@ def test_what_a_trial_starts_ends_with_it(
     engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
 ) -> None:
     """Grandchildren are gone when `run` returns, also one that made a session for itself."""
-    result = engine.run(
+    result = engine.execute(
         make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
     )
     assert result.outcome is Outcome.HUNG
@@ -107,14 +109,14 @@ def test_the_death_of_the_fork_server_is_a_crash(
     """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
     family = (Path(__file__).parent / "programs" / "family.py").read_text()
     program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
-    result = engine.run(make_request(program, tmp_path / "one"), stop_at_once)
+    result = engine.execute(make_request(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
     assert result.reason == Orphaned()
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)
     assert wait_until(lambda: not lives(near))
-    again = engine.run(make_request("ticks", tmp_path / "two"), stop_at_once)
+    again = engine.execute(make_request("ticks", tmp_path / "two"), stop_at_once)
     assert again.outcome is Outcome.MEASURED
 
 
@@ -139,7 +141,9 @@ def test_a_process_that_ignores_signals_is_ended(
     engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
 ) -> None:
     """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
-    result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once)
+    result = engine.execute(
+        make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once
+    )
     assert result.outcome is Outcome.HUNG
     assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail

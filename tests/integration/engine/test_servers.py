@@ -10,12 +10,14 @@ import psutil
 import pytest
 
 from autotune.config import Configuration, ShardPolicy
-from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
 from autotune.program import render
-from autotune.reason import Killed
+from autotune.reason import Killed, Outcome
 from autotune.strategies import strategy
+from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real
@@ -86,7 +88,7 @@ def test_each_worker_trains_on_its_share(
         enough = len(windows) >= 5 and len(told_in(notes)) == 2
         return Stop(Outcome.MEASURED, "Enough.") if enough else None
 
-    result = engine.run(served(policy), watch)
+    result = engine.execute(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
     assert result.lost_updates is not None
     assert 0 <= result.lost_updates < 1
@@ -108,7 +110,7 @@ def test_a_dead_member_ends_the_cluster(
             members = sorted(family.children(), key=lambda each: each.pid)
             members[CLUSTER.index(victim)].send_signal(signal.SIGKILL)
 
-    result = engine.run(served(), kill)
+    result = engine.execute(served(), kill)
     assert (result.outcome, result.reason) == (
         Outcome.CRASHED,
         Killed(process=victim, signal=signal.SIGKILL),

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import TrainingRequest
 from autotune.engine.local import LocalEngine
-from autotune.engine.requests import trial_request
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks.train_to_loss import TrainingRequest
 from autotune.learning import Curve, Unraced, examples_to, lowest
 from autotune.workload import Factory, Workload
 from autotune.workload.script import script_from_text
@@ -72,7 +73,7 @@ def train(engine: LocalEngine, tmp_path: Path) -> Train:
         workload, configuration = Workload(**made), Configuration(per_replica_batch=batch)
         if script:
             workload = workload.model_copy(update={"script": script_from_text(str(path))})
-        facts = engine.inspect(workload)
+        facts = engine.execute(InspectionRequest(workload))
         # A script shuffles arrays anew, and its last batch that is not full is left out.
         assert facts.same_examples or script
         assert facts.validates is bool(beside or script)
@@ -80,7 +81,7 @@ def train(engine: LocalEngine, tmp_path: Path) -> Train:
             configuration, workload, facts, engine.machine(), tmp_path / path.stem
         )
         asked = {"look": 256, "most": 8192, "validates": facts.validates, **given}
-        return engine.train(TrainingRequest(trial=trial, examples=examples, **asked))
+        return engine.execute(TrainingRequest(trial=trial, examples=examples, **asked))
 
     return train
 

@@ -12,11 +12,13 @@ import cloudpickle
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError
-from autotune.reason import Killed, Message, Overdue, Phase, Raised
+from autotune.reason import Killed, Message, Outcome, Overdue, Phase, Raised
 from autotune.reason.sentences import reason_text
+from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 pytestmark = pytest.mark.real
@@ -37,7 +39,7 @@ def run(engine: LocalEngine, make_request: MakeRequest, tmp_path: Path) -> Run:
     """Return a function that runs a program, given by name or as text."""
 
     def run(program: str, folder: str = "trial", **fields: object) -> RunResult:
-        return engine.run(make_request(program, tmp_path / folder, **fields), stop_at_once)
+        return engine.execute(make_request(program, tmp_path / folder, **fields), stop_at_once)
 
     return run
 

@@ -8,9 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from autotune.engine.engine import Tell
-from autotune.engine.exclusive import Holder, Wait
 from autotune.engine.local import LocalEngine
+from autotune.engine.lock import Holder, Tell, Wait
 from autotune.engine.resolve import new_engine, reserved_engine
 from autotune.errors import EngineError, Interrupted, UsageError
 from autotune.testing import FakeEngine

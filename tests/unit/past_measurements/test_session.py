@@ -7,9 +7,8 @@ import math
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.past_measurements import relative, scatter, session_of
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.testing import FAKE_MACHINE
 from autotune.trial import Stage, Trial
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import TrainingRequest
+from autotune.engine.tasks.train_to_loss import TrainingRequest
 from autotune.errors import UsageError
 from autotune.learning import Curve, Learning, Race, Unpredictable, Unraced
 from autotune.plan import times_in_words

@@ -19,7 +19,7 @@ import psutil
 
 from autotune.engine.failure import last_lines
 from autotune.engine.fork_server import send
-from autotune.engine.workers import WorkersLost
+from autotune.engine.reasons import WorkersLost
 from autotune.errors import EngineError
 from autotune.reason import Orphaned
 
