@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
+    from autotune.learning import Learning as Learning
     from autotune.machine import Machine as Machine
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions

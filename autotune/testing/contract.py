@@ -36,9 +36,7 @@ from autotune.engine.tasks.learn import LearningRequest
 from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest, Setting
 from autotune.engine.tasks.train import Fill, TrialRequest, trial_request
-from autotune.engine.tasks.train_to_loss import TrainingRequest
 from autotune.errors import WorkloadError
-from autotune.learning import Unraced
 from autotune.program import render
 from autotune.reason import Message, Outcome, Slower
 from autotune.reason.sentences import reason_text
@@ -339,14 +337,6 @@ class EngineContract(ABC):
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
 
-    def test_a_training_shows_its_loss_or_is_refused(self, engine: Engine, tmp_path: Path) -> None:
-        """`train` tells how the loss fell, or why nobody knows."""
-        trial = self.make_observation(engine, tmp_path / "train").trial
-        request = TrainingRequest(trial=trial, examples=1024, look=512, most=2048)
-        curve = engine.execute(request)
-        assert bool(curve.looks) is not bool(curve.refused)
-        assert curve.refused is not Unraced.FAILED, curve.detail
-
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""
         engine = self.new_engine()
@@ -379,7 +369,6 @@ def every_task(folder: Path) -> dict[str, Task[Any]]:
         ObservationRequest(trial=trial, calls=CALLS),
         ScreeningRequest(trial=trial, settings=()),
         LearningRequest(trial=trial),
-        TrainingRequest(trial=trial, examples=64, look=32, most=64),
         InspectionRequest(PROBE),
         DevicesRequest(),
     ]
@@ -405,8 +394,8 @@ class WrapperContract(EngineContract):
     @classmethod
     def new_engine(cls) -> Engine:
         """Return it around an engine that needs no machine, and offers all that there is."""
-        learning, needs = fake_learning(500.0), lambda _: 1.0
-        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning, needs=needs))
+        learning = fake_learning(500.0)
+        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_task_is_handed_on(self, kind: str, tmp_path: Path) -> None:

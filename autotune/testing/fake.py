@@ -19,17 +19,12 @@ from autotune.engine.tasks.learn import LearningRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest
 from autotune.engine.tasks.train import TrialRequest
-from autotune.engine.tasks.train_to_loss import TrainingRequest
 from autotune.learning import (
     BATCHES,
-    Curve,
     GradientProbe,
     Learning,
-    Look,
     Moments,
-    Unraced,
     UpdateRule,
-    examples_to,
 )
 from autotune.machine import Host, Machine
 from autotune.reason import Completed, Message, Outcome, Reason
@@ -74,8 +69,6 @@ class FakeEngine(Engine):
         faults: What is wrong with the training of a configuration, if anything is.
         load: What it claims that others took since they were last asked for.
         learning: What it claims to have learned from gradients; None: it offers no look at them.
-        needs: Examples to any loss at a batch, as a multiple of those at a batch of 32; None: it
-            offers no trainings.
         bandwidth: Bytes per second between hosts that it claims.
         seed: Of the noise.
     """
@@ -98,7 +91,6 @@ class FakeEngine(Engine):
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
         learning: Learning | None = None,
-        needs: Callable[[int], float] | None = None,
         bandwidth: float | None = None,
         seed: int = 0,
     ) -> None:
@@ -115,7 +107,6 @@ class FakeEngine(Engine):
         self._faults = faults
         self._load = load
         self._learning = learning
-        self._needs = needs
         self._bandwidth = bandwidth
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
@@ -123,7 +114,6 @@ class FakeEngine(Engine):
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
         self.looks: list[LearningRequest] = []
-        self.trainings: list[TrainingRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -159,8 +149,6 @@ class FakeEngine(Engine):
                 answer = self.screen(task, watch)
             case LearningRequest():
                 answer = self.learn(task)
-            case TrainingRequest():
-                answer = self.train(task)
             case InspectionRequest():
                 answer = self.inspect(task)
             case DevicesRequest():
@@ -179,27 +167,6 @@ class FakeEngine(Engine):
         self.looks.append(request)
         self._time += request.seconds
         return self._learning or request.not_offered()
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Have the loss fall as one over the examples, with noise, at its speed."""
-        self.trainings.append(request)
-        configuration = request.trial.configuration
-        batch, rate = configuration.global_batch, self._speed(configuration)
-        self._time += self._start_of(request.trial)
-        if self._needs is None or isinstance(rate, Ending):
-            return request.not_offered() if self._needs is None else Curve(refused=Unraced.FAILED)
-        # The seed alone makes it, so that a comparison of seeds is fair.
-        luck = random.Random(f"{request.trial.seed} {batch}").gauss(0, self._between)  # noqa: S311 - noise
-        scale = 1e4 * self._needs(batch) * math.exp(luck)
-        last = min(request.most, rate * (request.seconds or math.inf))
-        looks: list[Look] = []
-        while not looks or looks[-1].examples < last:
-            examples = (len(looks) + 1) * request.look
-            looks.append(Look(examples, 1 / (1 + examples / scale)))
-            if request.loss is not None and examples_to(looks[-4:], request.loss) is not None:
-                break
-        self._time += looks[-1].examples / rate
-        return Curve(looks=tuple(looks), held_out=100)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""
@@ -333,7 +300,6 @@ FAKE_FACTS = WorkloadFacts(
     weights=7_000,
     gradient_bytes=28_000,
     repeatable=True,
-    same_examples=True,
     optimizer="Adam",
     loss="sparse_categorical_crossentropy",
 )

@@ -285,8 +285,6 @@ class WorkloadFacts(Value):
     `numpy_function`. Only the process that made it can."""
     repeatable: bool = False
     """Whether two passes give the same, so that a cache changes nothing."""
-    same_examples: bool = False
-    """Whether two passes give the same examples, if perhaps in another order."""
     random_stage: str = ""
     """The last stage of the dataset that gives something else in every pass, by the name of its
     class; empty where none is known."""
@@ -353,11 +351,6 @@ class WorkloadFacts(Value):
         """Whether the data is a `keras.utils.PyDataset`, whose workers make its batches."""
         of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET
         return self.returned.by_python or of_fit
-
-    @property
-    def validates(self) -> bool:
-        """Whether the user gives examples to validate with, beside those to train on."""
-        return self.returned.beside or (self.fit is not None and self.fit.validates)
 
     def certain(self, name: str) -> Any:
         """Return a fact if every other inspection finds the same or nothing; None otherwise."""

@@ -114,10 +114,7 @@ def _entries(result: Result) -> list[Entry]:
 
 
 def _is_known(known: Learning, batch: int) -> bool:
-    """Return whether a batch has a place: it is known, and came to the loss if it was trained."""
-    raced = known.race.of(batch) if known.race else None
-    reached = raced is None or not raced.unreached
-    return batch == known.batch or (reached and examples_needed(known, batch) is not None)
+    return batch == known.batch or examples_needed(known, batch) is not None
 
 
 def _needed(known: Learning, batch: int) -> Examples:
