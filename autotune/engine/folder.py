@@ -9,11 +9,7 @@ SCRATCH = "autotune-work-"
 
 
 class TrialFolder:
-    """Names of the files through which the tuner and the processes of a trial talk.
-
-    Args:
-        path: The folder; `create` makes it.
-    """
+    """Names of the files through which the tuner and the processes of a trial talk."""
 
     def __init__(self, path: str | Path) -> None:
         # Absolute, because the processes that share it may each change their working folder.

@@ -41,11 +41,7 @@ class OtherBackend(Exception):
 
 
 class ForkServer:
-    """Forks children on request and reports their end.
-
-    Args:
-        channel: The socket to the tuner.
-    """
+    """Forks children on request and reports their end."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel

@@ -98,8 +98,6 @@ class LocalGroup(WorkerGroup):
     """Worker processes of this machine.
 
     Args:
-        server: Forks them.
-        folder: Theirs.
         code: What they do: `module:function`.
         environments: Variables of each by its position in the run, beside the server's; None
             removes one.

@@ -98,11 +98,7 @@ def between(first: Counters, last: Counters) -> Load:
 
 
 class Meter:
-    """Tells what others took since it was last read.
-
-    Args:
-        read: Reads the counters.
-    """
+    """Tells what others took since it was last read."""
 
     def __init__(self, read: Callable[[], Counters] = read_counters) -> None:
         self._read = read

@@ -73,14 +73,7 @@ class ProcessEngine(Engine):
     def run_trial(
         self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
     ) -> RunResult:
-        """Run the processes of a trial until something ends them.
-
-        Args:
-            trial: Names them.
-            watch: Told of every new window.
-            folder: Tells them what to do, and holds what they leave behind.
-            code: What they do.
-        """
+        """Run the processes of a trial until something ends them."""
 
     def now(self) -> float:
         """Return this host's monotonic clock in seconds."""
@@ -91,9 +84,6 @@ class LocalEngine(ProcessEngine):
     """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
 
     Entering the engine starts that process in the background; only what needs it waits for it.
-
-    Args:
-        environment: Variables of all trials, beside those of this process.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -267,7 +257,6 @@ def environments_of(roles: Sequence[Role], addresses: Sequence[str]) -> list[Env
     """Return the variables of each process. A TF_CONFIG of the tuner's never counts.
 
     Args:
-        roles: The processes.
         addresses: `host:port` of each.
     """
     environments: list[Environment] = []

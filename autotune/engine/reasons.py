@@ -60,7 +60,6 @@ def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
 
     Args:
         error: Its `kind`, `message` and `where`.
-        process: Name of the process; empty if it was the only one.
     """
     text = _text(error)
     for pattern, cause in _KNOWN.items():
@@ -93,7 +92,6 @@ def exit_of(status: int, *, for_memory: bool = False) -> Killed | Exited | Kerne
     """Return how a process ended.
 
     Args:
-        status: Its wait status.
         for_memory: Whether the kernel has killed processes for want of memory meanwhile.
     """
     code = status & 0x7F

@@ -59,14 +59,7 @@ class Trouble:
 
 
 class TrialRun:
-    """Follows a group of worker processes and keeps what becomes of it.
-
-    Args:
-        roles: Of its processes.
-        limits: What they may take.
-        group: The processes, not started yet.
-        watch: Told of every new window.
-    """
+    """Follows a group of worker processes and keeps what becomes of it."""
 
     def __init__(
         self, roles: Sequence[Role], limits: Limits, group: WorkerGroup, watch: Watch = go_on
@@ -201,12 +194,7 @@ class TrialRun:
 
 
 class Watchdog:
-    """Knows in which phase a process is, and since when.
-
-    Args:
-        limits: Seconds that each phase may take.
-        begun: When the process was started.
-    """
+    """Knows in which phase a process is, and since when."""
 
     def __init__(self, limits: Limits, begun: float) -> None:
         self._limits = limits
@@ -234,11 +222,7 @@ class Watchdog:
 
 
 class WorkerSteps:
-    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting.
-
-    Args:
-        members: How many processes there are.
-    """
+    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting."""
 
     def __init__(self, members: int) -> None:
         self._windows: list[list[Event]] = [[] for _ in range(members)]

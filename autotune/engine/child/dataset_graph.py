@@ -52,7 +52,6 @@ def prefetched(dataset: Any, size: int) -> int:
     """Return the examples that the stages of a dataset may hold ready, where they have a number.
 
     Args:
-        dataset: What the factory returned.
         size: Examples in one of its elements.
     """
     total = 0

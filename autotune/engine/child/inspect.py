@@ -288,9 +288,6 @@ def _not_training(cause: str) -> WorkloadError:
 class InspectedModel:
     """Checks a model and describes it.
 
-    Args:
-        model: What the factory returned.
-
     Raises:
         WorkloadError: It is no compiled Keras model.
     """
@@ -328,8 +325,6 @@ class InspectedModel:
         It is taken eagerly: that needs no tracing, and errors name the line that raised them.
 
         Args:
-            batch: Is trained on.
-            failed: Makes the error from its cause.
             patience: Seconds; a step that takes longer is the only one.
 
         Raises:

@@ -60,9 +60,6 @@ class Handed:
     def facts(self, patience: float) -> list[dict[str, Any]]:
         """Return what is known of each dataset that was handed over.
 
-        Args:
-            patience: Seconds that each look may take.
-
         Raises:
             WorkloadError: There is none, or reading it fails.
         """
@@ -100,11 +97,7 @@ def offered(handed: Handed) -> dict[str, Any]:
 
 
 class InspectedDataset:
-    """Checks a dataset and describes it.
-
-    Args:
-        taken: What the program makes of what the factory returned.
-    """
+    """Checks a dataset and describes it."""
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
@@ -148,9 +141,6 @@ class InspectedDataset:
     def few(self, size: int | None = None) -> Any:
         """Return a batch of a few examples.
 
-        Args:
-            size: Of the batch, where the model takes no other.
-
         Raises:
             WorkloadError: The examples do not fit into one batch.
         """
@@ -166,11 +156,7 @@ class InspectedDataset:
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
-        """Return what is known of the dataset.
-
-        Args:
-            patience: Seconds that each look may take.
-        """
+        """Return what is known of the dataset."""
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))

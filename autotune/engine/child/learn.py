@@ -46,9 +46,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
     """Looks at the gradients twice, and ends the training.
 
     Args:
-        writer: Is told that training has begun and goes on.
-        program: Makes the batches.
-        batch: Examples in each.
         seconds: For training and looking together.
         leave: Is given what was found so far, in case that the training is ended.
     """

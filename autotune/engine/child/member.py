@@ -21,12 +21,7 @@ ENDLESS = 1_000_000_000
 
 
 class Member:
-    """This process.
-
-    Args:
-        folder: Of the task.
-        index: Its position among the processes.
-    """
+    """This process."""
 
     def __init__(self, folder: TrialFolder, index: int) -> None:
         self.folder = folder

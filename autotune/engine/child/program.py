@@ -32,7 +32,6 @@ def load_program(
     """Run the program's top level.
 
     Args:
-        folder: Holds it.
         by_value: Names of the factories that were shipped beside it, which take the place of its
             own.
         text: Of another program that takes its place.
@@ -76,8 +75,6 @@ def load(name: str, module: str, root: str | None) -> Call:
     """Import a factory.
 
     Args:
-        name: Its qualified name in the module.
-        module: Where it lives.
         root: The folder that must be on the path; None for an installed module.
 
     Raises:
@@ -110,8 +107,6 @@ def fill(
     """Return the keyword arguments for a factory.
 
     Args:
-        function: The factory.
-        role: `model` or `dataset`, for messages.
         fixed: Arguments that the user has set; all of them must be declared.
         offered: Arguments that are passed if they are declared.
 

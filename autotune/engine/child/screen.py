@@ -68,14 +68,7 @@ class Made:
 
 
 class Setting:
-    """One program of the walk. Its input is that of the program, of batches of any size.
-
-    Args:
-        program: Its module.
-        made: What the factory has made for others.
-        steps: Of a call.
-        cached: Whether its examples are cached.
-    """
+    """One program of the walk. Its input is that of the program, of batches of any size."""
 
     def __init__(self, program: ModuleType, made: Made, *, steps: int, cached: bool) -> None:
         self.program = program
@@ -105,12 +98,7 @@ class Setting:
 
 
 class Walk:
-    """Times one setting after the other.
-
-    Args:
-        settings: In their order.
-        report: Where events go.
-    """
+    """Times one setting after the other."""
 
     def __init__(self, settings: Sequence[Setting], report: EventWriter) -> None:
         self._settings = settings

@@ -121,12 +121,7 @@ def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Notes:
-    """What is seen of a model between the first step and the last.
-
-    Args:
-        model: Is about to take the first.
-        silenced: Kinds of its layers that compute as in inference.
-    """
+    """What is seen of a model between the first step and the last."""
 
     def __init__(self, model: Any, silenced: Sequence[str]) -> None:
         self._model = model
@@ -152,11 +147,7 @@ class Notes:
 
 
 class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Tells the tuner how far the training is.
-
-    Args:
-        writer: Brings it there.
-    """
+    """Tells the tuner how far the training is."""
 
     def __init__(self, writer: EventWriter) -> None:
         super().__init__()
@@ -179,7 +170,6 @@ class WeightRecorder(_Timed):
     """Notes what becomes of a training.
 
     Args:
-        writer: Is told how far the training is.
         save_to: Where the first weights go; None keeps them to itself.
     """
 
@@ -217,7 +207,6 @@ class Reference(_Timed):
     in one training, because a new one would compile everything anew.
 
     Args:
-        writer: Is told how far the training is.
         weights: Where to start.
         batch: One of those it trains on, for a model that is built by its first.
         calls: Of the training step, each time.
