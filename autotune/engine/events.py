@@ -80,7 +80,6 @@ class EventReader:
         return [json.loads(line) for line in lines]
 
     def close(self) -> None:
-        """Give the file back."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -81,12 +81,10 @@ class ForkClient:
 
     @property
     def alive(self) -> bool:
-        """Whether the server can still be asked for something."""
         return self._channel.fileno() >= 0 and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
         return self._process.pid
 
     def wait_ready(self) -> None:

@@ -131,7 +131,6 @@ class ForkServer:
 
 
 def main(arguments: list[str]) -> None:
-    """Import TensorFlow, say so, and serve."""
     channel = socket.socket(fileno=int(arguments[0]))
     channel.set_inheritable(False)
     # Orphans of a trial, whatever session they made for themselves, become children of this one.
@@ -149,7 +148,6 @@ def main(arguments: list[str]) -> None:
 
 
 def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
-    """Send one message, as either side does."""
     channel.sendall(json.dumps(message).encode() + b"\n")
 
 

@@ -56,12 +56,10 @@ class Load:
 
     @property
     def share(self) -> float:
-        """Share of the cores that others took."""
         return (self.busy + self.stolen) / self.cores
 
     @property
     def noticeable(self) -> bool:
-        """Whether it can have disturbed timings."""
         return self.seconds >= SHORTEST_SECONDS and self.share >= NOTICEABLE
 
 
@@ -84,7 +82,6 @@ def read_counters() -> Counters:
 
 
 def between(first: Counters, last: Counters) -> Load:
-    """Return what others took from one look to the next."""
     seconds = max(last.at - first.at, 1e-9)
     # Ticks are coarser than what processes are charged, so a little less than nothing is nothing.
     busy = max((last.busy - first.busy) - (last.own - first.own), 0.0)

@@ -17,13 +17,12 @@ from typing import Any, Self, cast
 from autotune import disk
 from autotune.cluster import Role, tf_config
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
-from autotune.engine.folder import SCRATCH, TrialFolder
+from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient, ForkServerDied
 from autotune.engine.group import ONE, Environment, LocalGroup
 from autotune.engine.load import Load, Meter
 from autotune.engine.lock import Tell, exclusive
 from autotune.engine.reasons import is_of_the_disk
-from autotune.engine.scratch import Scratch
 from autotune.engine.tasks.devices import DevicesRequest
 from autotune.engine.tasks.inspect import why_ended
 from autotune.engine.tasks.train import TrialRequest, trial_in
@@ -52,7 +51,6 @@ class ProcessEngine(Engine):
     """Tells processes what to do through the folder of a trial, and reads their answers there."""
 
     def execute(self, task: Task[A], watch: Watch = go_on) -> A:
-        """Do what is asked until it is done, the watch stops it, or something goes wrong."""
         if isinstance(task, HostTask):
             return cast("A", self.on_hosts(task))
         trial = trial_in(task)
@@ -66,9 +64,7 @@ class ProcessEngine(Engine):
         return task.answer(result, answers_in(folder, len(trial.roles)))
 
     @abstractmethod
-    def on_hosts(self, task: HostTask[A]) -> A:
-        """Do a task on each host."""
-
+    def on_hosts(self, task: HostTask[A]) -> A: ...
     @abstractmethod
     def run_trial(
         self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
@@ -76,7 +72,6 @@ class ProcessEngine(Engine):
         """Run the processes of a trial until something ends them."""
 
     def now(self) -> float:
-        """Return this host's monotonic clock in seconds."""
         return time.monotonic()
 
 
@@ -94,13 +89,11 @@ class LocalEngine(ProcessEngine):
         self._meter = Meter()
 
     def __enter__(self) -> Self:
-        """Begin to import TensorFlow in the background."""
         self.host.start()
         return self
 
     @contextmanager
     def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
-        """Wait until no other search is timing on this machine, then keep others waiting."""
         if self._reserved:
             yield
             return
@@ -112,11 +105,9 @@ class LocalEngine(ProcessEngine):
                 self._reserved = False
 
     def load(self) -> Load | None:
-        """Return what other programs have taken of this machine's cores since the last call."""
         return self._meter.read()
 
     def machine(self) -> Machine:
-        """Return what this machine offers, as TensorFlow sees it."""
         if self._machine is None:
             self._machine = self.host.machine()
         return self._machine
@@ -135,7 +126,6 @@ class LocalEngine(ProcessEngine):
         return result
 
     def close(self) -> None:
-        """End everything that this engine started; may be called twice."""
         self.host.close()
 
     def _attempt(
@@ -186,11 +176,6 @@ class LocalHost:
         return LocalGroup(self._ready_server(), folder, code, environments, memory)
 
     def machine(self) -> Machine:
-        """Return what this host offers, as TensorFlow sees it.
-
-        Raises:
-            EngineError: TensorFlow cannot list its devices.
-        """
         return self.execute(DevicesRequest())
 
     def execute(self, task: HostTask[A]) -> A:
@@ -225,7 +210,6 @@ class LocalHost:
                 shutil.rmtree(each, ignore_errors=True)
 
     def close(self) -> None:
-        """End all processes and remove their files; may be called twice."""
         if self.server is not None:
             self.server.close()
         self._scratch.remove()

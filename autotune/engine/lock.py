@@ -1,8 +1,10 @@
 """Keeps the machine to one search at a time: two would spoil each other's timings.
 
 The lock is the kernel's, on a file that all users share, and falls when its process ends, however
-it ends. Those who wait get it in the order in which they came. Containers that share no folder do
-not see each other.
+it ends. Those who wait get it in the order in which they came: each holds a ticket, a locked file
+in a folder beside it, named by when it was drawn. Containers that share no folder do not see each
+other. Files that all users share are traps where one does not look what they are, so no library's
+lock is used: it would write through a hard link.
 """
 
 from __future__ import annotations
@@ -118,7 +120,7 @@ def exclusive(
         tell: Is told at once of whom it waits for, and again each minute. An error that it raises
             ends the wait.
         places: Where the file may be.
-        seconds: Its budget, from which others know how long they wait; None where it has none.
+        seconds: Its budget; None where it has none.
 
     Raises:
         Interrupted: Ctrl-C was pressed while waiting.
@@ -163,7 +165,7 @@ class Claim:
         what: Names the search.
         places: Where the file may be.
         seconds: The search's budget; None where it has none.
-        shared: Whether the name is that of one search alone, whose claims share the machine.
+        shared: Whether claims of that name share the machine.
     """
 
     def __init__(
@@ -193,8 +195,8 @@ class Claim:
         file = None if self.locks else self._queued()
         if file is None:
             return None
-        before = self._before()
-        if (not before or self._is_idle(file)) and _locked(file):
+        before = [_parsed(text) for text in self._ticket.before()] if self._ticket else []
+        if (not before or self._is_idle(file)) and flocked(file):
             self._hold(file)
             return None
         holder = _holder(file)
@@ -216,15 +218,11 @@ class Claim:
     def _queued(self) -> int | None:
         """Return the file of the lock, if one can be had, with a place in the queue for it."""
         if self._file is None:
-            self._file, folder = _first(self._places)
+            found = ((_opened(each), each) for each in self._places)
+            self._file, folder = next((each for each in found if each[0]), (None, Path()))
             if self._file is not None:
-                text = self._holder().model_dump_json()
-                self._ticket = Ticket(self._file, folder, text)
+                self._ticket = Ticket(self._file, folder, self._signature())
         return self._file
-
-    def _before(self) -> list[Holder | None]:
-        texts = self._ticket.before() if self._ticket else []
-        return [_parsed(text) for text in texts]
 
     def _is_idle(self, file: int) -> bool:
         """Whether the machine has been free for so long that those before do not take it."""
@@ -237,12 +235,14 @@ class Claim:
 
     def _hold(self, file: int) -> None:
         self.locks = True
-        _sign(file, self._holder().model_dump_json())
+        _sign(file, self._signature())
         if self._ticket is not None:
             self._ticket.give_back()
 
-    def _holder(self) -> Holder:
-        return Holder(pid=os.getpid(), since=time.time(), what=self._what, seconds=self._seconds)
+    def _signature(self) -> str:
+        now = time.time()
+        holder = Holder(pid=os.getpid(), since=now, what=self._what, seconds=self._seconds)
+        return holder.model_dump_json()
 
     def _waiting(self, holder: Holder | None, before: Sequence[Holder | None]) -> Wait:
         budgets = [each and each.seconds for each in (holder, *before)]
@@ -252,12 +252,6 @@ class Claim:
             until = max(holder.since + first, time.time()) + sum(others)
         waited = time.monotonic() - self._began
         return Wait(holder=holder, before=len(before), until=until, waited=waited)
-
-
-def _first(places: Sequence[Path]) -> tuple[int | None, Path]:
-    """Return a descriptor of the lock file in the first folder that has or takes it, and that."""
-    found = ((_opened(each), each) for each in places)
-    return next((each for each in found if each[0] is not None), (None, Path()))
 
 
 def _opened(folder: Path) -> int | None:
@@ -282,7 +276,8 @@ def _check(file: int) -> None:
     fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
 
 
-def _locked(file: int) -> bool:
+def flocked(file: int) -> bool:
+    """Whether the lock of an open file was had, which is not waited for."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -292,10 +287,10 @@ def _locked(file: int) -> bool:
 
 def _is_free(file: int) -> bool:
     """Whether nobody holds the lock; it is not kept from whoever is first for longer than this."""
-    if not _locked(file):
-        return False
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return True
+    free = flocked(file)
+    if free:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return free
 
 
 def _holder(file: int) -> Holder | None:
@@ -326,6 +321,8 @@ def _release(file: int) -> None:
 class Ticket:
     """A place in the queue for a lock, kept until it is given back.
 
+    Where none can be drawn nobody is before.
+
     Args:
         lock: The file of the lock; each has a queue of its own.
         folder: Holds it.
@@ -338,7 +335,9 @@ class Ticket:
         # Of the machine's clock, which no process sets back.
         self._name = f"{time.monotonic_ns():020d}-{os.getpid()}"
         with suppress(OSError):
-            self._queue = _shared(folder / _queue_name(lock))
+            found = os.fstat(lock)
+            name = f"autotune-queue-{found.st_dev:x}-{found.st_ino:x}"
+            self._queue = _shared(folder / name)
             self._file = self._drawn(self._queue, text)
 
     def before(self) -> list[str]:
@@ -372,11 +371,6 @@ class Ticket:
             os.close(file)
             raise
         return file
-
-
-def _queue_name(lock: int) -> str:
-    found = os.fstat(lock)
-    return f"autotune-queue-{found.st_dev:x}-{found.st_ino:x}"
 
 
 def _shared(folder: Path) -> int:

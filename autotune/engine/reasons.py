@@ -79,7 +79,6 @@ def is_memory(error: Mapping[str, Any]) -> bool:
 
 
 def is_of_the_disk(error: Mapping[str, Any]) -> bool:
-    """Whether an error says that a disk is full."""
     return bool(_DISK.search(_text(error)))
 
 

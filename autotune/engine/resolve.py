@@ -80,7 +80,6 @@ def reserved_engine(
 
 
 def _refuse(tell: Tell, told: Wait | str) -> None:
-    """Raise EngineError instead of waiting."""
     if not isinstance(told, Wait):
         tell(told)
     else:

@@ -76,7 +76,6 @@ class TrialRun:
         self._reported: dict[str, object] = {}
 
     def run(self) -> RunResult:
-        """Start the group, follow it until something ends it, and end it."""
         ending = None
         try:
             self._group.start()
@@ -89,7 +88,6 @@ class TrialRun:
         return self._result(ending)
 
     def _hear(self, reports: list[Report]) -> Ending | None:
-        """Take in what the processes report."""
         for member, event in reports:
             self._note_trouble(member, event)
             self._steps.note(member, event)
@@ -160,7 +158,6 @@ class TrialRun:
         return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
 
     def _stacks(self) -> str:
-        """Return where the processes stand."""
         return "\n".join(
             f"{self._prefix(member)}{self._group.stack(member)}"
             for member in range(min(len(self._roles), _MOST_STACKS))
@@ -202,7 +199,6 @@ class Watchdog:
         self.phase = Phase.START
 
     def note(self, event: Event) -> None:
-        """Take in what the process reports."""
         if event["event"] in _PHASE_AFTER:
             self.phase = _PHASE_AFTER[event["event"]]
             self._since = event["at"]
@@ -228,7 +224,6 @@ class WorkerSteps:
         self._windows: list[list[Event]] = [[] for _ in range(members)]
 
     def note(self, member: int, event: Event) -> None:
-        """Take in an event of a process, if it is a window."""
         if event["event"] == events.WINDOW:
             self._windows[member].append(event)
 

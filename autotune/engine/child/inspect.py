@@ -43,8 +43,6 @@ Announce = Callable[[str], None]
 
 
 def inspect(member: Member) -> None:
-    """Tell what was found, or what is wrong."""
-
     def announce(what: str) -> None:
         member.writer.write(events.DOING, what=what)
 
@@ -364,7 +362,6 @@ class InspectedModel:
         return ""
 
     def _takes_half(self, batch: Any, rows: int) -> bool:
-        """Return whether the model can be trained with half of a batch."""
         half = first_rows(batch, rows // 2)
         try:
             self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)

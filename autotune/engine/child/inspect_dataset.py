@@ -53,7 +53,6 @@ class Handed:
         self._datasets: list[Any] = []
 
     def __call__(self, dataset: Any) -> Any:
-        """Return the dataset as it is."""
         self._datasets.append(dataset)
         return dataset
 
@@ -156,7 +155,6 @@ class InspectedDataset:
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
-        """Return what is known of the dataset."""
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))

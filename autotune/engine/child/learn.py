@@ -33,7 +33,6 @@ MOST_ELEMENTS = 1 << 20
 
 
 def learn(member: Member) -> None:
-    """Train, take gradients, and report."""
     request, program = member.request, member.program()
     callback = GradientCallback(
         member.writer, program, request["batch"], request["seconds"], member.leave
@@ -73,7 +72,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._rate: float | None = None
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Begin to count, unless nothing could be told."""
         self._began = time.monotonic()
         self._writer.write(events.TRAIN_BEGIN)
         self._refused = unpredictable(self.model)
@@ -83,7 +81,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._rate = None
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Look if it is time."""
         self._steps += 1
         self._watch_rate()
         if self._steps == 1:
@@ -97,7 +94,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self.model.stop_training = bool(self._refused) or self._looks == 2
 
     def answer(self) -> dict[str, Any]:
-        """Return what was found, as JSON."""
         return self._found().model_dump(mode="json")
 
     def _found(self) -> Learning:
@@ -170,7 +166,6 @@ def unpredictable(model: Any) -> Unpredictable | None:
 
 
 def is_scheduled(model: Any) -> bool:
-    """Return whether the learning rate follows a schedule of Keras."""
     # The property returns what the schedule says of the present step.
     rate = getattr(inner_optimizer(model), "_learning_rate", None)
     return isinstance(rate, keras.optimizers.schedules.LearningRateSchedule)

@@ -30,7 +30,6 @@ class Member:
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """What all processes are told."""
         request: dict[str, Any] = json.loads(self.folder.request.read_text(encoding="utf-8"))
         return request
 

@@ -60,7 +60,6 @@ def _arguments(member: Member, calls: int) -> list[str]:
 
 
 def _wrap(program: ModuleType, name: str, then: Callable[[Any], None]) -> None:
-    """Have something done with what a function of the program returns."""
     original = getattr(program, name)
 
     def wrapped(*arguments: Any, **options: Any) -> Any:

@@ -113,7 +113,6 @@ def _report(member: Member, code: str) -> int:
 
 
 def list_devices(member: Member) -> None:
-    """Tell the accelerators and the versions."""
     found = {
         "gpus": [_device_name(gpu) for gpu in tf.config.list_physical_devices("GPU")],
         "tpus": len(tf.config.list_physical_devices("TPU")),

@@ -90,7 +90,6 @@ def load(name: str, module: str, root: str | None) -> Call:
 
 
 def parameters(function: Call) -> tuple[str, ...]:
-    """Return the parameters that a factory declares by name."""
     return tuple(name for name, each in _signature(function).items() if each.kind not in _NAMELESS)
 
 

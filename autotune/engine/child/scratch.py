@@ -66,7 +66,7 @@ def working_copy(*kept: Path) -> Iterator[Copy]:
 
 
 class Guard:
-    """Refuses changes of files in a folder. Python cannot be made to forget it, so it has a switch."""
+    """Refuses changes in a folder. Python cannot be made to forget it, so it has a switch."""
 
     def __init__(self, folder: Path, kept: tuple[Path, ...]) -> None:
         self.active = True

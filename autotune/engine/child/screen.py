@@ -36,7 +36,6 @@ Calls = Callable[[Any, Any], Any]
 
 
 def screen(member: Member) -> None:
-    """Time each setting, and stay until the tuner ends this process."""
     made = Made()
     settings = [
         Setting(member.program(each.pop("script")), made, **each)
@@ -58,7 +57,6 @@ class Made:
         self._all: list[tuple[Mapping[str, Any], Dataset]] = []
 
     def by(self, factory: Callable[..., Dataset], options: Mapping[str, Any]) -> Dataset:
-        """Return what a factory makes of its arguments."""
         for given, dataset in self._all:
             if given == options:
                 return dataset
@@ -82,7 +80,6 @@ class Setting:
         program.make_dataset = self.batches  # type: ignore[attr-defined] # the program's own name
 
     def batches(self) -> Dataset:
-        """Return the program's batches."""
         return self._make_dataset().map(_of_any_size)
 
     def _examples(self, **options: Any) -> Dataset:

@@ -33,18 +33,15 @@ class Held(NamedTuple):
 
 
 def variables_of(model: Any) -> list[Held]:
-    """Return what a model holds when its training begins: weights and random states."""
     return weights_of(model) + random_of(model)
 
 
 def weights_of(model: Any) -> list[Held]:
-    """Return the weights of a model, learned and others."""
     trainable = {id(each) for each in model.trainable_variables}
     return [Held(v, "trainable" if id(v) in trainable else "state") for v in model.weights]
 
 
 def random_of(model: Any) -> list[Held]:
-    """Return the states of a model's generators of random numbers."""
     return [Held(each, "random") for each in model.variables if each.name == _SEED]
 
 
@@ -56,7 +53,6 @@ def optimizers_of(model: Any) -> list[Held]:
 
 
 def described(held: Held, strategy: Any) -> dict[str, Any]:
-    """Return what is known of a variable."""
     dtype = tf.as_dtype(held.variable.dtype)
     inner = held.variable.value
     return {
@@ -80,7 +76,6 @@ def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
 
 
 def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
-    """Yield the value of each variable on the first local replica."""
     for held in everything:
         yield strategy.experimental_local_results(held.variable.value)[0].numpy()
 
@@ -130,11 +125,9 @@ class Notes:
         self._losses: list[float] = []
 
     def add(self, logs: Mapping[str, Any] | None) -> None:
-        """Note the loss of a call, over all replicas."""
         self._losses.append(_number((logs or {}).get("loss")))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was noted, with the weights as they are now."""
         strategy = self._model.distribute_strategy
         held = variables_of(self._model) + optimizers_of(self._model)
         pairs = zip(self._start, copies(held, strategy), strict=True)
@@ -155,12 +148,10 @@ class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
         self._since = 0.0
 
     def begin(self) -> None:
-        """Say that training begins."""
         self._writer.write(events.TRAIN_BEGIN)
         self._since = time.monotonic()
 
     def end_of_call(self, number: int) -> None:
-        """Say that the first call has ended."""
         if number == 0:
             seconds = time.monotonic() - self._since
             self._writer.write(events.FIRST_STEP, steps=1, seconds=seconds)
@@ -181,7 +172,6 @@ class WeightRecorder(_Timed):
         """What was noted, once the training is over."""
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Silence what is random, and note where the training starts."""
         self._notes = Notes(self.model, make_deterministic(self.model))
         if self._save_to is not None:
             weights = [*first_copies(weights_of(self.model), self.model.distribute_strategy)]
@@ -195,7 +185,6 @@ class WeightRecorder(_Timed):
         self.end_of_call(epoch)
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Note where the training has come to."""
         if self._notes is not None:
             self.seen = self._notes.as_json()
 
@@ -224,7 +213,6 @@ class Reference(_Timed):
         """What was noted each time."""
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Make every variable, and silence what is random."""
         model = self.model
         if len(weights_of(model)) < len(self._weights):
             model(keras.utils.unpack_x_y_sample_weight(self._batch)[0])
@@ -235,13 +223,11 @@ class Reference(_Timed):
         self.begin()
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Go back to the start where it is time to."""
         if epoch % self._calls == 0:
             self._go_back(epoch // self._calls)
             self._notes = Notes(self.model, self._silenced)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Note the loss of a call, and where the training has come to."""
         if self._notes is None:
             return
         self._notes.add(logs)

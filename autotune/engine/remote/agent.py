@@ -96,51 +96,32 @@ class Agent:
         threading.Thread(target=self._attend, daemon=True).start()
 
     def clock(self) -> float:
-        """Return this host's monotonic clock."""
         self._heard = time.monotonic()
         return self._heard
 
     def wall_clock(self) -> float:
-        """Return this host's time of day."""
         return time.time()
 
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
-        """Keep the host from searches on it alone; return of which to wait, if one is running.
-
-        Args:
-            what: Names the search that this agent works for.
-            seconds: Its budget.
-        """
+        """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
             # Kept while it waits, because it has a place in the queue.
             self._claim = self._claim or Claim(what, seconds=seconds)
             return self._claim.take()
 
     def facts(self) -> HostFacts:
-        """Return what this host offers, once TensorFlow is imported.
-
-        Raises:
-            EngineError: TensorFlow cannot be imported.
-        """
         with self._lock:
             return HostFacts(self._host.machine(), socket.gethostname(), VERSION)
 
     def bring(self, code: Code) -> None:
-        """Work in the folder that holds the user's code from now on.
-
-        Raises:
-            UsageError: It cannot be brought here.
-        """
         with self._lock:
             os.chdir(install(code, self._host.new_folder().path))
 
     def execute(self, task: HostTask[A]) -> A:
-        """Do a task in a process of this host."""
         with self._lock:
             return self._host.execute(task)
 
     def load(self) -> Load | None:
-        """Return what other programs took of this host's cores since the last call."""
         return self._meter.read()
 
     def hold(self, count: int) -> list[int]:
@@ -179,12 +160,10 @@ class Agent:
         return self._news
 
     def last_words(self, member: int) -> str:
-        """Return the last lines that a process printed."""
         with self._lock:
             return self._group.last_words(member) if self._group else ""
 
     def stack(self, member: int) -> str:
-        """Make a process that hangs print where its threads stand, and return that."""
         with self._lock:
             return self._group.stack(member) if self._group else ""
 
@@ -200,7 +179,6 @@ class Agent:
             return self._left()
 
     def take(self, name: str, offset: int) -> bytes:
-        """Return a piece of a file that processes have left."""
         with self._lock:
             if self._folder is None:
                 return b""
@@ -209,7 +187,6 @@ class Agent:
                 return file.read(PIECE)
 
     def forget(self) -> None:
-        """Remove the files of the last run."""
         with self._lock:
             if self._folder is not None:
                 shutil.rmtree(self._folder.path, ignore_errors=True)
@@ -225,7 +202,6 @@ class Agent:
         return links.measure(address, port)
 
     def close(self) -> None:
-        """End everything and remove all files."""
         self._ending = True
         with self._lock:
             self._end_group()
@@ -266,7 +242,6 @@ class Agent:
             group.end()
 
     def _attend(self) -> None:
-        """End the worker group when nothing is heard of the tuner."""
         while True:
             time.sleep(UNATTENDED_SECONDS / 40)
             with self._lock:

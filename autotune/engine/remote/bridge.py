@@ -42,7 +42,6 @@ class Node(NamedTuple):
     gpus: float
 
     def __str__(self) -> str:
-        """Return it for people."""
         return f"{self.name} ({self.address})"
 
 
@@ -68,7 +67,6 @@ class Gone(Exception):
     """An agent, or the connection, is gone.
 
     Args:
-        why: What the cluster says of it.
         memory: Whether it was ended for want of memory.
     """
 
@@ -152,7 +150,6 @@ class BridgeClient:
             self._process.wait()
 
     def _receive(self) -> None:
-        """Give answers to those that wait for them."""
         with suppress(EOFError, OSError):
             while True:
                 answer: Answer = self._connection.recv()

@@ -24,14 +24,7 @@ _LATE_SECONDS = 0.5
 
 
 class RemoteGroup(WorkerGroup):
-    """Worker processes on several hosts.
-
-    Args:
-        hosts: Of each process, by its position.
-        request: Names the processes.
-        folder: On the tuner's host.
-        code: What they do: `module:function`.
-    """
+    """Worker processes on several hosts."""
 
     def __init__(
         self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
@@ -73,7 +66,6 @@ class RemoteGroup(WorkerGroup):
                 raise WorkersLost(refused)
 
     def listen(self, seconds: float) -> list[Report]:
-        """Return what was reported since the last call, oldest first."""
         for host in self._hosts:
             if host not in self._polls:
                 self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
@@ -86,7 +78,6 @@ class RemoteGroup(WorkerGroup):
         return []
 
     def exits(self) -> Mapping[int, Exit]:
-        """Return how each process ended that is gone, by position."""
         return self._exits
 
     def memory(self) -> MemoryUse:
@@ -98,15 +89,12 @@ class RemoteGroup(WorkerGroup):
         )
 
     def last_words(self, member: int) -> str:
-        """Return the last lines that a process printed."""
         return self._text("last_words", member)
 
     def stack(self, member: int) -> str:
-        """Make a process that hangs print where its threads stand, and return that."""
         return self._text("stack", member)
 
     def end(self) -> None:
-        """End all processes and what they started, and bring home what they left."""
         calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
         for host, call in calls.items():
             try:

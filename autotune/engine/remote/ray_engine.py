@@ -52,7 +52,6 @@ class RayEngine(ProcessEngine):
         self.hosts = Hosts(_address(url))
 
     def __enter__(self) -> Self:
-        """Begin to connect to the cluster."""
         self.hosts.connect()
         return self
 
@@ -69,7 +68,6 @@ class RayEngine(ProcessEngine):
         yield
 
     def load(self) -> Load | None:
-        """Return what other programs have taken of the hosts' cores since the last call."""
         found = answers({host: host.ask("load") for host in self.hosts.left})
         loads = [each for each in found.values() if each]
         return _together(loads) if loads else None
@@ -80,7 +78,6 @@ class RayEngine(ProcessEngine):
         return self.hosts.lost
 
     def machine(self) -> Machine:
-        """Return what the cluster's hosts offer, as TensorFlow sees it."""
         return self.hosts.machine()
 
     def on_hosts(self, task: HostTask[A]) -> A:
@@ -114,7 +111,6 @@ class RayEngine(ProcessEngine):
             return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
 
     def bandwidth(self) -> float | None:
-        """Return what the network gives between two of the hosts."""
         two = self.hosts.left[:2]
         with suppress(WorkersLost):
             link = _link(*two) if len(two) > 1 else None
@@ -139,7 +135,6 @@ class RayEngine(ProcessEngine):
         return result.model_copy(update={"outcome": outcome, "reason": lost, "detail": ""})
 
     def close(self) -> None:
-        """End everything that this engine started; may be called twice."""
         self.hosts.close()
 
     def _left(self) -> list[RemoteHost]:
@@ -221,7 +216,6 @@ def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
 
 
 def _together(loads: Sequence[Load]) -> Load:
-    """Return the load of several hosts."""
     return Load(
         seconds=max(each.seconds for each in loads),
         cores=sum(each.cores for each in loads),
