@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 SCRATCH = "autotune-work-"
@@ -98,18 +99,23 @@ class Scratch:
         self._remove()
 
 
-def _locked(folder: Path) -> int | None:
-    """Return a descriptor that locks a folder until it is closed; None if somebody else has one."""
-    try:
-        file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # gone, or another user's
-        return None
+def flocked(file: int) -> bool:
+    """Whether the lock of an open file was had, which is not waited for."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _locked(folder: Path) -> int | None:
+    """Return a descriptor that locks a folder until it is closed; None if somebody else has one."""
+    with suppress(OSError):  # It is gone, or another user's.
+        file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        if flocked(file):
+            return file
         os.close(file)
-        return None
-    return file
+    return None
 
 
 def _remove(folder: Path, lock: int | None) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from autotune.engine.folder import flocked
 from autotune.errors import Interrupted, UsageError
 from autotune.value import Value
 from autotune.wording import plural
@@ -274,15 +275,6 @@ def _check(file: int) -> None:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         raise FileExistsError
     fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
-
-
-def flocked(file: int) -> bool:
-    """Whether the lock of an open file was had, which is not waited for."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_free(file: int) -> bool:
