@@ -52,7 +52,7 @@ class Helper:
         return last_lines(self._log.read().decode(errors="replace"), 1)
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, and kill it where that takes too long; nothing can be read then."""
+        """Wait until it has ended, and kill it where that takes too long."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
