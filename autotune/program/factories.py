@@ -32,7 +32,6 @@ class _Preamble:
     assignments: list[str] = field(default_factory=list)
 
     def add_import(self, role: str, factory: Factory) -> None:
-        """Import a factory under the name of its role."""
         found = self.imports if factory.root is None else self.local_imports
         self._add_root(factory.root, factory.module)
         if "." in factory.name:
@@ -42,7 +41,6 @@ class _Preamble:
             found.add(Import(factory.module, factory.name, role))
 
     def add_source(self, role: str, source: Source) -> None:
-        """Write a factory down under the name of its role."""
         if not source.expression:
             self.definitions.append(_stub(role, source))
             return
@@ -109,13 +107,7 @@ def sketch(workload: Workload) -> dict[str, object]:
 def preamble(
     workload: Workload, taken: Iterable[str], imports: Iterable[Import]
 ) -> dict[str, object]:
-    """Return what the templates need so that each factory is a global name in the program.
-
-    Args:
-        workload: The factories.
-        taken: Names that the program uses itself, so that no text of the user's may bind them.
-        imports: What it imports itself.
-    """
+    """Return what the templates need so that each factory is a global name in the program."""
     meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
     result = _Preamble(meanings=meanings, imports={*imports})
     for role, factory in workload.factories.items():

@@ -42,16 +42,7 @@ def pipeline(
     held: bool,
     frozen: Frozen | None,
 ) -> dict[str, object]:
-    """Return what the template of `make_dataset()` needs to know.
-
-    Args:
-        configuration: Its settings of the input.
-        dataset: The factory.
-        facts: What is known of it.
-        apart: Whether each worker takes steps of its own, on batches for one replica.
-        held: Whether every step gets the first batch again, from memory.
-        frozen: What stands in the configuration in place of AUTOTUNE, if anything does.
-    """
+    """Return what the template of `make_dataset()` needs to know."""
     gang, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
     whole = distributed and not source and not apart

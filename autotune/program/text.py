@@ -74,12 +74,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def fill_in(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template with its values.
-
-    Args:
-        template: Its file's name.
-        context: The values; one that is missing is an error.
-    """
+    """Return the text of a template with its values."""
     return _environment().get_template(template).render(context)
 
 

@@ -48,7 +48,6 @@ class CentralStorage(Strategy):
         return WRONG
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy over GPUs, or over logical CPUs that are made first."""
         del configuration
         if machine.gpus:
             return Setup(lines=_strategy("GPU"), note=_GPU_NOTE)

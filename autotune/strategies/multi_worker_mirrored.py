@@ -34,7 +34,6 @@ class MultiWorkerMirrored(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the machine cannot hold the gang or its input cannot be divided."""
         if configuration.workers < 2:
             return (
                 "MultiWorkerMirroredStrategy needs at least 2 workers; use one_device or "
@@ -53,7 +52,6 @@ class MultiWorkerMirrored(Strategy):
         return {} if machine.gpus else {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy; who takes part is told to it by TF_CONFIG."""
         del machine
         if configuration.reduction == "default":
             return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
@@ -71,7 +69,6 @@ class MultiWorkerMirrored(Strategy):
         return "loop"
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-        """Return one process per worker, with the GPUs divided between them."""
         each = configuration.replicas_per_worker
         share = workers_per_host(configuration.workers, machine)
         return tuple(

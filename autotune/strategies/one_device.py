@@ -21,7 +21,6 @@ class OneDevice(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the configuration asks for more than one replica."""
         del facts
         if configuration.distributed:
             return (
@@ -31,7 +30,6 @@ class OneDevice(Strategy):
         return self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy that TensorFlow uses when nobody chooses one."""
         del configuration, machine
         return Setup(
             lines=("return tf.distribute.get_strategy()",),

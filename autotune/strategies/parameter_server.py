@@ -34,7 +34,6 @@ class ParameterServer(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the cluster is incomplete or too large, or its input not divided."""
         if configuration.workers < 2:
             return (
                 "ParameterServerStrategy needs at least 2 workers; with one it only adds "
@@ -54,12 +53,10 @@ class ParameterServer(Strategy):
         )
 
     def fixed(self, machine: Machine) -> dict[str, Scalar]:
-        """Return one replica per worker."""
         del machine
         return {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy; who takes part is told to it by TF_CONFIG."""
         del configuration, machine
         return Setup(
             lines=(

@@ -56,11 +56,7 @@ class Factory(Value):
         return f"{self.module}:{self.name}" if self.module else self.name
 
     def check_name(self) -> None:
-        """Make sure that its file has its name, as far as the text tells.
-
-        Raises:
-            FactoryNotFound: It surely has not, or is no Python.
-        """
+        """Make sure that its file has its name, as far as the text tells."""
         for path, _ in _files(self.module, self.root) if self.root is not None else ():
             check_name(path, self.name)
 
@@ -97,9 +93,6 @@ def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) 
 
     Nothing of the user's is imported here; whether the function exists is found by the process
     that looks at the workload.
-
-    Raises:
-        FactoryNotFound: The text is malformed, or there is no such file or module.
     """
     where, _, name = text.rpartition(":")
     is_file = where.endswith(".py")
@@ -133,12 +126,10 @@ def factory_from_callable(
 
 
 def is_dotted_name(text: str) -> bool:
-    """Whether a text is a Python name, or several with dots between them."""
     return all(part.isidentifier() and not iskeyword(part) for part in text.split("."))
 
 
 def _file_digest(module: str, root: str) -> str:
-    """Return a fingerprint of the file that importing a module would read, if there is one."""
     return next(
         (code_digest(text.decode(errors="replace")) for _, text in _files(module, root)), ""
     )
@@ -431,7 +422,6 @@ class Workload(Value):
 
 
 def script_workload(script: Script) -> Workload:
-    """Return the workload that a script is."""
     named = Factory(name=script.file)
     return Workload(model=named, dataset=named, script=script)
 

@@ -123,25 +123,13 @@ def code_digest(text: str) -> str:
 
 
 def is_script(text: str) -> bool:
-    """Whether a text names a script rather than a factory."""
     return text.endswith(SUFFIXES)
 
 
 def script_from_text(
     text: str, arguments: Sequence[str] = (), fit: str | int | None = None
 ) -> Script:
-    """Return the script that a path names. Nothing of it is run here.
-
-    Args:
-        text: Its path.
-        arguments: Of its command line.
-        fit: Which of its calls of `fit` is meant: a number from 1 on, what it is called on, or
-            `line 40`.
-
-    Raises:
-        FactoryNotFound: There is no such file, or no such call in it.
-        ScriptFailed: It surely comes to no `fit` of Keras.
-    """
+    """Return the script that a path names. Nothing of it is run here."""
     path = Path(text)
     if not path.is_file():
         raise FactoryNotFound(f"File {text} not found.", "Check the path.")
@@ -156,11 +144,7 @@ def script_from_text(
 
 
 def fit_calls(path: Path) -> tuple[FitCall, ...]:
-    """Return the calls of a method `fit` in a script that may be Keras's, by their lines.
-
-    Raises:
-        FactoryNotFound: The file is no Python.
-    """
+    """Return the calls of a method `fit` in a script that may be Keras's, by their lines."""
     tree = parsed(path)[1]
     others = Others(tree)
     calls = (each for each in method_calls(tree, FIT) if not others.has_receiver(each))
@@ -168,11 +152,7 @@ def fit_calls(path: Path) -> tuple[FitCall, ...]:
 
 
 def parsed(path: Path) -> tuple[str, ast.Module]:
-    """Return the text of a script, or of a notebook's cells, as it is and as a tree.
-
-    Raises:
-        FactoryNotFound: The file is no Python.
-    """
+    """Return the text of a script, or of a notebook's cells, as it is and as a tree."""
     try:
         text = _code(path)
         return text, ast.parse(text)
@@ -198,12 +178,7 @@ def _chosen(path: Path, fit: str) -> FitCall:
 
 
 def choice(calls: Sequence[FitCall], lines: Collection[int] | None = None) -> str:
-    """Return the sentence that lists calls to choose from, by their numbers.
-
-    Args:
-        calls: All of the script.
-        lines: Of those that are listed; None lists all.
-    """
+    """Return the sentence that lists calls to choose from, by their numbers."""
     numbered = [(n, each) for n, each in enumerate(calls, 1) if not lines or each.line in lines]
     listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in numbered)
     return f"Choose by number from: {listed or 'none'}."

@@ -20,7 +20,6 @@ def rows_of(batch: Any) -> int | None:
 
 
 def first_rows(batch: Any, rows: int) -> Any:
-    """Return the first rows of a batch."""
     return tf.nest.map_structure(lambda each: each[:rows], batch)
 
 

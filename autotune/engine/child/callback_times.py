@@ -17,8 +17,6 @@ PROGRESS_BAR = "ProgbarLogger (verbose)"
 
 
 class CallbackTimes:
-    """Adds up the seconds that each callback takes."""
-
     def __init__(self) -> None:
         self._seconds: dict[str, float] = defaultdict(float)
         self._known: list[Any] = []
@@ -36,7 +34,6 @@ class CallbackTimes:
         keras.callbacks.CallbackList.set_params = set_params
 
     def add(self, callback: Any) -> None:
-        """Time a callback, unless it is one of ours."""
         name = name_of(callback)
         if not name or any(each is callback for each in self._known):
             return

@@ -49,12 +49,7 @@ def holds_cache(dataset: Any) -> bool:
 
 
 def prefetched(dataset: Any, size: int) -> int:
-    """Return the examples that the stages of a dataset may hold ready, where they have a number.
-
-    Args:
-        dataset: What the factory returned.
-        size: Examples in one of its elements.
-    """
+    """Return the examples that the stages of a dataset may hold ready, where they have a number."""
     total = 0
     for stage in _stages(dataset):
         size = 1 if "Batch" in _name(stage) else size
@@ -110,7 +105,6 @@ def _stages(dataset: Any) -> Iterator[Any]:
 
 
 def _ops(stage: Any) -> Iterator[str]:
-    """Yield the operations of the functions of a stage."""
     for function in stage._functions():  # noqa: SLF001 - see above
         graph = function.function.graph.as_graph_def()
         yield from (node.op for node in graph.node)

@@ -20,13 +20,7 @@ from autotune.engine.events import EventWriter
 
 
 def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:
-    """Have a program's input be read alone for an epoch as soon as the program has made it.
-
-    Args:
-        program: Is about to train.
-        order: The request's `fill`.
-        report: Is told how many examples the caches hold.
-    """
+    """Have a program's input be read alone for an epoch as soon as the program has made it."""
     make = program.make_dataset
 
     def filled(*arguments: Any, **options: Any) -> Any:
@@ -48,13 +42,7 @@ def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWrit
 
 
 def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
-    """Read batches past the end of an epoch, and return how many of its examples were read.
-
-    Args:
-        dataset: Repeated and batched.
-        examples: Of an epoch.
-        seconds: After which the rest is left.
-    """
+    """Read batches past the end of an epoch, and return how many of its examples were read."""
     deadline, read = time.monotonic() + seconds, 0
     for batch in dataset:
         # Only who asks for more than there is makes a cache complete.

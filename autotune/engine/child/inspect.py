@@ -287,14 +287,7 @@ def _not_training(cause: str) -> WorkloadError:
 
 
 class InspectedModel:
-    """Checks a model and describes it.
-
-    Args:
-        model: What the factory returned.
-
-    Raises:
-        WorkloadError: It is no compiled Keras model.
-    """
+    """Checks a model and describes it."""
 
     def __init__(self, model: Any) -> None:
         if not isinstance(model, keras.Model):
@@ -327,14 +320,6 @@ class InspectedModel:
         """Take one step, which shows whether model, loss, metrics and data fit together.
 
         It is taken eagerly: that needs no tracing, and errors name the line that raised them.
-
-        Args:
-            batch: Is trained on.
-            failed: Makes the error from its cause.
-            patience: Seconds; a step that takes longer is the only one.
-
-        Raises:
-            WorkloadError: The model does not accept the examples.
         """
         began = time.monotonic()
         self.model.run_eagerly = True
@@ -370,7 +355,6 @@ class InspectedModel:
         return ""
 
     def _takes_half(self, batch: Any, rows: int) -> bool:
-        """Return whether the model can be trained with half of a batch."""
         half = first_rows(batch, rows // 2)
         try:
             self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
@@ -388,7 +372,6 @@ class InspectedModel:
             return 0
 
     def facts(self) -> dict[str, Any]:
-        """Return what is known of the model, once it has been tried."""
         trainable = self.model.trainable_weights
         return {
             "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),

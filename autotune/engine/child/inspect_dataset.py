@@ -54,19 +54,11 @@ class Handed:
         self._datasets: list[Any] = []
 
     def __call__(self, dataset: Any) -> Any:
-        """Return the dataset as it is."""
         self._datasets.append(dataset)
         return dataset
 
     def facts(self, patience: float) -> list[dict[str, Any]]:
-        """Return what is known of each dataset that was handed over.
-
-        Args:
-            patience: Seconds that each look may take.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
+        """Return what is known of each dataset that was handed over."""
         if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
             raise FactoryFailed(
                 "dataset_fn declares `cache`, but does not apply it to a dataset.",
@@ -101,11 +93,7 @@ def offered(handed: Handed) -> dict[str, Any]:
 
 
 class InspectedDataset:
-    """Checks a dataset and describes it.
-
-    Args:
-        taken: What the program makes of what the factory returned.
-    """
+    """Checks a dataset and describes it."""
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
@@ -114,11 +102,6 @@ class InspectedDataset:
         self._shrinks = False
 
     def read_first(self) -> None:
-        """Read one element.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
         self._first = _first(iter(self._dataset))
         if self._first is None:
             raise DatasetTooSmall(
@@ -128,14 +111,7 @@ class InspectedDataset:
             )
 
     def check_rank(self, wanted: Sequence[int]) -> None:
-        """Make sure that what should be single examples are no batches.
-
-        Args:
-            wanted: The ranks of the model's inputs, with their batch dimension.
-
-        Raises:
-            WorkloadError: They are.
-        """
+        """Make sure that what should be single examples are no batches."""
         features = keras.utils.unpack_x_y_sample_weight(self._first)[0]
         found = tf.nest.flatten(features)
         if self._taken.batched or [len(each.shape) for each in found] != list(wanted):
@@ -147,14 +123,7 @@ class InspectedDataset:
         )
 
     def few(self, size: int | None = None) -> Any:
-        """Return a batch of a few examples.
-
-        Args:
-            size: Of the batch, where the model takes no other.
-
-        Raises:
-            WorkloadError: The examples do not fit into one batch.
-        """
+        """Return a batch of a few examples."""
         if self._taken.batched:
             return self._first
         try:
@@ -167,11 +136,6 @@ class InspectedDataset:
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
-        """Return what is known of the dataset.
-
-        Args:
-            patience: Seconds that each look may take.
-        """
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
@@ -204,10 +168,6 @@ class InspectedDataset:
 
         A number that is not known is counted; the least that it can be, or None, if that takes too
         long.
-
-        Args:
-            patience: Seconds that a pass may take.
-            least: Of all passes together, so that they show what was ready before.
         """
         known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY

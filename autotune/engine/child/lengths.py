@@ -14,10 +14,6 @@ def length_in(spec: Any, *, batched: bool) -> Length:
     """Return a function of an element that gives the length of its first component that varies.
 
     Of a batch it is that of all its examples together, padding included; 0 where nothing varies.
-
-    Args:
-        spec: The dataset's element spec.
-        batched: Whether its elements are batches.
     """
     for index, each in enumerate(tf.nest.flatten(spec)):
         length = _length(each, batched=batched)

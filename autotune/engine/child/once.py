@@ -15,11 +15,7 @@ _AGAIN = 64
 
 
 class ReadOnce:
-    """What can be read once: until it goes on, each look at it begins with the same batches.
-
-    Args:
-        source: Yields batches.
-    """
+    """What can be read once: until it goes on, each look at it begins with the same batches."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source
@@ -36,23 +32,15 @@ class ReadOnce:
         """Examples in its first batch; 0 where it has none."""
 
     def begin(self) -> None:
-        """Begin with what was kept."""
         self._again = iter([*self._kept])
 
     def go_on(self) -> None:
-        """Keep no more batches."""
         self._keeps = False
 
     def __iter__(self) -> Self:
-        """Return what gives the batches."""
         return self
 
     def __next__(self) -> Any:
-        """Return the next batch.
-
-        Raises:
-            StopIteration: There is none.
-        """
         with self._reading:
             for batch in self._again:
                 return batch
@@ -105,7 +93,6 @@ class OpenGenerators:
         self._original = tf.data.Dataset.from_generator
 
     def __enter__(self) -> Self:
-        """Begin."""
         tf.data.Dataset.from_generator = staticmethod(self._from_generator)
         return self
 

@@ -18,11 +18,7 @@ WORKING = ("chief", "worker")
 
 @contextmanager
 def own_strategies_noted(program: ModuleType) -> Iterator[list[dict[str, Any]]]:
-    """Give what is known of each strategy, as they are made.
-
-    Args:
-        program: Lets a script have stand-ins for them.
-    """
+    """Give what is known of each strategy, as they are made."""
     found: list[dict[str, Any]] = []
     begin = program.OwnStrategy.__init__
 

@@ -42,14 +42,7 @@ _NOTHING = Stretch(0, 0.0, 0, 0)
 
 
 def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
-    """Read a dataset once.
-
-    Args:
-        dataset: Keeps what its caches hold from one pass to the next.
-        patience: Seconds after which it is given up.
-        known: Its number of elements; below zero where nobody knows.
-        batched: Whether they are batches.
-    """
+    """Read a dataset once."""
     return _read(dataset, patience, _at_once(known, _MOST_AT_ONCE), batched=batched)
 
 
@@ -72,11 +65,7 @@ def _read(dataset: Any, patience: float, at_once: int, *, batched: bool) -> Prog
 
 
 def successful(progress: Progress[T]) -> Progress[T]:
-    """Return how far a look at a dataset came.
-
-    Raises:
-        FactoryFailed: The dataset could not be read.
-    """
+    """Return how far a look at a dataset came."""
     if progress.error is None:
         return progress
     raise FactoryFailed(
@@ -86,12 +75,7 @@ def successful(progress: Progress[T]) -> Progress[T]:
 
 
 def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
-    """Return what a pass has shown; None if not even its beginning.
-
-    Args:
-        progress: How far it came.
-        size: Examples in an element.
-    """
+    """Return what a pass has shown; None if not even its beginning."""
     if len(progress.values) < 2:
         return None
     last = progress.values[-1]
@@ -114,12 +98,7 @@ def _stretches(lengths: Any) -> Iterator[Stretch]:
 
 
 def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
-    """Return what a pass has shown of lengths; nothing where all are alike.
-
-    Args:
-        progress: How far it came.
-        size: Examples in an element.
-    """
+    """Return what a pass has shown of lengths; nothing where all are alike."""
     read = np.diff([(each.length, each.elements) for each in (_NOTHING, *progress.values)], axis=0)
     parts = np.array_split(read, min(_STRETCHES, len(read)))
     means = [float(part[:, 0].sum() / part[:, 1].sum() / size) for part in parts]
@@ -138,11 +117,6 @@ def stock_facts(
 
     Examples then come faster than they can go on coming, however often the dataset begins anew.
     The stretches in which it does are left out: a shuffle refills there.
-
-    Args:
-        passes: One after another.
-        known: Elements from one beginning of the dataset to the next; below zero where unknown.
-        size: Examples in an element.
     """
     # Not at the top: a trial's process does without pydantic.
     from autotune.workload.stock import stock_of  # noqa: PLC0415

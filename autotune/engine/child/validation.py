@@ -19,11 +19,7 @@ def reads_once(data: Any) -> bool:
 
 
 class Validation:
-    """What a program validates with, once it has asked for what it trains on.
-
-    Args:
-        program: The user's factories or script are run by it.
-    """
+    """What a program validates with, once it has asked for what it trains on."""
 
     def __init__(self, program: ModuleType) -> None:
         self._program = program
@@ -32,16 +28,7 @@ class Validation:
         program.dataset_fn = self._noted  # type: ignore[attr-defined] # the program's own name
 
     def batches(self, training: tf.data.Dataset, *, size: int, most: int) -> tf.data.Dataset:
-        """Return batches of it, evenly from all of it where there is more than enough.
-
-        Args:
-            training: Batches that the program trains on.
-            size: Examples in a batch, where the program does not make the batches.
-            most: Examples that are enough.
-
-        Raises:
-            FactoryFailed: There is none, or it can be read only once.
-        """
+        """Return batches of it, evenly from all of it where there is more than enough."""
         data = self._of_script() if hasattr(self._program, "calls") else self._beside
         if data is None or reads_once(data):
             raise FactoryFailed(
