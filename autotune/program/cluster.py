@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.program.structure import check_plain
-from autotune.program.text import fill_in
+from autotune.program.text import check_plain, fill_in
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"

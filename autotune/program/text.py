@@ -9,6 +9,7 @@ from textwrap import fill
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from autotune.errors import ConfigurationError
 from autotune.value import Scalar
 
 WIDTH = 100
@@ -71,6 +72,15 @@ def listing(names: Sequence[str]) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def check_plain(what: str, text: str) -> None:
+    """Make sure that a text may stand anywhere in a file that is no Python program."""
+    if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
+        raise ConfigurationError(
+            f"The {what} {text!r} cannot be written into a file.",
+            "Use letters, digits, '.', '_', '+' and '-'.",
+        )
 
 
 def fill_in(template: str, context: Mapping[str, object]) -> str:
