@@ -16,7 +16,6 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from autotune.autotuned_values import AutotunedValues
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.exclusive import Tell
@@ -94,8 +93,6 @@ class TrialRequest:
     exchanges: bool = True
     """Whether replicas exchange their gradients. Without, each trains by itself: no training that
     anybody wants, but one that shows what the exchange adds to a step."""
-    reads_out: bool = False
-    """Whether the run tells what AUTOTUNE chooses, which takes it time: it is none to be timed."""
     fill: Fill | None = None
     """What is read before the training; None where nothing is cached."""
     limits: Limits = field(default_factory=Limits)
@@ -223,8 +220,6 @@ class RunResult:
     """Each callback of the first worker with its seconds of a step, the heaviest first."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
-    automatic: AutotunedValues | None = None
-    """What AUTOTUNE chose, where the request has asked for it."""
 
 
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})

@@ -49,7 +49,9 @@ class ProcessEngine(Engine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        return self._timed(request, watch, prepare(request), _task(request))
+        return self._timed(
+            request, watch, prepare(request), "train" if request.exchanges else "train apart"
+        )
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""
@@ -83,9 +85,3 @@ class ProcessEngine(Engine):
         begun = self.now()
         result = self.execute(request, watch, folder, task)
         return replace(result, wall_seconds=self.now() - begun)
-
-
-def _task(request: TrialRequest) -> str:
-    if request.reads_out:
-        return "read out"
-    return "train" if request.exchanges else "train apart"

@@ -10,7 +10,6 @@ from autotune.errors import ConfigurationError
 from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.program.factories import global_names, preamble, sketch
-from autotune.program.frozen import Frozen
 from autotune.program.imports import Import, imports_in, sections
 from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
@@ -61,7 +60,6 @@ def render(
     machine: Machine,
     *,
     held: bool = False,
-    frozen: Frozen | None = None,
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
 
@@ -74,7 +72,6 @@ def render(
         machine: What it runs on.
         held: Whether every step gets the first batch again, from memory: not to train with, but
             to find out what the input takes.
-        frozen: Says of the configuration which numbers in it took AUTOTUNE's place.
 
     Raises:
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
@@ -85,14 +82,7 @@ def render(
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
-    feed = pipeline(
-        configuration,
-        workload.dataset,
-        facts,
-        apart=training == "coordinator",
-        held=held,
-        frozen=frozen,
-    )
+    apart = training == "coordinator"
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
@@ -100,7 +90,7 @@ def render(
         "setup": setup,
         "fits": training == "fit",
         "taken": taken(configuration, facts),
-        "pipeline": feed,
+        "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training, _scaled_for(configuration, facts, training)),

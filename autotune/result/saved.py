@@ -12,7 +12,6 @@ import tomli_w
 import yaml
 from pydantic import Field, ValidationError
 
-from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
@@ -58,8 +57,6 @@ class SavedConfiguration(Value):
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
     """The correctness checks of the recommended distributed configuration."""
-    automatic: AutotunedValues | None = None
-    """Values chosen by `tf.data.AUTOTUNE`; None if there was no time to read them."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine

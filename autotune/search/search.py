@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import Diagnosis
@@ -88,8 +87,6 @@ class Findings:
     """What ended the search early; None where nothing did."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
-    automatic: AutotunedValues | None = None
-    """What AUTOTUNE settled on in the recommended configuration; likewise."""
 
     @property
     def interrupted(self) -> bool:

@@ -508,7 +508,6 @@ def _recommendation(
         screening_seconds=sum(each.seconds for each in screenings),
         interrupted=findings.interrupted,
         certificate=findings.certificate,
-        automatic=findings.automatic,
         space=request.space if isinstance(request.space, str) else None,
         options=request.options,
         margin=request.options.margin,

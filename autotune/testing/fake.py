@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.engine.engine import (
     NOTHING,
@@ -39,7 +38,6 @@ from autotune.learning import (
     examples_to,
 )
 from autotune.machine import Host, Machine
-from autotune.owner import Owner
 from autotune.reason import Completed, Message, Reason
 from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
@@ -274,7 +272,6 @@ class FakeEngine(Engine):
             result,
             first_step_seconds=self._start / 2 + self._traced(request),
             filled=request.fill.examples if request.fill else None,
-            automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )
 
     def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
@@ -322,27 +319,6 @@ def fake_learning(scale: float) -> Learning:
 
 
 FAKE_MACHINE = fake_machine()
-FAKE_AUTOMATIC = AutotunedValues(
-    choices=(
-        AutotunedValue(
-            stage="Prefetch",
-            parameter="buffer_size",
-            value=2,
-            unit="batches",
-            owner=Owner.PREFETCH,
-            readings=(2, 2, 2),
-        ),
-        AutotunedValue(
-            stage="ParallelMapV2",
-            parameter="parallelism",
-            value=4,
-            unit="parallel calls",
-            owner=Owner.FACTORY,
-            readings=(2, 3, 4),
-        ),
-    ),
-    seconds=3.0,
-)
 FAKE_FACTS = WorkloadFacts(
     examples=10_000,
     example_bytes=400,

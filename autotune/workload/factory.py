@@ -274,8 +274,6 @@ class WorkloadFacts(Value):
     python_input: bool = False
     """Whether the dataset runs Python code while it is read: a generator, `py_function`,
     `numpy_function`. Only the process that made it can."""
-    automatic: bool = False
-    """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
     repeatable: bool = False
     """Whether two passes give the same, so that a cache changes nothing."""
     same_examples: bool = False
