@@ -28,7 +28,7 @@ from autotune.engine.child.batch_bound import (
     stateful_layer,
     static_batch,
 )
-from autotune.engine.child.callback_times import batch_callbacks
+from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.once import OpenGenerators, ReadOnce
 from autotune.engine.child.program import Call, fill, load, load_reader, parameters, usual_batch

@@ -9,13 +9,9 @@ import keras
 import tensorflow as tf
 
 from autotune.datasets import batches_of, read_by_python
+from autotune.engine.child.once import reads_once
 from autotune.engine.child.returned import has_validation
 from autotune.errors import FactoryFailed
-
-
-def reads_once(data: Any) -> bool:
-    """Whether data ends with its first pass, as a generator's does."""
-    return hasattr(data, "__next__")
 
 
 class Validation:
