@@ -253,6 +253,7 @@ def script_reader(script: Script) -> str:
         "script": script,
         "own": OwnStrategy(),
         "data": None,
+        "eager": "",
         "gang": False,
         "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),

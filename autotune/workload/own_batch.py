@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.workload.factory import WorkloadFacts
+from autotune.workload.facts import WorkloadFacts
 
 
 class BatchSource(StrEnum):

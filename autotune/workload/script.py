@@ -7,84 +7,19 @@ import hashlib
 import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 
 from autotune.calls import Others, method_calls
 from autotune.errors import AutotuneError, FactoryNotFound
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
+from autotune.workload.facts import FitCall
 from autotune.workload.training import FIT, check_training
 
 NOTEBOOK = ".ipynb"
 RUN = "%run"
 """Runs another file from a notebook."""
 SUFFIXES = (".py", NOTEBOOK)
-
-
-class FitCall(Value):
-    """A place in a script that calls something's `fit`."""
-
-    line: int
-    of: str
-    """What it is called on, as the script writes it: `model`."""
-
-
-class FitData(StrEnum):
-    """What the data is that a script gives to its `fit`."""
-
-    DATASET = "dataset"
-    """A `tf.data.Dataset`."""
-    PY_DATASET = "PyDataset"
-    GENERATOR = "generator"
-    ARRAYS = "arrays"
-
-
-class OwnStrategy(Value):
-    """A strategy that a script makes, or asks TensorFlow for, before it trains."""
-
-    title: str = ""
-    """Its class; empty where it only asks for the current one."""
-    line: int | None = None
-    replicas: int = 1
-    """As many as it would have on this machine."""
-    workers: int = 1
-
-
-class FitFacts(Value):
-    """What a script's call of `fit` has shown beside model and data."""
-
-    line: int | None = None
-    """Of the script; None where nothing of it is under way, such as a handler at exit."""
-    data: FitData | None = None
-    """None where nobody has looked."""
-    epochs: int | None = None
-    """As many as it makes; None where nobody has looked."""
-    steps: int | None = None
-    """Of an epoch, if it asks for so many."""
-    partial: bool = False
-    """Whether its last batch may hold fewer examples, and how many is not known."""
-    callbacks: bool = False
-    """Whether it has any."""
-    left_out: tuple[str, ...] = ()
-    """Classes of callbacks that trials leave out."""
-    only_batch: int | None = None
-    """The size of its batches, where no others can be made of them or trained with."""
-    others: tuple[FitCall, ...] = ()
-    """Every other call of a `fit` in the script."""
-    validates: bool = False
-    """Whether it is given what to validate with, which can be read more than once."""
-    own_strategy: OwnStrategy | None = None
-    """The first one that it makes; None where it makes none and asks for none."""
-    alone: int | None = None
-    """The first line with another `fit`, which Keras does in one process only; None where there is
-    none."""
-    network: int | None = None
-    """The first line that connects to another machine; None where there is none."""
-    eager: int | None = None
-    """The line that asks for eager execution; None where none does."""
-    backend: str | None = None
-    """What Keras is to compute with, if the script or the environment says it."""
 
 
 class Script(Value):

@@ -126,7 +126,7 @@ def _may_be_partial(data: Any) -> bool:
 
 def _kind_of(data: Any) -> str:
     # It needs pydantic, which no process that trains should have.
-    from autotune.workload.script import FitData  # noqa: PLC0415 - see above
+    from autotune.workload import FitData  # noqa: PLC0415 - see above
 
     if isinstance(data, tf.data.Dataset):
         return FitData.DATASET

@@ -19,7 +19,6 @@ from autotune.engine.child.dataset_graph import (
 )
 from autotune.engine.child.passes import (
     Stretch,
-    length_facts,
     pass_facts,
     read_on,
     read_pass,
@@ -148,7 +147,7 @@ class InspectedDataset:
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(_ordered(self._dataset.element_spec)),
+            "element": str(_ordered(self._example_spec())),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
             "same_examples": found.change is not Change.EXAMPLES,
@@ -160,6 +159,11 @@ class InspectedDataset:
             "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
             **read,
         }
+
+    def _example_spec(self) -> Any:
+        # Without the size of batches: which are looked at may depend on the time that a look has.
+        one = self._dataset.unbatch() if self._taken.batched else self._dataset
+        return one.element_spec
 
     def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.
@@ -177,8 +181,6 @@ class InspectedDataset:
         elif counting:
             known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
-        if found["first_pass"]:
-            found["first_pass"] |= length_facts(first, size)
         passes, certain = [first], bool(self._taken.examples) or not counting or first.done
         if self._taken.once:
             ends = 0.0 if first.done else ends

@@ -20,12 +20,12 @@ def reads_once(data: Any) -> bool:
 
 
 class ReadOnce:
-    """What can be read once: until it goes on, each look at it begins with the same batches."""
+    """What can be read once; as long as it keeps batches, each look at it begins with the same."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source
         self._kept: list[Any] = []
-        self._keeps = True
+        self.keeps = True
         self._error: Exception | None = None
         self._again: Iterator[Any] = iter(())
         self._reading = threading.Lock()  # A look that was given up may still wait for a batch.
@@ -38,9 +38,6 @@ class ReadOnce:
 
     def begin(self) -> None:
         self._again = iter([*self._kept])
-
-    def go_on(self) -> None:
-        self._keeps = False
 
     def __iter__(self) -> Self:
         return self
@@ -68,7 +65,7 @@ class ReadOnce:
             self._error = exc
             raise
         self.examples += int(np.shape(keras.tree.flatten(batch)[0])[0])
-        if self._keeps:
+        if self.keeps:
             self._kept.append(batch)
         return batch
 
