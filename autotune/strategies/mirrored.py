@@ -39,7 +39,6 @@ class Mirrored(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        del facts
         if configuration.workers > 1:
             return (
                 "MirroredStrategy trains in one process; use multi_worker_mirrored for several "

@@ -7,7 +7,7 @@ from typing import ClassVar
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._base import Setup, Strategy
 from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
 from autotune.value import Scalar
 from autotune.wording import plural
@@ -29,6 +29,8 @@ class MultiWorkerMirrored(Strategy):
     axes: ClassVar[frozenset[str]] = frozenset(
         {"workers", "replicas_per_worker", "reduction", "shard_policy"}
     )
+    trains_by = "loop"
+    """Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
     reductions = ("default", "ring", "nccl")
 
     def why_illegal(
@@ -52,7 +54,6 @@ class MultiWorkerMirrored(Strategy):
         return {} if machine.gpus else {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        del machine
         if configuration.reduction == "default":
             return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
         kind = f"kinds.{configuration.reduction.upper()}"
@@ -62,11 +63,6 @@ class MultiWorkerMirrored(Strategy):
             "return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)",
         )
         return Setup(lines=lines, note=_NOTE)
-
-    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return the loop: Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
-        del configuration, facts
-        return "loop"
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         each = configuration.replicas_per_worker

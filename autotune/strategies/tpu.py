@@ -38,7 +38,6 @@ class TPU(Strategy):
         return {"replicas_per_worker": machine.tpus or 8}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        del configuration, machine
         return Setup(
             lines=(
                 'name = os.environ.get("TPU_NAME", "local")',
