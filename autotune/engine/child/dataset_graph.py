@@ -48,11 +48,7 @@ def holds_cache(dataset: Any) -> bool:
 
 
 def prefetched(dataset: Any, size: int) -> int:
-    """Return the examples that the stages of a dataset may hold ready, where they have a number.
-
-    Args:
-        size: Examples in one of its elements.
-    """
+    """Return the examples that the stages of a dataset may hold ready, where they have a number."""
     total = 0
     for stage in _stages(dataset):
         size = 1 if "Batch" in _name(stage) else size

@@ -29,13 +29,7 @@ Call = Callable[..., Any]
 def load_program(
     folder: TrialFolder, by_value: Iterable[str], text: str | None = None
 ) -> ModuleType:
-    """Run the program's top level.
-
-    Args:
-        by_value: Names of the factories that were shipped beside it, which take the place of its
-            own.
-        text: Of another program that takes its place.
-    """
+    """Run the program's top level."""
     program = _execute(folder.script, text or folder.script.read_text(encoding="utf-8"))
     for name in by_value:
         setattr(program, name, _unpickle(folder.pickled(name)))
@@ -50,7 +44,6 @@ def input_of(program: ModuleType) -> str:
 
 
 def load_reader(folder: TrialFolder, text: str) -> ModuleType:
-    """Run the top level of a program that only runs a script up to its `fit`."""
     return _execute(folder.script, text)
 
 
@@ -72,14 +65,7 @@ def _unpickle(path: Path) -> Callable[..., Any]:
 
 
 def load(name: str, module: str, root: str | None) -> Call:
-    """Import a factory.
-
-    Args:
-        root: The folder that must be on the path; None for an installed module.
-
-    Raises:
-        WorkloadError: There is no such factory.
-    """
+    """Import a factory."""
     if root is not None:
         sys.path.insert(0, os.path.abspath(root))  # noqa: PTH100 - the path holds text
         importlib.invalidate_caches()
@@ -94,7 +80,6 @@ def parameters(function: Call) -> tuple[str, ...]:
 
 
 def usual_batch(function: Call) -> int | None:
-    """Return the default of a dataset factory's parameter `batch_size`, if it is a number."""
     given = _signature(function).get("batch_size")
     default = given.default if given else None
     return default if isinstance(default, int) and default > 0 else None
@@ -103,15 +88,7 @@ def usual_batch(function: Call) -> int | None:
 def fill(
     function: Call, *, role: str, fixed: Mapping[str, Any], offered: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the keyword arguments for a factory.
-
-    Args:
-        fixed: Arguments that the user has set; all of them must be declared.
-        offered: Arguments that are passed if they are declared.
-
-    Raises:
-        WorkloadError: An argument is unknown, or a parameter stays empty.
-    """
+    """Return the keyword arguments for a factory."""
     declared = parameters(function)
     _check_fixed(function, role, fixed)
     values = {name: value for name, value in offered.items() if name in declared} | dict(fixed)

@@ -26,8 +26,6 @@ _FAR = 7_000_003
 
 
 class Held(NamedTuple):
-    """A variable, and what it is for."""
-
     variable: Any
     kind: str
 
@@ -88,11 +86,7 @@ def _epsilon(dtype: Any) -> float:
 
 
 def make_deterministic(model: Any) -> list[str]:
-    """Silence the layers of a model whose training differs between replicas by design.
-
-    Returns:
-        Their kinds, each once.
-    """
+    """Silence the layers of a model whose training differs between replicas by design."""
     layers = [each for each in model._flatten_layers() if _differs(each)]  # noqa: SLF001 - Keras offers no public walk over all layers
     for layer in layers:
         layer.call = _as_in_inference(layer.call)
@@ -158,11 +152,7 @@ class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
 
 
 class WeightRecorder(_Timed):
-    """Notes what becomes of a training.
-
-    Args:
-        save_to: Where the first weights go; None keeps them to itself.
-    """
+    """Notes what becomes of a training."""
 
     def __init__(self, writer: EventWriter, save_to: Path | None = None) -> None:
         super().__init__(writer)
@@ -179,7 +169,6 @@ class WeightRecorder(_Timed):
         self.begin()
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Note the loss of a call, which is an epoch of its own."""
         if self._notes is not None:
             self._notes.add(logs)
         self.end_of_call(epoch)
@@ -194,11 +183,6 @@ class Reference(_Timed):
 
     It starts from given weights, and each time but the first from the numbers next to them. All
     in one training, because a new one would compile everything anew.
-
-    Args:
-        weights: Where to start.
-        batch: One of those it trains on, for a model that is built by its first.
-        calls: Of the training step, each time.
     """
 
     def __init__(self, writer: EventWriter, weights: Sequence[Any], batch: Any, calls: int) -> None:

@@ -29,6 +29,11 @@ model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers
 model.compile("sgd", "mse")
 """
 
+BUSY = """
+from autotune.engine.child import inspect_dataset as it
+it._COUNTING_SECONDS = it._STOCK_SECONDS = 0.0
+"""
+
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
@@ -79,7 +84,7 @@ model.fit(table, table[0], 16, validation_split=0.2)
 """
     facts = inspect(text)
     assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
-    assert "TensorSpec(shape=(32, 1)" in facts.element
+    assert "TensorSpec(shape=(1,)" in facts.element
 
 
 def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
@@ -196,6 +201,17 @@ def test_batches_that_cannot_be_others_stay_as_they_are(
     facts = inspect(text)
     assert facts.fit
     assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
+
+
+def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) -> None:
+    """It may not come to the batches that differ, and take other sizes for possible."""
+    text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 40, tf.int32), 4")
+    text = "seen = tf.Variable(0)\n" + text
+    quiet, busy = inspect(text), inspect(BUSY + text)
+    assert quiet.fit
+    assert busy.fit
+    assert (quiet.fit.only_batch, busy.fit.only_batch) == (10, None)
+    assert quiet.declared == busy.declared
 
 
 @pytest.mark.parametrize(
