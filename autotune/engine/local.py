@@ -79,17 +79,25 @@ class LocalEngine(ProcessEngine):
     """Runs trials as processes of this machine, forked from one that has imported TensorFlow.
 
     Entering the engine starts that process in the background; only what needs it waits for it.
+
+    Args:
+        environment: Variables of all processes, beside those of this one; None removes one.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self.host = LocalHost(environment)
-        """This machine, on which it starts processes."""
+    def __init__(self, environment: Environment | None = None) -> None:
+        self._scratch = Scratch()
+        # TensorFlow leaves a file for each function that it compiles where a process is ended.
+        self._temporary = self._scratch.path / "tmp"
+        self._temporary.mkdir()
+        self._environment: Environment = {"TMPDIR": str(self._temporary), **(environment or {})}
+        self.server: ForkClient | None = None
+        """The process that has imported TensorFlow; None before it was first needed."""
         self._machine: Machine | None = None
         self._reserved = False
         self._meter = Meter()
 
     def __enter__(self) -> Self:
-        self.host.start()
+        self.start()
         return self
 
     @contextmanager
@@ -108,12 +116,29 @@ class LocalEngine(ProcessEngine):
         return self._meter.read()
 
     def machine(self) -> Machine:
-        if self._machine is None:
-            self._machine = self.host.machine()
+        self._machine = self._machine or self.on_hosts(DevicesRequest())
         return self._machine
 
     def on_hosts(self, task: HostTask[A]) -> A:
-        return self.host.execute(task)
+        """Do a task in a process of its own; a second one does it where the first was killed.
+
+        No trial runs meanwhile, so whoever killed it may have meant another one.
+
+        Raises:
+            OutputError: The disk takes nothing.
+        """
+        folder = self.new_folder()
+        task.prepare(folder)
+        result = self._run(task, folder)
+        if _was_killed(result.reason):
+            folder.forget_run()
+            result = self._run(task, folder)
+        if _is_of_the_disk(result.reason):
+            raise OutputError(
+                f"{folder.path.parent} cannot be used: a process {why_ended(result)}.",
+                disk.NEXT_STEP,
+            )
+        return task.answer(result, answers_in(folder, 1))
 
     def run_trial(
         self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
@@ -122,36 +147,8 @@ class LocalEngine(ProcessEngine):
         if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
             result = self._attempt(trial, watch, folder, code)
-        self.host.remove_caches()
+        self.remove_caches()
         return result
-
-    def close(self) -> None:
-        self.host.close()
-
-    def _attempt(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(trial.roles))]
-        environments = dict(enumerate(environments_of(trial.roles, addresses)))
-        group = self.host.group(folder, code, environments, trial.limits.memory)
-        return TrialRun(trial.roles, trial.limits, group, watch).run()
-
-
-class LocalHost:
-    """Starts worker groups on this host, and keeps the process that they are forked from.
-
-    Args:
-        environment: Variables of all groups, beside those of this process; None removes one.
-    """
-
-    def __init__(self, environment: Environment | None = None) -> None:
-        self._scratch = Scratch()
-        # TensorFlow leaves a file for each function that it compiles where a process is ended.
-        self._temporary = self._scratch.path / "tmp"
-        self._temporary.mkdir()
-        self._environment: Environment = {"TMPDIR": str(self._temporary), **(environment or {})}
-        self.server: ForkClient | None = None
-        """The process that has imported TensorFlow; None before it was first needed."""
 
     def start(self) -> ForkClient:
         """Return the fork server, a new one unless one is alive; it may not be ready yet."""
@@ -175,30 +172,6 @@ class LocalHost:
         """
         return LocalGroup(self._ready_server(), folder, code, environments, memory)
 
-    def machine(self) -> Machine:
-        return self.execute(DevicesRequest())
-
-    def execute(self, task: HostTask[A]) -> A:
-        """Do a task in a process of this host; a second one does it where the first was killed.
-
-        No trial runs meanwhile, so whoever killed it may have meant another one.
-
-        Raises:
-            OutputError: The disk takes nothing.
-        """
-        folder = self.new_folder()
-        task.prepare(folder)
-        result = self._run(task, folder)
-        if _was_killed(result.reason):
-            folder.forget_run()
-            result = self._run(task, folder)
-        if _is_of_the_disk(result.reason):
-            raise OutputError(
-                f"{folder.path.parent} cannot be used: a process {why_ended(result)}.",
-                disk.NEXT_STEP,
-            )
-        return task.answer(result, answers_in(folder, 1))
-
     def new_folder(self) -> TrialFolder:
         """Make a folder that goes when this is closed."""
         return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.path)))
@@ -213,6 +186,14 @@ class LocalHost:
         if self.server is not None:
             self.server.close()
         self._scratch.remove()
+
+    def _attempt(
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
+    ) -> RunResult:
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(trial.roles))]
+        environments = dict(enumerate(environments_of(trial.roles, addresses)))
+        group = self.group(folder, code, environments, trial.limits.memory)
+        return TrialRun(trial.roles, trial.limits, group, watch).run()
 
     def _run(self, task: HostTask[Any], folder: TrialFolder) -> RunResult:
         return TrialRun((Role(),), task.limits, self.group(folder, task.code)).run()

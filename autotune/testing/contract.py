@@ -6,6 +6,8 @@
 
         def make_request(self, behaviour, folder): return TrialRequest(...)
 
+One that calls factories and runs programs derives from `ProcessContract`.
+
 An engine that hands on to another one needs less: see `WrapperContract`.
 
 For pytest to explain a failed assertion, name this module in a `conftest.py`:
@@ -117,9 +119,6 @@ BATCH = 1000
 
 class EngineContract(ABC):
     """What the search relies on. A subclass brings an engine and a request per behaviour."""
-
-    runs_code: bool = True
-    """Whether the engine runs the factories and the program; one that plays leaves tests out."""
 
     @classmethod
     @abstractmethod
@@ -282,14 +281,6 @@ class EngineContract(ABC):
         assert facts.examples is None or facts.examples > 0
         assert engine.execute(InspectionRequest(PROBE)).declared == facts.declared
 
-    def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
-        """The error names the factory, and the engine goes on."""
-        if not self.runs_code:
-            pytest.skip("It calls no factory.")
-        with pytest.raises(WorkloadError, match="nosuch_module"):
-            engine.execute(InspectionRequest(BROKEN))
-        assert engine.execute(InspectionRequest(PROBE)).weights > 0
-
     def test_observe_tells_what_a_training_read_and_became(
         self, engine: Engine, tmp_path: Path
     ) -> None:
@@ -307,22 +298,11 @@ class EngineContract(ABC):
         assert reference.failure is None
         assert len(reference.witnesses) > 1
 
-    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
-        """It raises nothing, whatever the program does."""
-        if not self.runs_code:
-            pytest.skip("It runs no program.")
-        request = self.make_observation(engine, tmp_path / "run")
-        broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
-        found = engine.execute(broken)
-        assert found.failure is not None
-        assert "no luck" in reason_text(found.failure)
-
     def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
-        """A window for each setting, until the watch ends it; or it is not offered at all."""
+        """A window for each setting, until the watch ends it."""
         watch = Recorder(after=len(SETTINGS))
         result = engine.execute(self.make_screening(engine, tmp_path / "all"), watch)
-        if result is None:
-            pytest.skip("It offers no screening.")
+        assert result is not None
         assert (result.outcome, result.reason) == ENOUGH
         assert [len(windows) for windows in watch.seen] == [1, 2, 3]
         assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
@@ -342,6 +322,24 @@ class EngineContract(ABC):
         engine = self.new_engine()
         engine.close()
         engine.close()
+
+
+class ProcessContract(EngineContract):
+    """The contract of an engine that calls factories and runs programs, and does not play it."""
+
+    def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
+        """The error names the factory, and the engine goes on."""
+        with pytest.raises(WorkloadError, match="nosuch_module"):
+            engine.execute(InspectionRequest(BROKEN))
+        assert engine.execute(InspectionRequest(PROBE)).weights > 0
+
+    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
+        """It raises nothing, whatever the program does."""
+        request = self.make_observation(engine, tmp_path / "run")
+        broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
+        found = engine.execute(broken)
+        assert found.failure is not None
+        assert "no luck" in reason_text(found.failure)
 
 
 def _speed(configuration: Configuration) -> float | Ending:
@@ -382,7 +380,6 @@ KINDS = list(every_task(Path("unused")))
 class WrapperContract(EngineContract):
     """The contract of an engine that hands on to another one, tried around a fake one."""
 
-    runs_code = False
     own: Collection[str] = ()
     """Methods that it answers itself."""
 
@@ -407,16 +404,14 @@ class WrapperContract(EngineContract):
         assert (answer.outcome, answer.reason) == ENOUGH
         inner.execute.assert_called_once_with(task, watch)
 
-    @pytest.mark.parametrize("name", methods_of_engine())
-    def test_every_method_is_handed_on(self, name: str) -> None:
+    def test_every_method_is_handed_on(self) -> None:
         """The other engine answers, and gets what was given; no default answers in its place."""
-        if name in self.own:
-            pytest.skip("It answers this itself.")
-        inner = create_autospec(Engine, instance=True)
-        arguments = {"reserved": ("this search", print, 60.0)}.get(name, ())
-        answer = getattr(self.wrap(inner), name)(*arguments)
-        assert answer is getattr(inner, name).return_value
-        getattr(inner, name).assert_called_once_with(*arguments)
+        for name in {*methods_of_engine()} - {*self.own}:
+            inner = create_autospec(Engine, instance=True)
+            arguments = {"reserved": ("this search", print, 60.0)}.get(name, ())
+            answer = getattr(self.wrap(inner), name)(*arguments)
+            assert answer is getattr(inner, name).return_value, name
+            getattr(inner, name).assert_called_once_with(*arguments)
 
     @pytest.mark.parametrize("name", list(get_annotations(Engine)))
     @pytest.mark.parametrize("value", [False, True])

@@ -1,10 +1,15 @@
-"""Runs a program with a clock attached."""
+"""Runs a program with a clock attached, and where that is asked without the exchange of gradients.
+
+Under a synchronous strategy Keras adds up the gradients of all replicas in one method of its
+optimizers, dense and sparse ones alike, before it applies them.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from autotune.engine.child.callback_times import CallbackTimes
 from autotune.engine.child.clock import Clock, ClockCallback
-from autotune.engine.child.exchange import remove_exchange
 from autotune.engine.child.fill import fill_caches
 from autotune.engine.child.member import Member
 
@@ -22,3 +27,19 @@ def train(member: Member) -> None:
     steps = int(getattr(program, "STEPS_PER_EXECUTION", 1))
     clock = ClockCallback(Clock(member.writer, callbacks=times.take), steps)
     program.main(member.arguments(), callbacks=[clock])
+
+
+def remove_exchange() -> None:
+    """Have every replica apply its own gradients, from now on and in all of this process.
+
+    Raises:
+        AttributeError: This version of Keras adds them up elsewhere.
+    """
+    from keras.src.backend.tensorflow.optimizer import TFOptimizer  # noqa: PLC0415 - private
+
+    _ = TFOptimizer._all_reduce_sum_gradients  # noqa: SLF001 - nothing public does it
+    TFOptimizer._all_reduce_sum_gradients = _own  # noqa: SLF001 - as above
+
+
+def _own(_: Any, grads_and_vars: Any) -> list[Any]:
+    return list(grads_and_vars)

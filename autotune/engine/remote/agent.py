@@ -22,8 +22,8 @@ from autotune.cluster import Role
 from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
-from autotune.engine.load import Load, Meter
-from autotune.engine.local import LocalHost, environments_of
+from autotune.engine.load import Load
+from autotune.engine.local import LocalEngine, environments_of
 from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote import links
@@ -81,10 +81,9 @@ class Agent:
     """
 
     def __init__(self, environment: Environment | None = None) -> None:
-        self._host = LocalHost(environment)
-        self._host.start()
+        self._engine = LocalEngine(environment)
+        self._engine.start()
         self._lock = threading.Lock()
-        self._meter = Meter()
         self._ports = ExitStack()
         self._claim: Claim | None = None
         self._group: LocalGroup | None = None
@@ -111,18 +110,18 @@ class Agent:
 
     def facts(self) -> HostFacts:
         with self._lock:
-            return HostFacts(self._host.machine(), socket.gethostname(), VERSION)
+            return HostFacts(self._engine.machine(), socket.gethostname(), VERSION)
 
     def bring(self, code: Code) -> None:
         with self._lock:
-            os.chdir(install(code, self._host.new_folder().path))
+            os.chdir(install(code, self._engine.new_folder().path))
 
     def execute(self, task: HostTask[A]) -> A:
         with self._lock:
-            return self._host.execute(task)
+            return self._engine.execute(task)
 
     def load(self) -> Load | None:
-        return self._meter.read()
+        return self._engine.load()
 
     def hold(self, count: int) -> list[int]:
         """Return ports that nobody else is given until the run has ended."""
@@ -141,7 +140,7 @@ class Agent:
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
-                self._group = self._host.group(self._folder, order.code, mine, order.memory)
+                self._group = self._engine.group(self._folder, order.code, mine, order.memory)
                 self._group.start()
             except WorkersLost as exc:
                 return exc.reason
@@ -191,7 +190,7 @@ class Agent:
             if self._folder is not None:
                 shutil.rmtree(self._folder.path, ignore_errors=True)
                 self._folder = None
-            self._host.remove_caches()
+            self._engine.remove_caches()
 
     def answer(self, seconds: float) -> int:
         """Let other agents reach this one for some seconds; return the port."""
@@ -205,12 +204,12 @@ class Agent:
         self._ending = True
         with self._lock:
             self._end_group()
-            self._host.close()
+            self._engine.close()
             if self._claim is not None:
                 self._claim.release()
 
     def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
-        folder = self._host.new_folder()
+        folder = self._engine.new_folder()
         for name, content in files.items():
             path = folder.path / name
             path.parent.mkdir(exist_ok=True)

@@ -161,9 +161,9 @@ def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: P
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent == 5.0
     assert seconds < SOON
-    again = own.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+    again = own.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
     assert again.reason == TooFewHosts(needed=2, left=1)
-    alone = own.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+    alone = own.execute(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
     assert alone.outcome is Outcome.MEASURED
     own.close()
     # Its files go with the next agent on the host.

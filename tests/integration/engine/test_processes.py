@@ -17,7 +17,7 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError
-from autotune.reason import Orphaned, Outcome
+from autotune.reason import Message, Orphaned, Outcome
 from autotune.reason.sentences import reason_text
 from autotune.window import Window
 
@@ -45,7 +45,7 @@ with LocalEngine() as engine:
 
 
 def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, "One window is enough.")
+    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
@@ -123,7 +123,7 @@ def test_the_death_of_the_fork_server_is_a_crash(
 def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
     """Somebody may have meant another process."""
     with LocalEngine() as engine:
-        engine.host.start()._process.kill()
+        engine.start()._process.kill()
         assert engine.machine().cpus >= 1
 
 
@@ -147,4 +147,4 @@ def test_a_process_that_ignores_signals_is_ended(
     assert result.outcome is Outcome.HUNG
     assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail
-    assert not psutil.Process(engine.host.start().pid).children()
+    assert not psutil.Process(engine.start().pid).children()

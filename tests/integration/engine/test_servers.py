@@ -15,7 +15,7 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
 from autotune.program import render
-from autotune.reason import Killed, Outcome
+from autotune.reason import Killed, Message, Outcome
 from autotune.strategies import strategy
 from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -86,7 +86,7 @@ def test_each_worker_trains_on_its_share(
 
     def watch(windows: Sequence[Window]) -> Stop | None:
         enough = len(windows) >= 5 and len(told_in(notes)) == 2
-        return Stop(Outcome.MEASURED, "Enough.") if enough else None
+        return Stop(Outcome.MEASURED, Message(text="Enough.")) if enough else None
 
     result = engine.execute(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
@@ -103,7 +103,7 @@ def test_a_dead_member_ends_the_cluster(
     engine: LocalEngine, served: MakeRequest, victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
-    family = psutil.Process(engine.host.start().pid)
+    family = psutil.Process(engine.start().pid)
 
     def kill(windows: Sequence[Window]) -> None:
         if len(windows) == 2:

@@ -168,7 +168,7 @@ def test_no_temporary_file_is_left(
     monkeypatch.setattr(tempfile, "tempdir", str(theirs))
     leaves = f"{HEAD}    import tempfile; print(tempfile.mkdtemp())\n"
     with LocalEngine() as own:
-        own.run(make_request(leaves, tmp_path / "trial"), stop_at_once)
+        own.execute(make_request(leaves, tmp_path / "trial"), stop_at_once)
     assert str(theirs) in (tmp_path / "trial" / "output-0.txt").read_text()
     assert not list(theirs.iterdir())
 

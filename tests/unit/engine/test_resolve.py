@@ -26,7 +26,7 @@ def test_new_engine_makes_the_local_one_by_default() -> None:
     """It starts nothing yet."""
     engine = new_engine()
     assert isinstance(engine, LocalEngine)
-    assert engine.host.server is None
+    assert engine.server is None
     engine.close()
 
 
