@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.base import Limits
+from autotune.engine.base import Limits, Stop
 from autotune.engine.tasks.train import TrialRequest
+from autotune.reason import Message, Outcome
 from autotune.testing.contract import Behaviour
+from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
@@ -24,10 +27,15 @@ BEHAVIOURS = {
     Behaviour.CRASHED: "dies",
 }
 """The program that behaves so."""
+ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
 LIMITS = {
     Behaviour.HUNG: Limits(start=2.0),
     Behaviour.OUT_OF_MEMORY: Limits(memory=1 << 30),
 }
+
+
+def stop_at_once(_: Sequence[Window]) -> Stop:
+    return ENOUGH
 
 
 def request_for(program: str, folder: Path, **fields: Any) -> TrialRequest:

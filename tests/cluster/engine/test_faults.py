@@ -15,10 +15,10 @@ import pytest
 from autotune.cluster import Role
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.remote.ray_engine import RayEngine
-from autotune.reason import HostLost, Killed, Message, Orphaned, Outcome, TooFewHosts
+from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
 from autotune.window import Window
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
-from tests.trials import PROGRAMS, request_for
+from tests.trials import ENOUGH, PROGRAMS, request_for
 
 pytestmark = pytest.mark.real
 
@@ -26,7 +26,6 @@ TWO = (Role(), Role(index=1, host=1))
 LOOP = (PROGRAMS / "gang.py").read_text()
 SOON = 40.0
 """Seconds, where Ray itself waits for a minute; what a free machine takes stands in the docs."""
-ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
 
 
 class Fault:

@@ -11,11 +11,9 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import trial_request
 from autotune.machine import Host, Machine
-from autotune.program import render
 from autotune.reason import Completed, Outcome
-from autotune.strategies import strategy
 from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts, script_from_text, script_workload
 
@@ -46,14 +44,7 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult
     def timed(workload: Workload) -> RunResult:
         facts = engine.execute(InspectionRequest(workload))
         configuration = Configuration(per_replica_batch=16)
-        request = TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, facts, MACHINE).train,
-            workload=workload,
-            roles=strategy("one_device").roles(configuration, MACHINE),
-            folder=tmp_path / "trial",
-            seed=0,
-        )
+        request = trial_request(configuration, workload, facts, MACHINE, tmp_path / "trial")
         return engine.execute(request, _some)
 
     return timed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import keras
@@ -10,17 +9,14 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import trial_request
 from autotune.errors import FactoryFailed
-from autotune.program import render
-from autotune.reason import Message, Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.strategies import strategy
-from autotune.window import Window
 from autotune.workload import BatchSource, Factory, OwnBatch, Workload, WorkloadFacts, own_batch
+from tests.trials import stop_at_once
 
 pytestmark = pytest.mark.real
 
@@ -56,19 +52,9 @@ def train(
     """Run a program for the workload until a window was timed."""
     configuration = Configuration(**{"per_replica_batch": 8, **fields})
     machine = engine.machine()
-    request = TrialRequest(
-        configuration=configuration,
-        script=render(configuration, given, facts, machine).train,
-        workload=given,
-        roles=strategy(configuration.strategy).roles(configuration, machine),
-        folder=folder,
-    )
+    request = trial_request(configuration, given, facts, machine, folder)
     result = engine.execute(request, stop_at_once)
     assert result.outcome is Outcome.MEASURED, reason_text(result.reason)
-
-
-def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
 
 
 @pytest.mark.parametrize("data", ROWS)

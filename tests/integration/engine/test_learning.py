@@ -15,11 +15,9 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.learn import LearningRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.learning import Learning, Unpredictable
-from autotune.program import render
 from autotune.reason import Completed, Outcome
-from autotune.strategies import strategy
 from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload
 
@@ -74,13 +72,7 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
         facts = engine.execute(InspectionRequest(workload)).model_copy(
             update={"learning": learning}
         )
-        return TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, facts, machine).train,
-            workload=workload,
-            roles=strategy(configuration.strategy).roles(configuration, machine),
-            folder=tmp_path / "run",
-        )
+        return trial_request(configuration, workload, facts, machine, tmp_path / "run")
 
     return request_of
 

@@ -7,23 +7,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from autotune.engine.base import Limits, Stop
+from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError
-from autotune.reason import Message, Orphaned, Outcome
+from autotune.reason import Orphaned, Outcome
 from autotune.reason.sentences import reason_text
-from autotune.window import Window
+from tests.trials import request_for, stop_at_once
 
 pytestmark = pytest.mark.real
 
-MakeRequest = Callable[..., TrialRequest]
 GENEROUS = 300.0
 TUNER = """
 import sys
@@ -42,10 +40,6 @@ with LocalEngine() as engine:
     )
     engine.execute(request, lambda windows: None)
 """
-
-
-def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
@@ -91,32 +85,28 @@ def test_the_death_of_the_tuner_ends_all(
     assert wait_until(lambda: not any(lives(pid) for pid in pids_in(tmp_path / "trial")))
 
 
-def test_what_a_trial_starts_ends_with_it(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_what_a_trial_starts_ends_with_it(engine: LocalEngine, tmp_path: Path) -> None:
     """Grandchildren are gone when `run` returns, also one that made a session for itself."""
     result = engine.execute(
-        make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
+        request_for("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
     )
     assert result.outcome is Outcome.HUNG
     assert len(pids_in(tmp_path / "t")) == 3
     assert not any(lives(pid) for pid in pids_in(tmp_path / "t"))
 
 
-def test_the_death_of_the_fork_server_is_a_crash(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: Path) -> None:
     """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
     family = (Path(__file__).parent / "programs" / "family.py").read_text()
     program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
-    result = engine.execute(make_request(program, tmp_path / "one"), stop_at_once)
+    result = engine.execute(request_for(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
     assert result.reason == Orphaned()
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)
     assert wait_until(lambda: not lives(near))
-    again = engine.execute(make_request("ticks", tmp_path / "two"), stop_at_once)
+    again = engine.execute(request_for("ticks", tmp_path / "two"), stop_at_once)
     assert again.outcome is Outcome.MEASURED
 
 
@@ -137,12 +127,10 @@ def test_a_fork_server_that_is_always_killed_is_given_up(tmp_path: Path) -> None
         engine.machine()
 
 
-def test_a_process_that_ignores_signals_is_ended(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_a_process_that_ignores_signals_is_ended(engine: LocalEngine, tmp_path: Path) -> None:
     """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
     result = engine.execute(
-        make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once
+        request_for("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once
     )
     assert result.outcome is Outcome.HUNG
     assert "3 s" in reason_text(result.reason)

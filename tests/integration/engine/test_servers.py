@@ -15,17 +15,17 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
 from autotune.program import render
-from autotune.reason import Killed, Message, Outcome
+from autotune.reason import Killed, Outcome
 from autotune.strategies import strategy
 from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
+from tests.trials import ENOUGH, request_for
 
 pytestmark = pytest.mark.real
 
 HERE = Path(__file__).parent
 MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = ("chief 0", "worker 0", "worker 1", "server 0")
-MakeRequest = Callable[..., TrialRequest]
 
 
 def factory(name: str, **arguments: str) -> Factory:
@@ -40,7 +40,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeRequest:
+def served(tmp_path: Path, notes: Path) -> Callable[..., TrialRequest]:
     """Return a function that makes a request for a cluster of a chief, two workers, a server."""
 
     def make(policy: ShardPolicy = "data") -> TrialRequest:
@@ -57,7 +57,7 @@ def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeReques
             callbacks=factory("callbacks_fn", path=str(notes)),
         )
         facts = WorkloadFacts(examples=64, dataset_takes=("input_context",))
-        return make_request(
+        return request_for(
             render(configuration, workload, facts, MACHINE).train,
             tmp_path / "t",
             configuration=configuration,
@@ -80,13 +80,13 @@ def told_in(notes: Path) -> dict[str, set[int]]:
 
 @pytest.mark.parametrize("policy", ["data", "source"])
 def test_each_worker_trains_on_its_share(
-    engine: LocalEngine, served: MakeRequest, notes: Path, policy: ShardPolicy
+    engine: LocalEngine, served: Callable[..., TrialRequest], notes: Path, policy: ShardPolicy
 ) -> None:
     """Two workers read disjoint examples, are timed, and tell what they have lost."""
 
     def watch(windows: Sequence[Window]) -> Stop | None:
         enough = len(windows) >= 5 and len(told_in(notes)) == 2
-        return Stop(Outcome.MEASURED, Message(text="Enough.")) if enough else None
+        return ENOUGH if enough else None
 
     result = engine.execute(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
@@ -100,7 +100,7 @@ def test_each_worker_trains_on_its_share(
 
 @pytest.mark.parametrize("victim", ["worker 1", "server 0"])
 def test_a_dead_member_ends_the_cluster(
-    engine: LocalEngine, served: MakeRequest, victim: str
+    engine: LocalEngine, served: Callable[..., TrialRequest], victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
     family = psutil.Process(engine.start().pid)
