@@ -54,7 +54,7 @@ def test_a_member_that_blocks_at_its_start_is_a_hang(engine: LocalEngine, tmp_pa
     )
 
 
-def test_a_worker_that_freezes_ends_the_gang(engine: LocalEngine, tmp_path: Path) -> None:
+def test_a_worker_that_freezes_ends_the_group(engine: LocalEngine, tmp_path: Path) -> None:
     """A worker that is stopped in the middle keeps the others waiting for its limit only."""
     line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
