@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment
 
 from autotune.config import describe
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.html import charts
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.report.html.charts import Mark, mark_of
 from autotune.report.html.scale import Scale, Tick, scale_for
 from autotune.report.learning import answer, batches
