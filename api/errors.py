@@ -60,10 +60,6 @@ class InvalidOption(InvalidTuning):
     """An option names what there is not."""
 
 
-class ProjectMissing(InvalidTuning):
-    """A caller of several projects does not say for which one a job is."""
-
-
 class InvalidWebhook(ServiceError):
     """The address of a webhook is none that may be called."""
 

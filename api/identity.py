@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyRefused, SettingsError
-from autotune.api.roles import PERSON, Caller, Role, Scope, greater
 from autotune.value import Value
 
 LONGEST = 290
@@ -76,10 +76,8 @@ class IdentityProvider(Value):
     """The claim that names a person; one that never goes to somebody else."""
     groups: str = "groups"
     """The claim that lists a person's groups; dots lead into a claim's members."""
-    roles: Mapping[str, Mapping[str, Role]] = Field(default_factory=dict)
-    """By group: what its people are in which project."""
-    operators: tuple[str, ...] = ()
-    """Groups whose people may do everything."""
+    projects: Mapping[str, str] = Field(default_factory=dict)
+    """By group: the project of its people."""
 
     @model_validator(mode="after")
     def _one_secret(self) -> Self:
@@ -114,16 +112,13 @@ class IdentityProvider(Value):
             raise KeyRefused(
                 f"The provider does not vouch for a claim {self.person!r}.", "Ask the operator."
             )
-        groups = set(self._groups(claims))
-        roles: dict[str, Role] = {}
-        for group in groups & self.roles.keys():
-            roles = greater(roles, self.roles[group])
         names = (claims.get(each) for each in ("name", "preferred_username", "email", self.person))
+        projects = [self.projects[each] for each in self._groups(claims) if each in self.projects]
         return Caller(
-            id=f"{PERSON}{person}",
+            id=f"person:{person}",
             name=next((name for name in names if _is_name(name, 100)), "somebody"),
-            scopes=frozenset(Scope) if groups & set(self.operators) else frozenset(),
-            roles=roles,
+            project=projects[0] if projects else "",
+            scopes=frozenset({Scope.READ, Scope.WRITE} if projects else ()),
         )
 
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:

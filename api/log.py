@@ -72,3 +72,14 @@ def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
     told = {**_known.get(), **fields}
     shown = " ".join(f"{name}={value}" for name, value in told.items() if value is not None)
     logger.log(level, "%s [%s]", sentence, shown, extra={"fields": told})
+
+
+def note(action: str, target: str, **fields: Field) -> None:
+    """Log who changed what; the key and the address are those of the request at hand.
+
+    Args:
+        action: Such as `cancel job`.
+        target: The id of what was changed.
+        fields: What else is to be told, such as `key` where it is not the request's.
+    """
+    say("A change was made.", action=action, target=target, **fields)

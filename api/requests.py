@@ -78,8 +78,6 @@ class JobRequest(Tuning):
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
-    project: Annotated[Text, Field(min_length=1, max_length=100)] | None = None
-    """Whose job it is; needed only by callers who may ask for jobs in several projects."""
 
     @property
     def fingerprint(self) -> str:

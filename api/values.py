@@ -114,7 +114,7 @@ class Job(Tuning):
     """A job as it stands."""
 
     id: str
-    owner: str
+    project: str
     """The project whose job it is."""
     created_by: str | None = None
     """The id of the key that asked for it."""
@@ -190,7 +190,6 @@ class Filter(Value):
     """Which jobs are wanted; None is any."""
 
     workload: str | None = None
-    project: str | None = None
     verdict: Verdict | None = None
     since: float | None = None
     """Created at this time or later."""

@@ -22,12 +22,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
+from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyMissing, KeyRefused, ServiceError
 from autotune.api.http.oidc import BEGIN, END, Provider
 from autotune.api.http.problems import response_to
 from autotune.api.http.rates import Rates
 from autotune.api.log import about
-from autotune.api.roles import Caller, Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.values import LOCAL_OWNER
@@ -104,7 +104,7 @@ class Guard:
 
     def _recognise(self, keyring: Keyring, secret: str) -> Caller:
         if self._provider and _TOKEN.fullmatch(secret):
-            return keyring.known(self._provider.recognise(secret))
+            return self._provider.recognise(secret)
         return keyring.recognise(secret)
 
     def _trust(self, secret: str, key: Caller) -> Caller:
@@ -263,12 +263,8 @@ Reader = Annotated[Caller, Security(caller, scopes=[Scope.READ])]
 """A caller who may look."""
 Writer = Annotated[Caller, Security(caller, scopes=[Scope.WRITE])]
 """A caller who may ask for jobs and cancel them."""
-Manager = Annotated[Caller, Security(caller, scopes=[Scope.PROJECT])]
-"""A caller who administers a project."""
-Operator = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
-"""A caller who may do what concerns everybody."""
-Watcher = Annotated[Caller, Security(caller, scopes=[Scope.METRICS])]
-"""A caller who may read the metrics."""
+Manager = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
+"""A caller who administers its project."""
 
 
 def is_loopback(host: str) -> bool:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
 
+from autotune.api.callers import Scope
 from autotune.api.records import read
-from autotune.api.roles import Scope
 from autotune.api.store.auth import Key
-from autotune.api.store.members import Member
 from autotune.api.values import SeenWorker, Time
 from autotune.api.webhooks import Delivery, Webhook
 from autotune.api.workloads import Registered
@@ -144,26 +143,6 @@ class DeliveriesAnswer(Value):
     """The latest deliveries of a webhook, newest first; they are kept for a week."""
 
     deliveries: tuple[Delivery, ...]
-
-
-class ProjectAnswer(Value):
-    """A project, as its caller sees it."""
-
-    name: str
-    scopes: tuple[Scope, ...]
-    """What the caller may do there."""
-
-
-class ProjectsAnswer(Value):
-    """Projects by name."""
-
-    projects: tuple[ProjectAnswer, ...]
-
-
-class MembersAnswer(Value):
-    """The members of a project, by name."""
-
-    members: tuple[Member, ...]
 
 
 class KeyAnswer(Value):

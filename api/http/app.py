@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
-from autotune.api.http import files, operating, projects, tunings, webhooks
+from autotune.api.http import files, keys, operating, tunings, webhooks
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Compress, Envelope
@@ -35,7 +35,7 @@ DESCRIPTION = (
 )
 
 PARTS = (
-    *(tunings, files, projects, webhooks, operating),
+    *(tunings, files, keys, webhooks, operating),
     *(routes, hooks, entering, provider, rendering),
 )
 HANDLED = (ServiceError, RequestValidationError, HTTPException)

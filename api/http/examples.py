@@ -13,9 +13,7 @@ from autotune.api.http.answers import (
     KeyAnswer,
     KeysAnswer,
     MachineAnswer,
-    MembersAnswer,
     NewKeyAnswer,
-    ProjectsAnswer,
     RecommendationAnswer,
     SpacesAnswer,
     TrialAnswer,
@@ -24,7 +22,6 @@ from autotune.api.http.answers import (
     WorkloadAnswer,
     WorkloadsAnswer,
 )
-from autotune.api.store.members import Member
 from autotune.api.values import Job, Page, SeenWorker, Waiting
 from autotune.api.webhooks import Delivery, NewWebhook, Webhook
 from autotune.config import Configuration
@@ -48,16 +45,11 @@ _WHOLE = Result.model_validate(
 )
 _WORKER = SeenWorker(**_GIVEN["worker"], machine=_MACHINE)
 JOB = _QUEUED.id
-ROLE_REQUESTS: dict[str, Any] = _GIVEN["role_requests"]
 KEY_REQUESTS: dict[str, Any] = _GIVEN["key_requests"]
 _KEY = KeyAnswer.model_validate(_GIVEN["key"])
-_MEMBER = Member.model_validate(_GIVEN["member"])
-PROJECTS, MEMBER, MEMBERS, KEYS, NEW_KEY = (
+KEYS, NEW_KEY = (
     each.model_dump(mode="json")
     for each in (
-        ProjectsAnswer.model_validate(_GIVEN["projects"]),
-        _MEMBER,
-        MembersAnswer(members=(_MEMBER,)),
         KeysAnswer(keys=(_KEY,)),
         NewKeyAnswer(**dict(_KEY), secret=_GIVEN["secret"]),
     )

@@ -129,7 +129,7 @@ def config(
     job_id: JobId, query: Annotated[ConfigQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
     """Get config.yaml, for `autotune script` and `autotune verify`."""
-    result = jobs.recommendation(job_id, key.owner)
+    result = jobs.recommendation(job_id, key.project)
     text = configuration_text(result.saved(), f".{query.format}")
     return _file(f"config.{query.format}", text, f"application/{query.format}")
 
@@ -144,7 +144,7 @@ def script(
     job_id: JobId, query: Annotated[ScriptQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
     """Get train.py, exactly as timed, or a file that starts all its workers."""
-    text = _program(jobs.recommendation(job_id, key.owner), query.part)
+    text = _program(jobs.recommendation(job_id, key.project), query.part)
     return _file(query.part.file, text, query.part.media_type)
 
 
@@ -158,7 +158,7 @@ def report(
     job_id: JobId, query: Annotated[ReportQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
     """Get the verdict, the reasons and all configurations, as Markdown or as a page."""
-    result = jobs.recommendation(job_id, key.owner)
+    result = jobs.recommendation(job_id, key.project)
     if query.format is ReportFormat.MD:
         return _file("report.md", result_markdown(result), "text/markdown")
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
@@ -172,7 +172,7 @@ def report(
 )
 def output(job_id: JobId, number: TrialNumber, key: Reader, jobs: TheJobs) -> Response:
     """Get what a failed trial printed last, its traceback among it; empty if nothing is kept."""
-    found = jobs.trial(job_id, key.owner, number)
+    found = jobs.trial(job_id, key.project, number)
     return Response(found.detail, media_type="text/plain")
 
 

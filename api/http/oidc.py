@@ -18,11 +18,11 @@ from urllib.parse import quote
 import httpx2 as httpx
 from pydantic import AfterValidator, BaseModel, ValidationError
 
+from autotune.api.callers import Caller
 from autotune.api.errors import KeyRefused, ProviderUnavailable
 from autotune.api.http.fetched import Fetched
 from autotune.api.http.tokens import Tokens
 from autotune.api.identity import IdentityProvider, is_private
-from autotune.api.roles import Caller
 
 SIGN_IN = "/sign-in"
 BEGIN = f"{SIGN_IN}/begin"

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from autotune.api.http import examples, metrics
-from autotune.api.http.access import Operator, Reader, Watcher
+from autotune.api.http.access import Manager, Reader
 from autotune.api.http.answers import (
     HealthAnswer,
     MachineAnswer,
@@ -74,7 +74,7 @@ def machine(here: Here, _: Reader) -> MachineAnswer:
 )
 async def listed_workers(key: Reader, jobs: TheJobs) -> Response:
     """List the workers that are there, with what they have, and what each of them does."""
-    return await swiftly(lambda: WorkersAnswer(workers=jobs.workers(key.owner)))
+    return await swiftly(lambda: WorkersAnswer(workers=jobs.workers(key.project)))
 
 
 WorkerName = Annotated[
@@ -92,13 +92,13 @@ _OF_WORKER = {
 
 
 @router.post("/v1/workers/{name}/drain", summary="Drain a worker", responses=_OF_WORKER)
-def drain(name: WorkerName, here: Here, _: Operator) -> SeenWorker:
+def drain(name: WorkerName, here: Here, _: Manager) -> SeenWorker:
     """Have a worker end the job that it runs and take no other; it can be stopped then."""
     return workers.drain(here.database, name)
 
 
 @router.post("/v1/workers/{name}/resume", summary="Resume a worker", responses=_OF_WORKER)
-def resume(name: WorkerName, here: Here, _: Operator) -> SeenWorker:
+def resume(name: WorkerName, here: Here, _: Manager) -> SeenWorker:
     """Have a worker that is drained take jobs again."""
     return workers.drain(here.database, name, draining=False)
 
@@ -133,6 +133,6 @@ def readyz(jobs: TheJobs) -> HealthAnswer:
         **documented(*CLOSED),
     },
 )
-def read_metrics(here: Here, _: Watcher) -> Response:
+def read_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state."""
     return Response(here.metrics.text(here.jobs, here.webhooks), media_type=metrics.MEDIA_TYPE)

@@ -12,6 +12,7 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
+from autotune.api.callers import Caller, Scope
 from autotune.api.comparison import Comparison
 from autotune.api.errors import no_such_job
 from autotune.api.http import examples
@@ -26,7 +27,6 @@ from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.labels import MOST_LABELS, Selector
 from autotune.api.requests import JobRequest, Text
-from autotune.api.roles import Caller, Scope
 from autotune.api.states import FINAL, State
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
 from autotune.api.values import Filter, Job, Page
@@ -46,7 +46,6 @@ _FOR_REPEAT = (
     "space-not-runnable",
     "invalid-budget",
     "invalid-option",
-    "project-missing",
     "not-found",
     "idempotency-mismatch",
     "quota-exceeded",
@@ -92,8 +91,6 @@ class ListQuery(Value):
     """Only those in one of these states."""
     workload: Text | None = None
     """Only those of this workload."""
-    project: Text | None = None
-    """Only those of this project, among those that the caller may see."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
     since: Moment | None = None
@@ -115,7 +112,6 @@ class ListQuery(Value):
         given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
         return Filter(
             workload=self.workload,
-            project=self.project,
             verdict=self.verdict,
             labels=tuple(dict.fromkeys(self.label)),
             **given,
@@ -160,7 +156,7 @@ def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
     Raises:
         NotFound: There is none for this key.
     """
-    return jobs.get(job_id, key.owner)
+    return jobs.get(job_id, key.project)
 
 
 Stream = AsyncGenerator[bytes]
@@ -202,7 +198,7 @@ async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job
         ServiceError: It may not.
     """
     caller = await again()
-    await run_in_threadpool(jobs.get, job_id, caller.owner)
+    await run_in_threadpool(jobs.get, job_id, caller.project)
 
 
 async def swiftly(make: Callable[[], Value]) -> Response:
@@ -261,19 +257,7 @@ def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str 
     """
     if request.priority > 0:
         key.require(Scope.ADMIN)
-    return jobs.submit(request, key.project_for(request.project), idempotency_key, key.id)
-
-
-def repeatable_by(jobs: Jobs, job_id: str, key: Caller) -> JobRequest:
-    """Return a request for the same as a job, in its project if the caller may ask for jobs there.
-
-    Raises:
-        NotFound: There is none that the caller may see.
-        UnreadableRecord: Another version has taken it in.
-    """
-    request = jobs.request(job_id, key.owner)
-    own = request.project is not None and key.may(Scope.WRITE, request.project)
-    return request if own else request.model_copy(update={"project": None})
+    return jobs.submit(request, key.project, idempotency_key, key.id)
 
 
 @router.post(
@@ -290,10 +274,10 @@ def repeatable_by(jobs: Jobs, job_id: str, key: Caller) -> JobRequest:
 async def repeat(
     job_id: JobId, key: Writer, jobs: TheJobs, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Queue another job of the same request, in its project or else in one of the caller's."""
+    """Queue another job of the same request."""
 
     def made() -> Job:
-        return taken_in(jobs, repeatable_by(jobs, job_id, key), key, idempotency_key)
+        return taken_in(jobs, jobs.request(job_id, key.project), key, idempotency_key)
 
     return await accepted(made)
 
@@ -308,7 +292,7 @@ async def repeat(
     },
 )
 async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Response:
-    """List the jobs of the caller's projects, newest first; with the scope admin, all jobs.
+    """List the jobs of the caller's project, newest first.
 
     Whatever is asked for must hold at once.
     """
@@ -318,7 +302,7 @@ async def listing(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJo
 def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
     """Return the jobs that a key asks for."""
     return jobs.page(
-        key.owner,
+        key.project,
         states=query.state,
         wanted=query.filter,
         before=query.before,
@@ -334,7 +318,7 @@ def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
 )
 async def one(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get a job's state, progress and verdict; of one that waits, for what and how long."""
-    return await swiftly(partial(jobs.placed, job_id, key.owner))
+    return await swiftly(partial(jobs.placed, job_id, key.project))
 
 
 @router.get(
@@ -347,7 +331,7 @@ async def trials(
     job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
     """List every trial with its outcome and reason."""
-    found = partial(jobs.trial_records, job_id, key.owner, after=query.after, limit=query.limit)
+    found = partial(jobs.trial_records, job_id, key.project, after=query.after, limit=query.limit)
     return await swiftly(lambda: TrialsAnswer.of(found(), query.limit))
 
 
@@ -383,7 +367,7 @@ async def events(stream: Annotated[Stream | None, Depends(stream_of)]) -> Respon
 async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
     return await swiftly(
-        lambda: RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.owner))
+        lambda: RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.project))
     )
 
 
@@ -398,7 +382,7 @@ async def recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
 )
 async def result(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Get everything that the search has found, from which its files can be written."""
-    return await swiftly(partial(jobs.recommendation, job_id, key.owner))
+    return await swiftly(partial(jobs.recommendation, job_id, key.project))
 
 
 @router.get(
@@ -414,7 +398,7 @@ async def comparison(
     job_id: JobId, query: Annotated[ComparisonQuery, Query()], key: Reader, jobs: TheJobs
 ) -> Response:
     """Get two jobs beside each other, and why their figures cannot be compared if they cannot."""
-    return await swiftly(partial(jobs.comparison, job_id, query.other, key.owner))
+    return await swiftly(partial(jobs.comparison, job_id, query.other, key.project))
 
 
 @router.post(
@@ -439,5 +423,4 @@ def cancelled(jobs: Jobs, job_id: str, key: Caller) -> Job:
         ScopeMissing: It may only look at it.
         IllegalTransition: It has ended otherwise.
     """
-    key.require(Scope.WRITE, jobs.get(job_id, key.owner).owner)
-    return jobs.cancel(job_id, key.projects(Scope.WRITE))
+    return jobs.cancel(job_id, key.project)

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Path
 from pydantic import AfterValidator
 
+from autotune.api.callers import Caller
 from autotune.api.errors import NotFound
 from autotune.api.http import examples
 from autotune.api.http.access import Writer
@@ -17,7 +18,6 @@ from autotune.api.http.middleware import json_only
 from autotune.api.http.problems import CHANGING, CLOSED, documented
 from autotune.api.http.service import Here, Service
 from autotune.api.requests import WebhookRequest
-from autotune.api.roles import Caller, Scope
 from autotune.api.webhooks import Delivery, NewWebhook, Notification
 
 router = APIRouter(tags=["webhooks"])
@@ -57,7 +57,6 @@ _CHANGES_ONE = (*_FOR_ONE, "body-too-large", *CHANGING)
             "unsupported-media-type",
             "invalid-request",
             "invalid-webhook",
-            "project-missing",
             "not-found",
             "quota-exceeded",
             *CHANGING,
@@ -88,7 +87,7 @@ def added(here: Service, request: WebhookRequest, key: Caller) -> NewWebhook:
         ScopeMissing: It may only look there.
         ProjectMissing: There are several.
     """
-    project = key.project_for(request.project)
+    project = key.project
     here.outbound.check(request.url)
     return here.webhooks.add(request.url, sorted(set(request.events)), project, key.id)
 
@@ -100,7 +99,7 @@ def added(here: Service, request: WebhookRequest, key: Caller) -> NewWebhook:
 )
 def listed(key: Writer, here: Here) -> WebhooksAnswer:
     """List the webhooks of the caller's projects; with the scope admin, all."""
-    return WebhooksAnswer(webhooks=here.webhooks.all(key.projects(Scope.WRITE)))
+    return WebhooksAnswer(webhooks=here.webhooks.all(key.project))
 
 
 @router.delete(
@@ -111,7 +110,7 @@ def listed(key: Writer, here: Here) -> WebhooksAnswer:
 )
 def remove(webhook_id: WebhookId, key: Writer, here: Here) -> None:
     """Remove a webhook; it is told nothing any more."""
-    here.webhooks.remove(webhook_id, key.projects(Scope.WRITE))
+    here.webhooks.remove(webhook_id, key.project)
 
 
 @router.post(
@@ -124,7 +123,7 @@ def remove(webhook_id: WebhookId, key: Writer, here: Here) -> None:
 )
 def rotate(webhook_id: WebhookId, key: Writer, here: Here) -> NewWebhook:
     """Replace the secret; for a day, what is sent is signed with the old one as well."""
-    return here.webhooks.rotate(webhook_id, key.projects(Scope.WRITE))
+    return here.webhooks.rotate(webhook_id, key.project)
 
 
 @router.post(
@@ -140,7 +139,7 @@ def rotate(webhook_id: WebhookId, key: Writer, here: Here) -> NewWebhook:
 )
 def test(webhook_id: WebhookId, key: Writer, here: Here) -> Delivery:
     """Send a webhook the event `test`, once."""
-    return here.webhooks.test(webhook_id, key.projects(Scope.WRITE))
+    return here.webhooks.test(webhook_id, key.project)
 
 
 @router.get(
@@ -153,9 +152,7 @@ def test(webhook_id: WebhookId, key: Writer, here: Here) -> Delivery:
 )
 def deliveries(webhook_id: WebhookId, key: Writer, here: Here) -> DeliveriesAnswer:
     """List what a webhook was told lately, what came of it, and what is still to be sent."""
-    return DeliveriesAnswer(
-        deliveries=here.webhooks.deliveries(webhook_id, key.projects(Scope.WRITE))
-    )
+    return DeliveriesAnswer(deliveries=here.webhooks.deliveries(webhook_id, key.project))
 
 
 @callbacks.post("job-ended", summary="A job has ended", status_code=204)

@@ -29,15 +29,14 @@ from autotune.api.errors import (
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.labels import selectors
+from autotune.api.log import note
 from autotune.api.needs import Needs
 from autotune.api.records import read, written
 from autotune.api.requests import JobRequest, checked
-from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
-from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, migrate
 from autotune.api.store.queue import PLACED, Unserved, unserved, waiting
@@ -81,8 +80,8 @@ Machines = Callable[[Needs], Sequence[Machine]]
 class Jobs:
     """Takes in jobs and tells of them. Threads may share it.
 
-    Everywhere `owner` is the project of whoever asks, or several, or None for one that may see
-    everything. A job of another project is not found.
+    Everywhere `project` is the project of the caller; None finds jobs of all projects. A job of
+    another project is not found.
 
     Args:
         database: Keeps the jobs.
@@ -108,7 +107,7 @@ class Jobs:
     def submit(
         self,
         request: JobRequest,
-        owner: str,
+        project: str,
         idempotency_key: str | None = None,
         created_by: str | None = None,
     ) -> Job:
@@ -116,33 +115,38 @@ class Jobs:
 
         Args:
             request: What was asked for.
-            owner: Whose it will be.
+            project: str | None it will be.
             idempotency_key: With the same one the same request makes no second job.
             created_by: The id of the key that asks.
 
         Raises:
             InvalidTuning: The request is wrong.
-            QuotaExceeded: The owner has as much as it may.
+            QuotaExceeded: The project has as much as it may.
             IdempotencyMismatch: The idempotency key came with another request before.
         """
         tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
         job_id, earlier = secrets.token_hex(12), None
         with self._database.writing() as connection:
-            lock(connection, f"quota {owner}")
+            lock(connection, f"quota {project}")
             if idempotency_key:
-                claim = {"owner": owner, "key": idempotency_key, "fingerprint": request.fingerprint}
+                claim = {
+                    "project": project,
+                    "key": idempotency_key,
+                    "fingerprint": request.fingerprint,
+                }
                 earlier = _claim_key(connection, claim, job_id)
             # What it waits for is asked here: a transaction of its own would take as long.
             if earlier is not None:
-                return _placed(connection, earlier, owner)
-            check_quotas(connection, owner, self._quotas, tuning.seconds)
-            whose = {"owner": owner, "created_by": created_by}
+                return _placed(connection, earlier, project)
+            check_quotas(connection, project, self._quotas, tuning.seconds)
+            whose = {"project": project, "created_by": created_by}
             row = _insert(connection, job_id, tuning, whose)
             add_events(connection, job_id, 0, [Queued()])
-            note(connection, "submit", job_id)
-            return _waiting_for(connection, row)
+            job = _waiting_for(connection, row)
+        note("submit job", job_id)
+        return job
 
-    def request(self, job_id: str, owner: Whose) -> JobRequest:
+    def request(self, job_id: str, project: str | None) -> JobRequest:
         """Return what a job was asked for with, to ask for the same again.
 
         Raises:
@@ -150,30 +154,29 @@ class Jobs:
             UnreadableRecord: Another version has taken it in.
         """
         with self._database.reading() as connection:
-            row = REQUEST.one(connection, job_id, owner)
-            return read(JobRequest, row.request).model_copy(update={"project": row.owner})
+            return read(JobRequest, REQUEST.one(connection, job_id, project).request)
 
-    def get(self, job_id: str, owner: Whose) -> Job:
+    def get(self, job_id: str, project: str | None) -> Job:
         """Return a job as it stands.
 
         Raises:
             NotFound: There is none.
         """
         with self._database.reading() as connection:
-            return read_job(connection, job_id, owner)
+            return read_job(connection, job_id, project)
 
-    def placed(self, job_id: str, owner: Whose) -> Job:
+    def placed(self, job_id: str, project: str | None) -> Job:
         """Return a job as it stands, and what it waits for.
 
         Raises:
             NotFound: There is none.
         """
         with self._database.reading() as connection:
-            return _placed(connection, job_id, owner)
+            return _placed(connection, job_id, project)
 
     def page(
         self,
-        owner: Whose,
+        project: str | None,
         *,
         states: Collection[State] = (),
         wanted: Filter = EVERY_JOB,
@@ -183,7 +186,7 @@ class Jobs:
         """Return some jobs, newest first.
 
         Args:
-            owner: Whose.
+            project: str | None.
             states: Only those in one of these; empty for all.
             wanted: Only such.
             before: The `next` of the page before; None for the first.
@@ -198,24 +201,24 @@ class Jobs:
         given["limit"] = most + 1
         with self._database.reading() as connection:
             if before is not None:
-                given["position"] = POSITION.one(connection, before, owner).seq
-            rows = page_rows(connection, owner, frozenset(states), given)
+                given["position"] = POSITION.one(connection, before, project).seq
+            rows = page_rows(connection, project, frozenset(states), given)
             found = [job_of(row) for row in rows]
         more = len(found) > most
         return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
 
-    def trials(self, job_id: str, owner: Whose) -> tuple[JobTrial, ...]:
+    def trials(self, job_id: str, project: str | None) -> tuple[JobTrial, ...]:
         """Return the trials of a job by number.
 
         Raises:
             NotFound: There is no such job.
         """
         with self._database.reading() as connection:
-            read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
             return read_trials(connection, job_id)
 
     def trial_records(
-        self, job_id: str, owner: Whose, *, after: int = -1, limit: int = MOST_TRIALS
+        self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
         """Return the trials of a job after a number, each as JSON; reading them takes longest.
 
@@ -224,25 +227,27 @@ class Jobs:
         """
         most = max(1, min(limit, MOST_TRIALS))
         with self._database.reading() as connection:
-            found = RECORDS.ask(connection, job_id, owner, after=after, limit=most).scalars().all()
+            found = (
+                RECORDS.ask(connection, job_id, project, after=after, limit=most).scalars().all()
+            )
             if not found:
-                read_job(connection, job_id, owner)
+                read_job(connection, job_id, project)
         return tuple(found)
 
-    def trial(self, job_id: str, owner: Whose, number: int) -> Trial:
+    def trial(self, job_id: str, project: str | None, number: int) -> Trial:
         """Return a trial of a job.
 
         Raises:
             NotFound: There is no such job, or no such trial.
         """
-        for record in self.trial_records(job_id, owner, after=number - 1, limit=1):
+        for record in self.trial_records(job_id, project, after=number - 1, limit=1):
             found = read(Trial, record)
             if found.number == number:
                 return found
         raise NotFound("Trial not found.", "See the job's trials.")
 
     def events(
-        self, job_id: str, owner: Whose, *, after: int = 0, limit: int = MOST_EVENTS
+        self, job_id: str, project: str | None, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
         """Return what happened to a job after an event, oldest first; the last one is `ended`.
 
@@ -251,17 +256,17 @@ class Jobs:
         """
         most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
-            read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
             return read_events(connection, job_id, after, most)
 
-    def story(self, job_id: str, owner: Whose) -> Story:
+    def story(self, job_id: str, project: str | None) -> Story:
         """Return a job with its latest trials and events, and its recommendation if there is one.
 
         Raises:
             NotFound: There is no such job.
         """
         with self._database.reading() as connection:
-            job = _placed(connection, job_id, owner)
+            job = _placed(connection, job_id, project)
             query = select(Now().label("now"), spent(job_id, by_now=True).label("spent"))
             query = query.add_columns(jobs.c.recommendation).where(jobs.c.id == job_id)
             row = connection.execute(query).one()
@@ -276,16 +281,16 @@ class Jobs:
             recommendation=best,
         )
 
-    def comparison(self, first: str, second: str, owner: Whose) -> Comparison:
+    def comparison(self, first: str, second: str, project: str | None) -> Comparison:
         """Return two jobs beside each other.
 
         Raises:
             NotFound: There is no such job.
         """
         with self._database.reading() as connection:
-            return compared(*(_side(connection, each, owner) for each in (first, second)))
+            return compared(*(_side(connection, each, project) for each in (first, second)))
 
-    def cancel(self, job_id: str, owner: Whose) -> Job:
+    def cancel(self, job_id: str, project: str | None) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
         A job that was cancelled before stays as it is.
@@ -295,11 +300,14 @@ class Jobs:
             IllegalTransition: It has ended otherwise.
         """
         with self._database.writing() as connection:
-            read_job(connection, job_id, owner)
-            _cancel(connection, job_id)
-            return read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
+            cancelled = _cancel(connection, job_id)
+            job = read_job(connection, job_id, project)
+        if cancelled:
+            note("cancel job", job_id)
+        return job
 
-    def recommendation(self, job_id: str, owner: Whose) -> Result:
+    def recommendation(self, job_id: str, project: str | None) -> Result:
         """Return the recommendation of a job.
 
         Raises:
@@ -307,10 +315,10 @@ class Jobs:
             NoRecommendation: It has none, or none yet.
         """
         with self._database.reading() as connection:
-            found, _ = ending(connection, job_id, owner)
+            found, _ = ending(connection, job_id, project)
             return whole(connection, job_id, found)
 
-    def short_recommendation(self, job_id: str, owner: Whose) -> tuple[str, int]:
+    def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
         """Return the recommendation of a job as JSON without its trials, and how many these are.
 
         Raises:
@@ -318,7 +326,7 @@ class Jobs:
             NoRecommendation: It has none, or none yet.
         """
         with self._database.reading() as connection:
-            return ending(connection, job_id, owner)
+            return ending(connection, job_id, project)
 
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""
@@ -334,10 +342,10 @@ class Jobs:
         with self._database.reading() as connection:
             return float(connection.execute(query).scalar_one())
 
-    def workers(self, owner: Whose) -> tuple[SeenWorker, ...]:
-        """Return the workers that are there, by name, each with its job if the owner may see it."""
+    def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
+        """Return the workers that are there; each with its job if that is of the project."""
         with self._database.reading() as connection:
-            return there(connection, owner)
+            return there(connection, project)
 
     def activity(self) -> Activity:
         """Return what happened lately."""
@@ -386,53 +394,56 @@ def open_database(settings: Settings) -> Database:
 
 def cancel_all(database: Database, key_id: str) -> int:
     """Have all jobs end that a key has asked for; return how many there were."""
-    of_key = or_(jobs.c.created_by == key_id, jobs.c.owner == key_id)
+    of_key = or_(jobs.c.created_by == key_id, jobs.c.project == key_id)
     query = select(jobs.c.id).where(of_key, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
     with database.writing() as connection:
         found = connection.execute(query).scalars().all()
         for each in found:
             _cancel(connection, each)
+    for each in found:
+        note("cancel job", each)
     return len(found)
 
 
 def reassign(
-    database: Database, owner: str, to: str, job_ids: Collection[str] = ()
+    database: Database, project: str, to: str, job_ids: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Give jobs of a project to another one; return their ids.
 
     Args:
         database: Keeps the jobs.
-        owner: The project whose they are.
+        project: The project whose they are.
         to: The one whose they will be.
         job_ids: Only these; without any, all.
 
     Raises:
         NotFound: The project has none of them.
     """
-    mine = jobs.c.owner == owner
+    mine = jobs.c.project == project
     chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
     with database.writing() as connection:
-        query = update(jobs).where(chosen).values(owner=to).returning(jobs.c.id)
+        query = update(jobs).where(chosen).values(project=to).returning(jobs.c.id)
         found = tuple(connection.execute(query).scalars().all())
         if not found:
-            raise NotFound(f"The project {owner!r} has no such job.", "Check its name.")
-        moved = labels.c.owner == owner
+            raise NotFound(f"The project {project!r} has no such job.", "Check its name.")
+        moved = labels.c.project == project
         moved = moved & labels.c.job_id.in_(job_ids) if job_ids else moved
-        connection.execute(update(labels).where(moved).values(owner=to))
+        connection.execute(update(labels).where(moved).values(project=to))
         # The key would lead the old project to a job that is no longer its own.
-        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.owner == to))
-        of_old = idempotency.c.owner == owner
+        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.project == to))
+        of_old = idempotency.c.project == project
         connection.execute(delete(idempotency).where(of_old, forgotten))
-        for each in found if job_ids else (owner,):
-            note(connection, f"reassign to {to}", each)
+    for each in found:
+        note("reassign job", each, project=to)
     return found
 
 
-def _cancel(connection: Connection, job_id: str) -> None:
+def _cancel(connection: Connection, job_id: str) -> bool:
+    """Have a job end; return whether nobody had before."""
     state = state_for_change(connection, job_id)
-    if state not in (State.CANCELLING, State.CANCELLED):
-        advance(connection, job_id, state, _cancelling(state))
-        note(connection, "cancel", job_id)
+    if state in (State.CANCELLING, State.CANCELLED):
+        return False
+    return advance(connection, job_id, state, _cancelling(state))
 
 
 def _cancelling(state: State) -> Step:
@@ -442,9 +453,9 @@ def _cancelling(state: State) -> Step:
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 
-def _side(connection: Connection, job_id: str, owner: Whose) -> Side:
+def _side(connection: Connection, job_id: str, project: str | None) -> Side:
     """Return what a comparison tells of a job; of a result of another version, nothing."""
-    job = read_job(connection, job_id, owner)
+    job = read_job(connection, job_id, project)
     query = select(jobs.c.recommendation, spent(job_id, by_now=True)).where(jobs.c.id == job_id)
     kept, seconds = connection.execute(query).one()
     with suppress(UnreadableRecord):
@@ -458,7 +469,7 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
     added = insert_new(connection, idempotency, **claim, job_id=job_id, created_at=Now())
     if connection.execute(added.returning(idempotency.c.job_id)).first():
         return None
-    mine = (idempotency.c.owner == claim["owner"], idempotency.c.key == claim["key"])
+    mine = (idempotency.c.project == claim["project"], idempotency.c.key == claim["key"])
     query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
     found: str
     found, fingerprint = connection.execute(query).one()
@@ -475,8 +486,8 @@ _ADD = insert(jobs).values(created_at=Now()).returning(*PLACED)
 _PLACED = OfOneJob(select(*PLACED))
 
 
-def _placed(connection: Connection, job_id: str, owner: Whose) -> Job:
-    return _waiting_for(connection, _PLACED.one(connection, job_id, owner))
+def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
+    return _waiting_for(connection, _PLACED.one(connection, job_id, project))
 
 
 def _waiting_for(connection: Connection, row: Row[Any]) -> Job:
@@ -501,7 +512,7 @@ def _insert(
         "trials": 0,
     }
     row = connection.execute(_ADD, values).one()
-    same = {"job_id": job_id, "owner": whose["owner"], "seq": row.seq}
+    same = {"job_id": job_id, "project": whose["project"], "seq": row.seq}
     rows = [{**same, "label": each} for each in selectors(tuning.labels)]
     if rows:
         connection.execute(insert(labels), rows)

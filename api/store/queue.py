@@ -1,9 +1,9 @@
 """The queue: which job is next for a worker, what waits, and for what.
 
 Jobs that a worker left behind come first, of these the ones that are only to be ended. Of those
-that wait, priority goes first, then the owner with the fewest running jobs, then the one whose last
-job started the longest ago, then age. So an owner who asks for many keeps nobody waiting for more
-than one.
+that wait, priority goes first, then the project with the fewest running jobs, then the one whose
+last job started the longest ago, then age. So a project that asks for many keeps nobody waiting for
+more than one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _KIND = tuple(jobs.c[name] for name in ("workload", "devices", "needs", "kind"))
 """What a worker must have for a job."""
 _PLACE = (
     *_KIND,
-    *(jobs.c[name] for name in ("id", "seq", "owner", "precedence", "budget_seconds")),
+    *(jobs.c[name] for name in ("id", "seq", "project", "precedence", "budget_seconds")),
 )
 """What decides when its turn is."""
 PLACED = tuple(dict.fromkeys((*COLUMNS, *_PLACE)))
@@ -205,7 +205,7 @@ def _kinds() -> Select[Any]:
     kinds, one = _queued_kinds(), jobs.alias()
     of_kind = and_(_is_queued(one), one.c.kind == kinds.c.kind)
     # In the order of the index: PostgreSQL would rather walk the table for any one.
-    first = select(one.c.seq).where(of_kind).order_by(one.c.kind, one.c.owner).limit(1)
+    first = select(one.c.seq).where(of_kind).order_by(one.c.kind, one.c.project).limit(1)
     examples = jobs.join(kinds, jobs.c.seq == first.scalar_subquery())
     return select(*_KIND).select_from(examples).where(kinds.c.kind.is_not(None))
 
@@ -222,31 +222,31 @@ def _queued_kinds() -> CTE:
 def _first_queued() -> Select[Any]:
     """Return the query for the next job that waits, of some kinds that are given with it.
 
-    Of each owner the first of each kind, of these the first; the owners are found as the kinds.
+    Of each project the first of each kind, of these the first; the owners are found as the kinds.
     """
     kinds, first, last, later = _queued_kinds(), *(jobs.alias() for _ in range(3))
     of_kind = and_(_is_queued(first), first.c.kind == kinds.c.kind)
     wanted = kinds.c.kind.in_(bindparam("kinds", expanding=True))
     head = _first_of(first, of_kind).label("seq")
     heads = select(kinds.c.kind, head).where(wanted).cte(recursive=True)
-    behind = and_(_is_queued(later), later.c.kind == heads.c.kind, later.c.owner > last.c.owner)
+    behind = and_(_is_queued(later), later.c.kind == heads.c.kind, later.c.project > last.c.project)
     more = select(heads.c.kind, _first_of(later, behind))
     heads = heads.union_all(more.join(last, last.c.seq == heads.c.seq))
     # Not the column itself, in whose order SQLite would go through all jobs.
-    owner = func.coalesce(jobs.c.owner, "").label("owner")
-    busy = select(owner, func.count().label("running")).where(IS_HELD).group_by(owner)
+    project = func.coalesce(jobs.c.project, "").label("project")
+    busy = select(project, func.count().label("running")).where(IS_HELD).group_by(project)
     owners, others = busy.cte(), jobs.alias()
-    latest = select(func.max(others.c.started_at)).where(others.c.owner == jobs.c.owner)
+    latest = select(func.max(others.c.started_at)).where(others.c.project == jobs.c.project)
     used = owners.c.running, latest.scalar_subquery()
     turn = (jobs.c.precedence, *(func.coalesce(each, 0) for each in used), jobs.c.seq)
     first_ones = jobs.join(heads, heads.c.seq == jobs.c.seq)
-    joined = first_ones.outerjoin(owners, owners.c.owner == jobs.c.owner)
+    joined = first_ones.outerjoin(owners, owners.c.project == jobs.c.project)
     return select(*_SHORT).select_from(joined).order_by(*turn).limit(1)
 
 
 def _first_of(table: FromClause, which: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """Return the first job of the first owner among jobs of a kind, in the order of the index."""
-    order = (table.c.kind, table.c.owner, table.c.precedence, table.c.seq)
+    """Return the first job of the first project among jobs of a kind, in the order of the index."""
+    order = (table.c.kind, table.c.project, table.c.precedence, table.c.seq)
     return select(table.c.seq).where(which).order_by(*order).limit(1).scalar_subquery()
 
 
@@ -324,27 +324,27 @@ def _in_turn(connection: Connection, rows: Iterable[Row[Any]]) -> Iterator[Row[A
     """Yield jobs in the order in which they are claimed if each has ended before the next."""
     queues: dict[str, list[Row[Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda each: (each.precedence, each.seq), reverse=True):
-        queues[row.owner].append(row)
-    held = select(jobs.c.owner, func.count()).where(IS_HELD, live(jobs.c.expires_at))
-    running = Counter(dict(map(tuple, connection.execute(held.group_by(jobs.c.owner)).all())))
-    latest = {owner: _latest(connection, owner) for owner in queues}
+        queues[row.project].append(row)
+    held = select(jobs.c.project, func.count()).where(IS_HELD, live(jobs.c.expires_at))
+    running = Counter(dict(map(tuple, connection.execute(held.group_by(jobs.c.project)).all())))
+    latest = {project: _latest(connection, project) for project in queues}
     turns = count(max(latest.values(), default=0.0) + 1)
 
-    def turn(owner: str) -> tuple[float, ...]:
-        first = queues[owner][-1]
-        return first.precedence, running[owner], latest[owner], first.seq
+    def turn(project: str) -> tuple[float, ...]:
+        first = queues[project][-1]
+        return first.precedence, running[project], latest[project], first.seq
 
     while queues:
-        owner = min(queues, key=turn)
-        yield queues[owner].pop()
-        latest[owner] = next(turns)
-        if not queues[owner]:
-            del queues[owner]
+        project = min(queues, key=turn)
+        yield queues[project].pop()
+        latest[project] = next(turns)
+        if not queues[project]:
+            del queues[project]
 
 
-def _latest(connection: Connection, owner: str) -> float:
-    """Return when an owner's last job started."""
-    query = select(func.max(jobs.c.started_at)).where(jobs.c.owner == owner)
+def _latest(connection: Connection, project: str) -> float:
+    """Return when a project's last job started."""
+    query = select(func.max(jobs.c.started_at)).where(jobs.c.project == project)
     return connection.execute(query).scalar() or 0.0
 
 

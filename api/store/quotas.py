@@ -15,7 +15,7 @@ from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, jobs
 from autotune.wording import plural
 
-_OWNED = jobs.c.owner == bindparam("owner")
+_OWNED = jobs.c.project == bindparam("project")
 _WAITS = and_(_OWNED, jobs.c.state == State.QUEUED)
 _ENDED = jobs.join(attempts, jobs.c.id == attempts.c.job_id)
 
@@ -37,8 +37,8 @@ _STANDING = select(
 )
 
 
-def check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: float) -> None:
-    """Refuse a job of so many seconds if its owner would have more than it may.
+def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: float) -> None:
+    """Refuse a job of so many seconds if its project would have more than it may.
 
     Of a long queue so many of its longest jobs stand for it if there is room for them: summing it
     takes longer than all else.
@@ -47,7 +47,7 @@ def check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: flo
         QuotaExceeded: It would.
     """
     since = connection.execute(_SINCE, {"window": quotas.window_seconds}).scalar_one()
-    row = connection.execute(_STANDING, {"owner": owner, "since": since}).one()
+    row = connection.execute(_STANDING, {"project": project, "since": since}).one()
     if row.queued >= quotas.queued:
         raise QuotaExceeded(
             f"This project may have at most {plural(quotas.queued, 'job')} queued.",
@@ -56,7 +56,7 @@ def check_quotas(connection: Connection, owner: str, quotas: Quotas, wanted: flo
     taken = row.taken + row.queued * row.longest
     # With the longest that may still be asked for, so that what is refused is summed exactly.
     if taken + quotas.longest_budget > quotas.device_seconds:
-        taken = row.taken + (connection.execute(_WAITING, {"owner": owner}).scalar() or 0.0)
+        taken = row.taken + (connection.execute(_WAITING, {"project": project}).scalar() or 0.0)
     if taken + wanted > quotas.device_seconds:
         raise QuotaExceeded(
             f"This project may use the devices for {quotas.device_seconds:.0f} s within "

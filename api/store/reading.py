@@ -6,11 +6,8 @@ an error.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,7 +27,6 @@ from sqlalchemy import (
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
 from autotune.api.records import OTHER_VERSION, read, read_as
-from autotune.api.roles import Whose
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
@@ -57,22 +53,23 @@ class OfOneJob:
 
     def __init__(self, query: Select[Any]) -> None:
         self._anybodys = query.where(jobs.c.id == bindparam("job_id"))
-        self._owned = self._anybodys.where(jobs.c.owner.in_(bindparam("owners", expanding=True)))
+        self._owned = self._anybodys.where(jobs.c.project == bindparam("project"))
 
-    def ask(self, connection: Connection, job_id: str, owner: Whose, **given: int) -> Rows[Any]:
+    def ask(
+        self, connection: Connection, job_id: str, project: str | None, **given: int
+    ) -> Rows[Any]:
         """Ask it of a job."""
-        if owner is None:
+        if project is None:
             return connection.execute(self._anybodys, {"job_id": job_id, **given})
-        owners = [owner] if isinstance(owner, str) else sorted(owner)
-        return connection.execute(self._owned, {"job_id": job_id, "owners": owners, **given})
+        return connection.execute(self._owned, {"job_id": job_id, "project": project, **given})
 
-    def one(self, connection: Connection, job_id: str, owner: Whose) -> Row[Any]:
+    def one(self, connection: Connection, job_id: str, project: str | None) -> Row[Any]:
         """Return the only row of the answer.
 
         Raises:
             NotFound: There is no such job, or it is somebody else's.
         """
-        row = self.ask(connection, job_id, owner).first()
+        row = self.ask(connection, job_id, project).first()
         if row is None:
             raise no_such_job()
         return row
@@ -80,7 +77,7 @@ class OfOneJob:
 
 JOB = OfOneJob(select(*COLUMNS))
 POSITION = OfOneJob(select(jobs.c.seq))
-REQUEST = OfOneJob(select(jobs.c.request, jobs.c.owner))
+REQUEST = OfOneJob(select(jobs.c.request, jobs.c.project))
 ENDING = OfOneJob(select(jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials))
 RECORDS = OfOneJob(
     select(trials.c.record)
@@ -91,13 +88,13 @@ RECORDS = OfOneJob(
 )
 
 
-def read_job(connection: Connection, job_id: str, owner: Whose = None) -> Job:
+def read_job(connection: Connection, job_id: str, project: str | None = None) -> Job:
     """Return a job within a transaction.
 
     Raises:
         NotFound: There is none, or it is somebody else's.
     """
-    return job_of(JOB.one(connection, job_id, owner))
+    return job_of(JOB.one(connection, job_id, project))
 
 
 def check_request(request: str) -> None:
@@ -145,14 +142,14 @@ def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[fl
     return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
 
 
-def ending(connection: Connection, job_id: str, owner: Whose) -> tuple[str, int]:
+def ending(connection: Connection, job_id: str, project: str | None) -> tuple[str, int]:
     """Return the recommendation of a job as it is kept, and how many trials there are.
 
     Raises:
         NotFound: There is no such job.
         NoRecommendation: It has none, or none yet.
     """
-    row = ENDING.one(connection, job_id, owner)
+    row = ENDING.one(connection, job_id, project)
     if row.recommendation is not None:
         return row.recommendation, row.trials
     if row.state in FINAL:
@@ -205,9 +202,8 @@ def shown(
 
 
 _WANTED: Mapping[str, ColumnElement[bool]] = {
-    "owner": jobs.c.owner == bindparam("owner"),
+    "project": jobs.c.project == bindparam("project"),
     "position": jobs.c.seq < bindparam("position"),
-    "project": jobs.c.owner == bindparam("project"),
     "workload": jobs.c.workload == bindparam("workload"),
     "verdict": jobs.c.verdict == bindparam("verdict"),
     "since": jobs.c.created_at >= bindparam("since"),
@@ -217,28 +213,19 @@ _WANTED: Mapping[str, ColumnElement[bool]] = {
 
 
 def page_rows(
-    connection: Connection, owner: Whose, states: frozenset[State], given: Mapping[str, Any]
+    connection: Connection, project: str | None, states: frozenset[State], given: Mapping[str, Any]
 ) -> list[Row[Any]]:
     """Return the rows of a page, newest first.
 
     Args:
         connection: The transaction.
-        owner: Whose jobs.
+        project: str | None jobs.
         states: Those of the jobs; empty for any.
         given: What else is asked for, with the most rows as `limit`.
     """
-    if owner is None or isinstance(owner, str):
-        return _rows(connection, states, {**given, "owner": owner})
-    # Each project by its index: that of all together would pass over whatever others have.
-    wanted = owner & {given["project"]} if "project" in given else owner
-    parts = [_rows(connection, states, {**given, "owner": each}) for each in sorted(wanted)]
-    return heapq.nlargest(given["limit"], chain.from_iterable(parts), key=attrgetter("seq"))
-
-
-def _rows(
-    connection: Connection, states: frozenset[State], given: Mapping[str, Any]
-) -> list[Row[Any]]:
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {
+        name: each for name, each in {**given, "project": project}.items() if each is not None
+    }
     query = _page_query(states, frozenset(values))
     return list(connection.execute(query, values).all())
 
@@ -255,7 +242,7 @@ def _page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
     query = query.where(*(_WANTED[name] for name in sorted(given & _WANTED.keys())))
     if not states:
         return query
-    # Each state by its index: some are rare among an owner's jobs.
+    # Each state by its index: some are rare among a project's jobs.
     bounds = query.with_only_columns(jobs.c.seq)
     parts = [select(bounds.where(jobs.c.state == each).subquery()) for each in sorted(states)]
     latest = select(*COLUMNS, jobs.c.seq).where(jobs.c.seq.in_(union_all(*parts)))
@@ -273,8 +260,8 @@ def _labelled(query: Select[Any], given: frozenset[str]) -> Select[Any]:
     for name in sorted(each for each in given if each.startswith(label_name(0)[:-1])):
         mine = labels.alias()
         query = query.join(mine, mine.c.seq == order).where(mine.c.label == bindparam(name))
-        if "owner" in given:
-            query = query.where(mine.c.owner == bindparam("owner"))
+        if "project" in given:
+            query = query.where(mine.c.project == bindparam("project"))
         order = mine.c.seq
     return query.order_by(order.desc())
 

@@ -58,13 +58,13 @@ class JobRow(Base, table=True):
     __table_args__ = (
         UniqueConstraint("id"),
         Index(None, "state", "seq"),
-        Index(None, "owner", "seq"),
-        Index(None, "owner", "state", "seq"),
-        Index(None, "owner", "started_at"),
-        Index(None, "owner", "ended_at"),
+        Index(None, "project", "seq"),
+        Index(None, "project", "state", "seq"),
+        Index(None, "project", "started_at"),
+        Index(None, "project", "ended_at"),
         Index(None, "ended_at"),
-        Index(None, "owner", "state", "budget_seconds"),
-        Index(None, "state", "kind", "owner", "precedence", "seq"),
+        Index(None, "project", "state", "budget_seconds"),
+        Index(None, "state", "kind", "project", "precedence", "seq"),
         Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
         Index("ix_jobs_held", "expires_at", **_where(HELD)),
         Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
@@ -76,7 +76,7 @@ class JobRow(Base, table=True):
     """The order in which jobs came."""
     id: str
     """Its name for the outside, which cannot be guessed."""
-    owner: str
+    project: str
     """The project whose it is."""
     created_by: str | None = None
     """The id of the key or person that asked for it."""
@@ -182,13 +182,13 @@ class LabelRow(Base, table=True):
     """A label of a job, as lists look for it; it goes with the job."""
 
     __tablename__ = "labels"
-    __table_args__ = (Index(None, "label", "seq"), Index(None, "owner", "label", "seq"))
+    __table_args__ = (Index(None, "label", "seq"), Index(None, "project", "label", "seq"))
 
     job_id: str = Field(sa_column=_job_reference(ondelete="CASCADE"))
     label: str = Field(primary_key=True)
     """`name:text`."""
-    owner: str
-    """Of the job, as is its order, so that an index alone has a page of an owner's jobs."""
+    project: str
+    """Of the job, as is its order, so that an index alone has a page of a project's jobs."""
     seq: int
 
 
@@ -238,9 +238,10 @@ class KeyRow(Base, table=True):
     digest: str
     """SHA-256 of the key."""
     name: str
-    project: str | None = None
-    """Whose jobs it may see, and whose its jobs are; None for its own alone."""
+    project: str
+    """Whose jobs it may see, and whose its jobs are."""
     scopes: str
+    """Separated by spaces."""
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
@@ -258,63 +259,17 @@ class SessionRow(Base, table=True):
     expires_at: float
 
 
-class PersonSessionRow(Base, table=True):
-    """A browser in which a person is signed in; its secret is not kept."""
-
-    __tablename__ = "person_sessions"
-    __table_args__ = (UniqueConstraint("state"), Index(None, "expires_at"), Index(None, "person"))
-
-    digest: str = Field(primary_key=True)
-    """SHA-256 of its secret."""
-    state: str
-    """SHA-256 of what the sign-in was begun with, so that none is used twice."""
-    person: str
-    caller: str = Field(sa_type=Text)
-    """Who that is, and what the provider's groups allow them."""
-    expires_at: float
-
-
-class MemberRow(Base, table=True):
-    """Somebody's role in a project."""
-
-    __tablename__ = "members"
-    __table_args__ = (Index(None, "project"),)
-
-    member: str = Field(primary_key=True)
-    """The id of a key, or `person:` and a person's name at the provider."""
-    project: str = Field(primary_key=True)
-    role: str
-    created_at: float
-
-
 class IdempotencyRow(Base, table=True):
     """A request that must not make a second job when it comes again."""
 
     __tablename__ = "idempotency"
     __table_args__ = (Index(None, "job_id"),)
 
-    owner: str = Field(primary_key=True)
+    project: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
     fingerprint: str
     job_id: str
     created_at: float
-
-
-class AuditRow(Base, table=True):
-    """Something that somebody changed; rows are only ever added."""
-
-    __tablename__ = "audit"
-
-    seq: int | None = Field(default=None, primary_key=True)
-    at: float
-    actor: str
-    """The id of a key or a person, or an account of the host."""
-    action: str
-    target: str
-    client: str | None = None
-    """The address that it came from."""
-    request: str | None = None
-    """The id of the request, as in the log."""
 
 
 class WebhookRow(Base, table=True):
@@ -386,10 +341,7 @@ leases = metadata.tables["leases"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
-person_sessions = metadata.tables["person_sessions"]
-members = metadata.tables["members"]
 idempotency = metadata.tables["idempotency"]
-audit = metadata.tables["audit"]
 webhooks = metadata.tables["webhooks"]
 deliveries = metadata.tables["deliveries"]
 totals = metadata.tables["totals"]

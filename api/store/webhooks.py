@@ -27,9 +27,8 @@ from sqlalchemy import (
 )
 
 from autotune.api.errors import NotFound, QuotaExceeded
-from autotune.api.roles import Whose
+from autotune.api.log import note
 from autotune.api.settings import WebhookLimits
-from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, ahead, lapsed, lock
 from autotune.api.store.tables import deliveries, jobs, webhooks
 from autotune.api.webhooks import (
@@ -79,7 +78,7 @@ class Webhooks:
         Args:
             url: The address that is told.
             events: What of.
-            project: Whose jobs.
+            project: str | None jobs.
             created_by: The id of the key that adds it.
 
         Raises:
@@ -93,16 +92,16 @@ class Webhooks:
                 **new, project=project, url=url, events=" ".join(events), created_at=Now()
             )
             connection.execute(row.values(tried_at=0.0))
-            note(connection, "add webhook", str(new["id"]))
+            note("add webhook", str(new["id"]))
             return _new(_one(connection, str(new["id"]), project))
 
-    def all(self, project: Whose) -> tuple[Webhook, ...]:
+    def all(self, project: str | None) -> tuple[Webhook, ...]:
         """Return the webhooks, oldest first."""
         query = select(webhooks).where(*_of(project)).order_by(webhooks.c.created_at)
         with self._database.reading() as connection:
             return tuple(Webhook(**_told(row)) for row in connection.execute(query).all())
 
-    def remove(self, webhook_id: str, project: Whose) -> None:
+    def remove(self, webhook_id: str, project: str | None) -> None:
         """Remove a webhook, with all that it would still be told.
 
         Raises:
@@ -112,9 +111,9 @@ class Webhooks:
             _one(connection, webhook_id, project)
             for table, column in ((webhooks, "id"), (deliveries, "webhook_id")):
                 connection.execute(delete(table).where(table.c[column] == webhook_id))
-            note(connection, "remove webhook", webhook_id)
+            note("remove webhook", webhook_id)
 
-    def rotate(self, webhook_id: str, project: Whose) -> NewWebhook:
+    def rotate(self, webhook_id: str, project: str | None) -> NewWebhook:
         """Give a webhook another secret; the one before signs as well for a day.
 
         Raises:
@@ -125,10 +124,10 @@ class Webhooks:
             new = {"secret": new_secret(), "old_secret": old, "old_until": Now() + OVERLAP_SECONDS}
             mine = webhooks.c.id == webhook_id
             connection.execute(update(webhooks).where(mine).values(**new))
-            note(connection, "rotate webhook", webhook_id)
+            note("rotate webhook", webhook_id)
             return _new(_one(connection, webhook_id, project))
 
-    def test(self, webhook_id: str, project: Whose) -> Delivery:
+    def test(self, webhook_id: str, project: str | None) -> Delivery:
         """Have a webhook told that this is a test; the delivery shows what came of it.
 
         Raises:
@@ -145,7 +144,7 @@ class Webhooks:
             mine = select(deliveries).where(deliveries.c.id == made)
             return _delivery(connection.execute(mine).one())
 
-    def deliveries(self, webhook_id: str, project: Whose) -> tuple[Delivery, ...]:
+    def deliveries(self, webhook_id: str, project: str | None) -> tuple[Delivery, ...]:
         """Return the latest deliveries of a webhook, newest first.
 
         Raises:
@@ -176,7 +175,7 @@ class Webhooks:
 def announce(connection: Connection, job_id: str, occasion: Occasion) -> None:
     """Have the webhooks of a job's project told that it ended, within that transaction."""
     query = select(webhooks.c.id, webhooks.c.events)
-    query = query.join(jobs, jobs.c.owner == webhooks.c.project).where(jobs.c.id == job_id)
+    query = query.join(jobs, jobs.c.project == webhooks.c.project).where(jobs.c.id == job_id)
     for row in connection.execute(query).all():
         if occasion in row.events.split():
             _add(connection, row.id, occasion, job_id)
@@ -238,13 +237,13 @@ _KNOWN = deliveries.c.event.in_([*Occasion])
 _PENDING = deliveries.c.state == Standing.PENDING
 
 
-def _of(project: Whose) -> Collection[ColumnElement[bool]]:
+def _of(project: str | None) -> Collection[ColumnElement[bool]]:
     if project is None:
         return ()
     return (webhooks.c.project.in_([project] if isinstance(project, str) else project),)
 
 
-def _one(connection: Connection, webhook_id: str, project: Whose) -> Row[Any]:
+def _one(connection: Connection, webhook_id: str, project: str | None) -> Row[Any]:
     query = select(webhooks).where(webhooks.c.id == webhook_id, *_of(project))
     row = connection.execute(query).first()
     if row is None:

@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
 from autotune.api.errors import NotFound, UnreadableRecord
+from autotune.api.log import note
 from autotune.api.records import read, written
-from autotune.api.roles import Whose
-from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
 from autotune.api.values import Post, SeenWorker
@@ -57,14 +56,14 @@ def leave(database: Database, post: Post) -> None:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
 
-def there(connection: Connection, owner: Whose = None) -> tuple[SeenWorker, ...]:
+def there(connection: Connection, project: str | None = None) -> tuple[SeenWorker, ...]:
     """Return the workers that are there, by name.
 
     Args:
         connection: The transaction.
-        owner: Whose jobs may be named.
+        project: str | None jobs may be named.
     """
-    return tuple(_worker(row, owner) for row in connection.execute(_there()).all())
+    return tuple(_worker(row, project) for row in connection.execute(_there()).all())
 
 
 def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
@@ -77,8 +76,9 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
         mine = and_(workers.c.name == name, ~_gone())
         if not connection.execute(update(workers).where(mine).values(draining=draining)).rowcount:
             raise NotFound("Worker not found.", "List the workers; it may have ended.")
-        note(connection, "drain worker" if draining else "resume worker", name)
-        return _worker(connection.execute(_rows().where(mine)).one(), None)
+        found = _worker(connection.execute(_rows().where(mine)).one(), None)
+    note("drain worker" if draining else "resume worker", name)
+    return found
 
 
 def is_draining(worker: ColumnElement[str] | str) -> ColumnElement[bool]:
@@ -118,13 +118,12 @@ def _gone() -> ColumnElement[bool]:
 def _rows() -> Select[Any]:
     """Return the query for workers, each with the job that it runs."""
     runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
-    query = select(workers, leases.c.job_id, jobs.c.owner)
+    query = select(workers, leases.c.job_id, jobs.c.project)
     return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)
 
 
-def _worker(row: Row[Any], owner: Whose) -> SeenWorker:
+def _worker(row: Row[Any], project: str | None) -> SeenWorker:
     has = json.loads(row.workloads)
-    owners = {owner} if isinstance(owner, str) else owner or ()
     return SeenWorker(
         name=row.name,
         devices=row.devices,
@@ -138,7 +137,7 @@ def _worker(row: Row[Any], owner: Whose) -> SeenWorker:
         seen_at=row.seen_at,
         draining=row.draining,
         busy=row.job_id is not None,
-        job=row.job_id if owner is None or row.owner in owners else None,
+        job=row.job_id if project in (None, row.project) else None,
     )
 
 

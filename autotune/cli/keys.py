@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from autotune.wording import plural, roughly
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from autotune.api.roles import Role, Scope
+    from autotune.api.callers import Scope
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
@@ -38,22 +39,14 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="tunings:read, tunings:write, project:admin, metrics or admin; repeatable. "
-            "[default: tunings:read and tunings:write]",
+            help="read, write or admin (keys of the project, priority, workers); repeatable. "
+            "[default: read and write]",
             show_default=False,
         ),
     ] = None,
     days: Annotated[
         float | None,
         typer.Option(min=0.001, help="Days until it expires.", show_default="for good"),
-    ] = None,
-    role: Annotated[
-        str | None,
-        typer.Option(
-            help="viewer, editor or admin, instead of scopes: looks; asks and cancels, too; says "
-            "who belongs to --project, or without one operates the service.",
-            show_default=False,
-        ),
     ] = None,
     project: Annotated[
         str | None,
@@ -66,10 +59,10 @@ def create(
     """Create a key and print it; it is shown only once."""
     from autotune.api.store.auth import Keyring
 
-    scopes, whose = _scopes(scope, role, project), checked_name(project or name)
+    scopes, whose = _scopes(scope or ("read", "write")), checked_name(project or name)
     with service_database(settings) as database:
         seconds = days and days * DAY_SECONDS
-        made = Keyring(database).hand_out(checked_name(name), scopes, seconds, whose)
+        made = Keyring(database).hand_out(checked_name(name), scopes, whose, seconds)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
     put(f"{made.secret}\n")
 
@@ -129,43 +122,23 @@ app.command()(rotate)
 app.command()(revoke)
 
 
-def _scopes(given: list[str] | None, role: str | None, project: str | None) -> list[Scope]:
-    from autotune.api.roles import Role, Scope
+def _scopes(given: Iterable[str]) -> list[Scope]:
+    from autotune.api.callers import Scope
 
-    if given and role:
-        raise UsageError("A role is a name for scopes.", "Use either --role or --scope.")
-    if not given:
-        chosen = role_named(role or "editor")
-        return sorted(Scope if chosen is Role.ADMIN and project is None else chosen.scopes)
     for each in given:
         if each not in list(Scope):
             raise UsageError(f"Unknown scope {each!r}.", f"Choose from {', '.join(Scope)}.")
     return [Scope(each) for each in given]
 
 
-def role_named(name: str) -> Role:
-    """Return a role.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    from autotune.api.roles import Role
-
-    if name not in list(Role):
-        raise UsageError(f"Unknown role {name!r}.", f"Choose from {', '.join(Role)}.")
-    return Role(name)
-
-
-def checked_name(name: str, longest: int = 100) -> str:
+def checked_name(name: str) -> str:
     """Return a name for people.
 
     Raises:
         UsageError: It is none.
     """
-    if not name.isprintable() or not 0 < len(name) <= longest:
-        raise UsageError(
-            f"The name must have 1 to {longest} printable characters.", "Choose another one."
-        )
+    if not name.isprintable() or not 0 < len(name) <= 100:
+        raise UsageError("The name must have 1 to 100 printable characters.", "Choose another one.")
     return name
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autotune.result import Result
     from autotune.value import Scalar
 
-REMOTE_ONLY = ("key_file", "need", "priority", "label", "project")
+REMOTE_ONLY = ("key_file", "need", "priority", "label")
 """Parameters of `tune` that only a service has a use for."""
 LOCAL_ONLY = (
     "dataset",
@@ -63,10 +63,6 @@ Label = Annotated[
     list[str] | None,
     _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
-Project = Annotated[
-    str | None,
-    _service(help="Whose job it is, where the key may ask for jobs in several projects."),
-]
 
 
 def submit(  # noqa: PLR0913 - one parameter for each option of the command
@@ -80,29 +76,26 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     need: Need = None,
     priority: Priority = 0,
     label: Label = None,
-    project: Project = None,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
-    turn = turn_from(need, priority, label, project)
+    turn = turn_from(need, priority, label)
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")
     say(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
-def turn_from(
-    need: list[str] | None, priority: int, label: list[str] | None, project: str | None
-) -> dict[str, Any]:
+def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
     """Return where, when and for whom a job is to run, as a client takes it.
 
     Raises:
         UsageError: An option is malformed.
     """
     turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
-    return {**turn, "labels": labels_from(label or ()), "project": project}
+    return {**turn, "labels": labels_from(label or ())}
 
 
 def needs_from(given: Iterable[str]) -> dict[str, Any]:

@@ -78,7 +78,6 @@ class Client:
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
         labels: Mapping[str, str] | None = None,
-        project: str | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
@@ -92,14 +91,13 @@ class Client:
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
             labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.
-            project: Whose job it is, where the key may ask for jobs in several.
             idempotency_key: With the same one the same request makes no second job for a week.
 
         Raises:
             UsageError: An option, a label or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        turn = {**_turn(needs, priority, labels), "project": project}
+        turn = _turn(needs, priority, labels)
         request = job_request(workload, params, space, budget, options, turn)
         return self._run(self._calls.submit(request, idempotency_key))
 
@@ -130,7 +128,7 @@ class Client:
         Args:
             states: Only those in one of these; without any, all.
             labels: Only those with all of these labels.
-            wanted: Only those of a `workload`, `project` or `verdict`, or created `since` and
+            wanted: Only those of a `workload` or `verdict`, or created `since` and
                 `until` some time.
         """
         before, more = None, True
@@ -297,11 +295,10 @@ class AsyncClient:
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
         labels: Mapping[str, str] | None = None,
-        project: str | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job, as `Client.submit` does."""
-        turn = {**_turn(needs, priority, labels), "project": project}
+        turn = _turn(needs, priority, labels)
         request = job_request(workload, params, space, budget, options, turn)
         return await self._run(self._calls.submit(request, idempotency_key))
 

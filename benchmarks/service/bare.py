@@ -73,7 +73,7 @@ def create_app(database: str) -> FastAPI:
 def _like(asked: dict[str, Any]) -> Row:
     """Return a job that has ended, so that no worker takes what nobody has checked."""
     return {
-        "owner": "bare",
+        "project": "bare",
         "workload": asked["workload"],
         "request": json.dumps(asked),
         "budget_seconds": asked["budget"],

@@ -53,7 +53,7 @@ def fill_queue(database: Database, like: str, count: int) -> None:
             {
                 **row,
                 "id": secrets.token_hex(12),
-                "owner": f"project {random.randrange(OWNERS)}",
+                "project": f"project {random.randrange(OWNERS)}",
                 "workload": random.choice(WORKLOADS),
                 "precedence": -random.choice((0, 0, 0, 1)),
             }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -79,7 +79,7 @@ class Site:
 
     def new_key(self, database: Database, name: str) -> str:
         """Return a key that may do everything."""
-        return Keyring(database).hand_out(name, list(Scope)).secret
+        return Keyring(database).hand_out(name, list(Scope), name).secret
 
 
 def paths_of(root: Path) -> str:

@@ -32,7 +32,6 @@ from autotune.api.http.page.fields import typed_of
 from autotune.api.http.page.rendering import STRANGER, frame_of, render
 from autotune.api.http.problems import KINDS, response_to, route_of
 from autotune.api.http.service import Here, Service
-from autotune.api.roles import is_person
 from autotune.api.store.auth import is_session
 
 COOKIE = "autotune_session"
@@ -185,13 +184,13 @@ async def sign_in(request: Request, here: Here) -> Response:
 
 
 @router.post(SIGN_OUT)
-def sign_out(request: Request, here: Here, key: Reader) -> Response:
+def sign_out(request: Request, here: Here, _: Reader) -> Response:
     """End the session, and lead a person on to where the one at the provider ends."""
     session = session_of(request)
     if session and here.keyring:
         here.keyring.sign_out(session)
         here.guard.forget(session)
-    there = here.provider.sign_out() if here.provider and is_person(key.id) else None
+    there = None
     response = _signed_out(here, there) if there else RedirectResponse(SIGN_IN, SEE_OTHER)
     drop(response, request)
     return response

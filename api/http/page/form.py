@@ -22,7 +22,6 @@ from autotune.api.errors import (
 )
 from autotune.api.http.page.fields import Control, Field, Option, Parameter, Typed, parameters
 from autotune.api.requests import JobRequest, check_budget
-from autotune.api.roles import Caller, Scope
 from autotune.objective import objective_names
 from autotune.options import Declared, SearchOptions, declared
 from autotune.space import AUTO, ready_made
@@ -40,7 +39,6 @@ _FIELD_OF: Mapping[str, str] = {
     "space-not-runnable": "space",
     "invalid-budget": "budget",
     "invalid-option": "strategies",
-    "project-missing": "project",
 }
 """Where an error of the service is shown, by its kind."""
 _TOLD: Mapping[str, str] = {
@@ -139,7 +137,7 @@ def repeatable(typed: Typed, asked: JobRequest) -> str | None:
 
 
 def form_view(
-    catalog: Catalog, key: Caller, typed: Typed | None = None, mistakes: Mistakes = NO_MISTAKES
+    catalog: Catalog, typed: Typed | None = None, mistakes: Mistakes = NO_MISTAKES
 ) -> FormView:
     """Return the form for a caller, with what was typed and what is wrong with it."""
     names = sorted(catalog.workloads)
@@ -151,7 +149,7 @@ def form_view(
         problem=mistakes.get(WHOLE_FORM, ""),
         workloads=tuple(_choice(catalog, each, chosen, typed, mistakes) for each in names),
         workload_error=mistakes.get("workload", ""),
-        usual=(*_project(key, typed, mistakes), *_usual(catalog, typed, mistakes)),
+        usual=_usual(catalog, typed, mistakes),
         rarer=tuple(
             each.field(each.name, typed, mistakes.get(each.name, "")) for each in _options()
         ),
@@ -180,7 +178,6 @@ def _request(typed: Typed, workload: str, found: tuple[Parameter, ...]) -> dict[
     options = {each.name: each.given(typed, each.name) for each in _options()}
     budget, strategies = typed.one("budget"), typed.all("strategies")
     sent = {"budget": budget or None, "strategies": strategies or None, **options}
-    sent["project"] = typed.one("project") or None
     return {
         "workload": workload,
         "params": {name: value for name, value in params.items() if value is not None},
@@ -278,30 +275,6 @@ def _usual(catalog: Catalog, typed: Typed | None, mistakes: Mistakes) -> tuple[F
         error=mistakes.get("labels", ""),
     )
     return budget, space, labels
-
-
-def _project(key: Caller, typed: Typed | None, mistakes: Mistakes) -> tuple[Field, ...]:
-    chosen = typed.one("project") if typed else key.project or ""
-    return project_field(key, chosen, "Whose job it is.", mistakes.get("project", ""))
-
-
-def project_field(key: Caller, chosen: str, hint: str, error: str = "") -> tuple[Field, ...]:
-    """Return the field for the project, where a caller may choose it."""
-    found = key.projects(Scope.WRITE)
-    names = sorted(found or ())
-    if len(names) == 1 or (found is None and key.project):
-        return ()
-    field = Field(
-        name="project",
-        label="Project",
-        control=Control.SELECT if names else Control.TEXT,
-        value=chosen,
-        hint=hint,
-        error=error,
-        options=tuple(Option(value=each, label=each, chosen=each == chosen) for each in names),
-        required=True,
-    )
-    return (field,)
 
 
 def _budget() -> Declared:

@@ -179,7 +179,7 @@ def _downloads(base: str, found: Result) -> Iterator[Download]:
 
 def _facts(job: Job) -> dict[str, str]:
     known = {
-        "Project": "" if job.owner == LOCAL_OWNER else job.owner,
+        "Project": "" if job.project == LOCAL_OWNER else job.project,
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.seconds),

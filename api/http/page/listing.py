@@ -73,7 +73,7 @@ class ListView:
 
 def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
     """Return the view of some jobs."""
-    several = len({job.owner for job in page.tunings}) > 1
+    several = len({job.project for job in page.tunings}) > 1
     return ListView(
         lines=tuple(_line(job, named=several) for job in page.tunings),
         filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
@@ -108,7 +108,7 @@ def space_name(job: Job) -> str:
 
 def _line(job: Job, *, named: bool) -> Line:
     """Return a job's line; `named` says whether it names the project."""
-    project = f"project {job.owner}" if named else ""
+    project = f"project {job.project}" if named else ""
     budget = f"budget {roughly(job.seconds)}"
     settings = (project, params_text(job), f"space {space_name(job)}", budget)
     return Line(

@@ -12,8 +12,8 @@ from jinja2 import Environment
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 
+from autotune.api.callers import Caller, Scope
 from autotune.api.http.access import EVERYTHING, Reader
-from autotune.api.roles import Caller, Scope, is_person
 from autotune.api.values import moment
 from autotune.report.html.page import fragments
 from autotune.report.html.rendering import SCRIPT, STYLE, part
@@ -87,8 +87,8 @@ STRANGER = Frame(who=None, person=False, signed_in=False)
 def frame_for(key: Caller, project: str | None = None) -> Frame:
     """Return what stands around the pages of a caller; `project` is whose job is shown."""
     who = None if key == EVERYTHING else key.name
-    may_cancel = project is not None and key.may(Scope.WRITE, project)
-    return Frame(who=who, person=is_person(key.id), signed_in=True, may_cancel=may_cancel)
+    may_cancel = project == key.project and Scope.WRITE in key.scopes
+    return Frame(who=who, person=False, signed_in=True, may_cancel=may_cancel)
 
 
 def frame_of(connection: HTTPConnection) -> Frame:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator
 from starlette.responses import RedirectResponse, Response
 
+from autotune.api.callers import Caller, Scope
 from autotune.api.errors import IllegalTransition, ServiceError
 from autotune.api.http.access import Reader, Writer
 from autotune.api.http.page.addresses import COMPARE, HOME, WORKERS, job_page, repeat_page
@@ -33,10 +34,8 @@ from autotune.api.http.tunings import (
     cancelled,
     checked_id,
     page_of,
-    repeatable_by,
     taken_in,
 )
-from autotune.api.roles import Caller, Scope
 from autotune.api.store.jobs import MOST_JOBS
 from autotune.api.values import Job
 
@@ -47,7 +46,7 @@ ChosenId = Annotated[str, AfterValidator(checked_id)]
 @router.get(HOME)
 def home(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Response:
     """Show the jobs, newest first, and the form for a new one."""
-    form = form_view(here.catalog, key) if key.projects(Scope.WRITE) != frozenset() else None
+    form = form_view(here.catalog) if Scope.WRITE in key.scopes else None
     return _listed(here, key, query, form)
 
 
@@ -57,7 +56,7 @@ def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -
     try:
         job = _submitted(typed, key, here)
     except FormError as exc:
-        form = form_view(here.catalog, key, typed, exc.mistakes)
+        form = form_view(here.catalog, typed, exc.mistakes)
         return _listed(here, key, ListQuery(), form, exc.status)
     return RedirectResponse(job_page(job.id), SEE_OTHER)
 
@@ -65,8 +64,8 @@ def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -
 @router.get(job_page("{job_id}"))
 def job(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     """Show a job."""
-    story = jobs.story(job_id, key.owner)
-    return render("job.html", job_view(story), frame_for(key, story.job.owner))
+    story = jobs.story(job_id, key.project)
+    return render("job.html", job_view(story), frame_for(key, story.job.project))
 
 
 @router.post(job_page("{job_id}"))
@@ -82,7 +81,7 @@ def repeat(
     job_id: JobId, typed: Annotated[Typed, Depends(typed_of)], key: Writer, jobs: TheJobs
 ) -> Response:
     """Ask for the same again; the new job is shown."""
-    request = repeatable_by(jobs, job_id, key)
+    request = jobs.request(job_id, key.project)
     job = taken_in(jobs, request, key, repeatable(typed, request))
     return RedirectResponse(job_page(job.id), SEE_OTHER)
 
@@ -92,14 +91,14 @@ def compare(
     job: Annotated[list[ChosenId], Query(max_length=MOST_JOBS)], key: Reader, jobs: TheJobs
 ) -> Response:
     """Show two jobs side by side."""
-    view = comparison_view(jobs.comparison(*pair_of(job), key.owner))
+    view = comparison_view(jobs.comparison(*pair_of(job), key.project))
     return render("compare.html", view, frame_for(key))
 
 
 @router.get(WORKERS)
 def workers(key: Reader, jobs: TheJobs) -> Response:
     """Show the workers."""
-    return render("workers.html", jobs.workers(key.owner), frame_for(key))
+    return render("workers.html", jobs.workers(key.project), frame_for(key))
 
 
 def _submitted(typed: Typed, key: Caller, here: Service) -> Job:

@@ -9,18 +9,17 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
+from autotune.api.callers import Caller
 from autotune.api.errors import InvalidWebhook, QuotaExceeded
 from autotune.api.http.access import Writer
 from autotune.api.http.page.addresses import WEBHOOKS, webhooks_page
 from autotune.api.http.page.entering import SEE_OTHER, PageRoute
 from autotune.api.http.page.fields import Field, Option, Typed, typed_of
-from autotune.api.http.page.form import project_field
 from autotune.api.http.page.rendering import frame_for, render
 from autotune.api.http.problems import KINDS
 from autotune.api.http.service import Here, Service
 from autotune.api.http.webhooks import WebhookId, added
 from autotune.api.requests import Text, WebhookRequest
-from autotune.api.roles import Caller, Scope
 from autotune.api.webhooks import ENDINGS, Delivery, NewWebhook, Webhook
 from autotune.errors import first_mistake
 
@@ -74,14 +73,14 @@ def add(typed: Form, key: Writer, here: Here) -> Response:
 @router.post(f"{WEBHOOKS}/{{webhook_id}}/remove")
 def remove(webhook_id: WebhookId, typed: Form, key: Writer, here: Here) -> Response:
     """Remove a webhook."""
-    here.webhooks.remove(webhook_id, key.projects(Scope.WRITE))
+    here.webhooks.remove(webhook_id, key.project)
     return _back(key, typed)
 
 
 @router.post(f"{WEBHOOKS}/{{webhook_id}}/test")
 def test(webhook_id: WebhookId, typed: Form, key: Writer, here: Here) -> Response:
     """Send a webhook the event `test`; the page shows how it went."""
-    here.webhooks.test(webhook_id, key.projects(Scope.WRITE))
+    here.webhooks.test(webhook_id, key.project)
     return _back(key, typed)
 
 
@@ -90,19 +89,9 @@ def _back(key: Caller, typed: Typed) -> Response:
 
 
 def _project(key: Caller, wanted: str) -> str:
-    """Return the project that is shown: the one that is wanted, or else the one at hand.
-
-    Raises:
-        NotFound: The caller does not know it.
-        ScopeMissing: It may only look there.
-    """
-    if wanted:
-        key.check_project(wanted, Scope.WRITE)
-        return wanted
-    found = key.projects(Scope.WRITE)
-    if key.project and (found is None or key.project in found):
-        return key.project
-    return min(found or {""})
+    """Return the project that is shown."""
+    del wanted
+    return key.project
 
 
 def _view(
@@ -112,7 +101,7 @@ def _view(
     told = [here.webhooks.deliveries(each.id, project)[:MOST_SHOWN] for each in found]
     return WebhooksView(
         project=project,
-        choice=project_field(key, project, "Whose webhooks they are."),
+        choice=(),
         webhooks=tuple(zip(found, told, strict=True)),
         unfinished=any(each.due_at for many in told for each in many),
         events=tuple(Option(value=e, label=e, chosen=e in events) for e in ENDINGS),

@@ -18,7 +18,7 @@ FEW = 100
 """Most rows that a step may look at."""
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :many) "
 JOBS = """
-INSERT INTO jobs (id, owner, workload, request, budget_seconds, state, attempt, events, trials,
+INSERT INTO jobs (id, project, workload, request, budget_seconds, state, attempt, events, trials,
     created_at, started_at, ended_at)
 """
 ENDED = "SELECT 'job' || i, 'me', 'digits', '{}', 60, 'done', 1, 1, 0, i, i, i FROM n"
@@ -76,5 +76,5 @@ def test_a_project_of_many_jobs_is_served_by_few_rows(crowded: Database, jobs: J
     assert len(of_jobs) >= 4
     walks = {f"{scan} {table}" for scan in ("SCAN", "Seq Scan") for table in ("jobs", "attempts")}
     assert not [each for each in steps if each[0].startswith((*walks,))], steps
-    assert not [each for each in of_jobs if each[0].endswith("(owner=?)")], of_jobs
+    assert not [each for each in of_jobs if each[0].endswith("(project=?)")], of_jobs
     assert [rows for _, rows in steps if (rows or 0) > FEW] == [], steps

@@ -80,13 +80,13 @@ def labelled(asked: JobRequest, **labels: str) -> JobRequest:
 
 
 def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
-    """By all that are asked for, with everything else, in pages, and of the owner alone."""
+    """By all that are asked for, with everything else, in pages, and of the project alone."""
     both = [jobs.submit(labelled(asked, team="vision", sprint="7"), "me").id for _ in range(3)]
     other = jobs.submit(labelled(asked, team="audio", sprint="7"), "me").id
     jobs.submit(labelled(asked, team="vision", sprint="7"), "you")
 
-    def found(*labels: str, owner: str | None = "me", **more: Any) -> list[str]:
-        page = jobs.page(owner, wanted=Filter(labels=labels), **more)
+    def found(*labels: str, project: str | None = "me", **more: Any) -> list[str]:
+        page = jobs.page(project, wanted=Filter(labels=labels), **more)
         return [each.id for each in page.tunings]
 
     assert found("sprint:7") == [other, *both[::-1]]
@@ -94,19 +94,19 @@ def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
     assert found("sprint:7", limit=2, before=both[2]) == [both[1], both[0]]
     assert found("sprint:7", states=[State.QUEUED, State.DONE], limit=1) == [other]
     assert found("team:vision", "team:audio") == found("team:v") == found("x:y") == []
-    assert len(found("team:vision", owner=None)) == 4
+    assert len(found("team:vision", project=None)) == 4
     assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}
 
 
 def test_a_job_that_is_given_away_keeps_its_labels(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
-    """Its new owner finds it by them, the old one does not."""
+    """Its new project finds it by them, the old one does not."""
     first, second = (jobs.submit(labelled(asked, team="vision"), "old").id for _ in range(2))
     wanted = Filter(labels=("team:vision",))
 
-    def found(owner: str) -> list[str]:
-        return [each.id for each in jobs.page(owner, wanted=wanted).tunings]
+    def found(project: str) -> list[str]:
+        return [each.id for each in jobs.page(project, wanted=wanted).tunings]
 
     reassign(database, "old", "new", [first])
     assert (found("old"), found("new")) == ([second], [first])

@@ -191,7 +191,7 @@ def forgetful(
 def test_old_idempotency_keys_are_forgotten_again_and_again(database: Database) -> None:
     """A worker that runs for months does not only look when it starts."""
     old = insert(tables.idempotency).values(
-        owner="me", key="k", fingerprint="f", job_id="j", created_at=0.0
+        project="me", key="k", fingerprint="f", job_id="j", created_at=0.0
     )
     left = select(func.count()).select_from(tables.idempotency)
     for _ in range(3):

@@ -31,7 +31,7 @@ def test_jobs_are_reassigned(run: Run, jobs: Jobs) -> None:
     assert "1 job of old given to new." in done.stderr
     assert [each.id for each in jobs.page("new").tunings] == [first]
     assert "2 jobs of old" in run("jobs", "reassign", "old", "--to", "new").stderr
-    assert jobs.get(third, "new").owner == "new"
+    assert jobs.get(third, "new").project == "new"
 
 
 @pytest.mark.usefixtures("jobs")

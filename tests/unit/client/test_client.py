@@ -127,9 +127,9 @@ def test_a_job_is_labelled_and_found_by_that() -> None:
     """What no label can be is refused here."""
     page = {"tunings": [], "next": None}
     service = Service(httpx.Response(202, json=QUEUED), httpx.Response(200, json=page))
-    service.client.submit("digits", labels={"team": "vision"}, project="speech")
+    service.client.submit("digits", labels={"team": "vision"})
     sent = json.loads(service.asked[0].content)
-    assert (sent["labels"], sent["project"]) == ({"team": "vision"}, "speech")
+    assert sent["labels"] == {"team": "vision"}
     assert list(service.client.jobs(labels={"team": "vision", "run": "7"})) == []
     assert service.asked[1].url.params.get_list("label") == ["run:7", "team:vision"]
     with pytest.raises(UsageError, match="Of the labels"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.http import examples
 from autotune.api.http.app import create_app
 from autotune.api.requests import JobRequest
-from autotune.api.roles import Scope
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -79,7 +80,9 @@ def client_with(anybody: TestClient, database: Database) -> Client:
     """Makes clients with a key of their own."""
 
     def make(*scopes: Scope, **options: Any) -> TestClient:
-        made = Keyring(database).hand_out("test", scopes, **options)
+        made = Keyring(database).hand_out(
+            "test", scopes, **{"project": secrets.token_hex(4), **options}
+        )
         client = TestClient(anybody.app, base_url="http://localhost", raise_server_exceptions=False)
         client.headers["Authorization"] = f"Bearer {made.secret}"
         client.portal = anybody.portal

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import KeyRefused
 from autotune.api.http.access import (
     PUBLIC,
@@ -30,7 +31,6 @@ from autotune.api.http.access import (
 from autotune.api.http.app import create_app
 from autotune.api.http.middleware import HEADERS
 from autotune.api.log import logger
-from autotune.api.roles import Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -152,7 +152,7 @@ def test_a_key_may_do_what_its_scopes_say(
 def test_a_revoked_key_is_refused(database: Database) -> None:
     """It is trusted for two seconds at most after that."""
     keyring = Keyring(database)
-    made = keyring.hand_out("test", [Scope.READ])
+    made = keyring.hand_out("test", [Scope.READ], "test")
     now = 0.0
     guard = Guard(keyring, lambda: now)
     assert asyncio.run(guard.admit(made.secret)) == made.key
@@ -172,7 +172,7 @@ def test_a_revoked_key_follows_no_longer(
     with client.stream("GET", f"/v1/tunings/{job.id}/events") as stream:
         lines = stream.iter_lines()
         assert next(each for each in lines if each.startswith("event:")) == "event: queued"
-        Keyring(database).revoke(job.owner)
+        Keyring(database).revoke(job.project)
         assert not any(line.startswith("event:") for line in lines)
 
 
@@ -223,7 +223,7 @@ def test_an_expired_key_is_refused(client_with: Any) -> None:
 
 def test_a_key_may_come_from_elsewhere(app: FastAPI, database: Database) -> None:
     """A page can let in by a cookie what a program shows in a header."""
-    secret = Keyring(database).hand_out("page", [Scope.READ]).secret
+    secret = Keyring(database).hand_out("page", [Scope.READ], "page").secret
     for each in app.user_middleware:
         if each.cls is Access:
             each.kwargs["sources"] = (bearer, lambda connection: connection.cookies.get("key"))
@@ -241,7 +241,7 @@ def test_without_keys_everybody_on_this_machine_may_do_everything(settings: Sett
         made = client.post("/v1/tunings", json={"workload": "digits"})
         assert made.status_code == 202
         jobs = app.state.service.jobs
-        assert jobs.get(made.json()["id"], None).owner == LOCAL_OWNER
+        assert jobs.get(made.json()["id"], None).project == LOCAL_OWNER
         assert client.get("/metrics").status_code == 200
         assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
         assert client.get("/healthz", headers={"Host": "127.0.0.2:80"}).status_code == 200
@@ -273,7 +273,7 @@ def test_the_log_names_the_route_and_the_key_and_no_secret(
         client.get(f"/v1/tunings/{job.id}?sate=hidden")
     line = caplog.records[-1].getMessage()
     assert "route=/v1/tunings/{job_id}" in line
-    assert f"key={job.owner}" in line
+    assert f"key={job.project}" in line
     assert "autotune_" not in line
     assert "hidden" not in line
 

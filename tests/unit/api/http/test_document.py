@@ -10,9 +10,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.http import examples, problems
 from autotune.api.http.answers import RecommendationAnswer
-from autotune.api.roles import Scope
 from autotune.api.values import Job
 from autotune.result import Result
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.http import examples
 from autotune.api.http.files import Part
-from autotune.api.roles import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job

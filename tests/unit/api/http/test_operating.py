@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.roles import Scope
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs

@@ -9,10 +9,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import TooManyRequests
 from autotune.api.http import rates
 from autotune.api.http.rates import Rates
-from autotune.api.roles import Scope
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 
@@ -99,7 +99,7 @@ def test_who_guesses_keys_at_the_sign_in_is_slowed_as_well(
     slow: TestClient, database: Database
 ) -> None:
     """A key that is valid still signs in."""
-    made = Keyring(database).hand_out("anna", [Scope.READ])
+    made = Keyring(database).hand_out("anna", [Scope.READ], "anna")
     here = {"Origin": "http://localhost"}
     wrong = {"key": "autotune_" + "A" * 43}
     codes = [slow.post("/sign-in", data=wrong, headers=here).status_code for _ in range(12)]

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.http.app import create_app
 from autotune.api.http.service import open_service
-from autotune.api.roles import Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -41,7 +41,7 @@ def traced(settings: Settings, database: Database, spans: Any) -> Iterator[TestC
     provider = sdk.TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(export.SimpleSpanProcessor(spans))
     service = replace(open_service(settings, keys=True), telemetry=Traces(provider))
-    key = Keyring(database).hand_out("me", [Scope.READ, Scope.WRITE]).secret
+    key = Keyring(database).hand_out("me", [Scope.READ, Scope.WRITE], "me").secret
     headers = {"Authorization": f"Bearer {key}"}
     app = create_app(settings, opened=service)
     with TestClient(app, base_url="http://localhost", headers=headers) as client:

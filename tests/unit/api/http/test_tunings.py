@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -35,7 +35,7 @@ def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
 def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
     """It is told whose it is, but not the order in which everybody's jobs came."""
     told = client.get(f"/v1/tunings/{job.id}").json()
-    assert told["owner"] == job.owner
+    assert told["project"] == job.project
     assert not {"seq", "devices", "request"} & set(told)
     assert told["budget"] == 180
     assert told["state"] == "queued"
@@ -256,8 +256,8 @@ def test_a_list_is_narrowed_down(client: TestClient, client_with: Any, done: Job
         assert found(client, **{**fits, **wrong}) == []
     assert found(client, workload="other") == []
     admin, other = client_with(Scope.ADMIN), client_with(Scope.READ)
-    assert found(admin, project=done.owner, until=later) == [done.id]
-    assert found(other, project=done.owner) == found(admin, project="nobody") == []
+    assert found(admin, project=done.project, until=later) == [done.id]
+    assert found(other, project=done.project) == found(admin, project="nobody") == []
     for odd in (
         {"since": "yesterday"},
         {"until": "0.5"},
@@ -324,12 +324,12 @@ def test_a_job_is_repeated_in_the_name_of_the_caller(client: TestClient, client_
     assert client_with(Scope.READ, Scope.WRITE).post(path).status_code == 404
     admin = client_with(Scope.ADMIN, Scope.WRITE)
     second = admin.post(path).json()
-    assert (second["owner"], second["created_by"]) != (first["owner"], first["created_by"])
+    assert (second["project"], second["created_by"]) != (first["project"], first["created_by"])
     urgent = admin.post("/v1/tunings", json={**ASKED, "priority": 1}).json()
-    editor = client_with(Scope.READ, Scope.WRITE, project=urgent["owner"])
+    editor = client_with(Scope.READ, Scope.WRITE, project=urgent["project"])
     refused = editor.post(f"{urgent['url']}/repeat")
     assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")
-    viewer = client_with(Scope.READ, project=first["owner"])
+    viewer = client_with(Scope.READ, project=first["project"])
     assert viewer.post(path).json()["code"] == "scope-missing"
 
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 
 ASKED = {"url": "https://ci.example.org/hook"}
 Client = Callable[..., TestClient]

@@ -82,7 +82,7 @@ def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: JobRequest) -> No
         jobs.submit(asked, "me")
     with pytest.raises(QuotaExceeded, match="queued"):
         jobs.submit(asked, "me")
-    assert jobs.submit(asked, "you").owner == "you"
+    assert jobs.submit(asked, "you").project == "you"
 
 
 def test_device_seconds_are_limited(
@@ -209,7 +209,7 @@ def test_a_space_is_checked_where_the_machine_is_known(
     tpus = JobRequest(workload="digits", space="tpu")
     with pytest.raises(SpaceNotRunnable):
         Jobs(database, registry, quotas, lambda _: (FAKE_MACHINE,)).submit(tpus, "me")
-    assert Jobs(database, registry, quotas, lambda _: ()).submit(tpus, "me").owner == "me"
+    assert Jobs(database, registry, quotas, lambda _: ()).submit(tpus, "me").project == "me"
 
 
 def test_budgets_of_a_queue_are_summed_where_it_matters(

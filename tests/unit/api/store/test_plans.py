@@ -19,13 +19,13 @@ QUERIES = {
     "kinds left behind": queue._LEFT_KINDS,
     "left behind": queue._LEFT_BEHIND,
     "ahead": attempts._AHEAD,
-    "labelled": reading._page_query(frozenset(), frozenset({"owner", "label_0", "label_1"})),
+    "labelled": reading._page_query(frozenset(), frozenset({"project", "label_0", "label_1"})),
     "everybody's labelled": reading._page_query(frozenset(), frozenset({"label_0"})),
 }
 
 GIVEN = {
     "kinds": ["k"],
-    "owner": "me",
+    "project": "me",
     "label_0": "a:b",
     "label_1": "c:d",
     "limit": 20,
@@ -37,7 +37,7 @@ GIVEN = {
 def database(database: Database, request: pytest.FixtureRequest) -> Database:
     """Return a new database, and one that knows that half its jobs wait and the others ended."""
     if request.param:
-        job = {"owner": "me", "workload": "w", "request": "{}", "budget_seconds": 1.0}
+        job = {"project": "me", "workload": "w", "request": "{}", "budget_seconds": 1.0}
         job |= {"attempt": 0, "events": 0, "trials": 0, "created_at": 0.0, "precedence": 0}
         states = [State.QUEUED, State.DONE] * 200
         rows = [{**job, "id": str(n), "state": each} for n, each in enumerate(states)]

@@ -36,10 +36,10 @@ def jobs(database: Database, registry: Registry) -> Jobs:
     return Jobs(database, registry, Quotas(queued=100, device_seconds=1e9))
 
 
-def submit(jobs: Jobs, owner: str = "me", **more: object) -> Job:
+def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
     """Ask for a job of a minute."""
     return jobs.submit(
-        JobRequest.model_validate({"workload": "digits", "budget": 60, **more}), owner
+        JobRequest.model_validate({"workload": "digits", "budget": 60, **more}), project
     )
 
 

@@ -37,9 +37,9 @@ def hook(hooks: Webhooks) -> NewWebhook:
     return hooks.add(URL, ENDINGS, "me")
 
 
-def cancelled(jobs: Jobs, asked: JobRequest, owner: str = "me") -> str:
+def cancelled(jobs: Jobs, asked: JobRequest, project: str = "me") -> str:
     """Return the id of a job that has ended."""
-    return jobs.cancel(jobs.submit(asked, owner).id, owner).id
+    return jobs.cancel(jobs.submit(asked, project).id, project).id
 
 
 def change(database: Database, **values: Any) -> None:

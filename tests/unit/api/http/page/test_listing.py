@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.requests import JobRequest
-from autotune.api.roles import Scope
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -50,9 +50,9 @@ def test_a_list_of_several_projects_names_them(
     made = odd.post("/v1/tunings", json={"workload": "digits"}).json()
     operator = client_with(Scope.ADMIN)
     page = operator.get("/").text
-    assert f"project {done.owner}, " in page
+    assert f"project {done.project}, " in page
     assert "project &lt;b&gt;vision&lt;/b&gt;, " in page
-    for alone in (client.get("/"), operator.get("/", params={"project": done.owner})):
+    for alone in (client.get("/"), operator.get("/", params={"project": done.project})):
         assert done.id in alone.text
         assert "project " not in alone.text
     told = operator.get(f"/tunings/{made['id']}").text
