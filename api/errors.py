@@ -60,10 +60,6 @@ class InvalidOption(InvalidTuning):
     """An option names what there is not."""
 
 
-class InvalidWebhook(ServiceError):
-    """The address of a webhook is none that may be called."""
-
-
 class Conflict(ServiceError):
     """The state of a job does not allow what was asked."""
 

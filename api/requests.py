@@ -1,4 +1,4 @@
-"""Requests as they come in: for a webhook, and for a job, with the checks before it waits."""
+"""Requests for jobs as they come in, with the checks before they wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
 from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
-from autotune.api.webhooks import ENDINGS, WHERE, Occasion
 from autotune.api.workloads import Registry
 from autotune.axis import AxisRole
 from autotune.config import axes_of
@@ -28,7 +27,6 @@ from autotune.reason.sentences import rule_text
 from autotune.report.spaces import any_workload
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.strategies import strategies
-from autotune.value import Value
 
 MOST_AXES = 32
 MOST_PARAMETERS = 64
@@ -54,17 +52,6 @@ Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_printa
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
 """Strict: otherwise a one would become true."""
-
-
-class WebhookRequest(Value):
-    """A request for a webhook."""
-
-    url: Annotated[str, Field(pattern=WHERE, max_length=1000, strict=True)]
-    """Where to send what happens; https, unless the operator allows http."""
-    events: Annotated[tuple[Occasion, ...], Field(min_length=1, max_length=9)] = ENDINGS
-    """What it is told of; that it is tested it is always told."""
-    project: Text | None = None
-    """Whose jobs; null where there is only one project that it can be."""
 
 
 class JobRequest(Tuning):

@@ -115,24 +115,6 @@ class Web(Value):
     """Most of them that one key may have open."""
 
 
-class WebhookLimits(Value):
-    """Whom the service tells that jobs have ended, and how hard it tries."""
-
-    most: int = Field(default=10, ge=0, le=100)
-    """Most webhooks of one project; 0 allows none."""
-    plain: bool = False
-    """Whether addresses without TLS (`http://`) may be added."""
-    hosts: tuple[Host, ...] = ()
-    """Hosts that may be called, on any port, although their addresses are not public ones;
-    `*.example.org` is allowed."""
-    seconds: float = Field(default=10.0, gt=0, le=60)
-    """Longest that an attempt takes."""
-    delays: tuple[Annotated[float, Field(gt=0, le=86_400)], ...] = Field(
-        default=(5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400), max_length=20
-    )
-    """Seconds before each further attempt; after the last one the delivery has failed."""
-
-
 class Settings(BaseSettings):
     """All settings."""
 
@@ -164,7 +146,6 @@ class Settings(BaseSettings):
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
     web: Web = Web()
-    webhooks: WebhookLimits = WebhookLimits()
     oidc: IdentityProvider | None = None
     """Where people sign in, if not by API keys alone."""
     machine: Machine | None = None

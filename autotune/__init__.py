@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from autotune.api.needs import Needs as Needs
     from autotune.api.states import State as State
     from autotune.api.values import Job as Job, JobEvent as JobEvent
-    from autotune.api.webhooks import Delivery as Delivery, Webhook as Webhook
     from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.axis import Axis as Axis
     from autotune.certify.certificate import Certificate as Certificate

@@ -11,7 +11,6 @@ from autotune.api.callers import Scope
 from autotune.api.records import read
 from autotune.api.store.auth import Key
 from autotune.api.values import SeenWorker, Time
-from autotune.api.webhooks import Delivery, Webhook
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -131,18 +130,6 @@ class WorkersAnswer(Value):
     """The workers that are there, by name."""
 
     workers: tuple[SeenWorker, ...]
-
-
-class WebhooksAnswer(Value):
-    """Webhooks, oldest first."""
-
-    webhooks: tuple[Webhook, ...]
-
-
-class DeliveriesAnswer(Value):
-    """The latest deliveries of a webhook, newest first; they are kept for a week."""
-
-    deliveries: tuple[Delivery, ...]
 
 
 class KeyAnswer(Value):

@@ -18,11 +18,11 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from autotune.api.errors import ServiceError
-from autotune.api.http import files, keys, operating, tunings, webhooks
+from autotune.api.http import files, keys, operating, tunings
 from autotune.api.http.access import Access, bearer, served
 from autotune.api.http.document import completed, operation_id
 from autotune.api.http.middleware import BodyLimit, Compress, Envelope
-from autotune.api.http.page import entering, provider, rendering, routes, webhooks as hooks
+from autotune.api.http.page import entering, provider, rendering, routes
 from autotune.api.http.problems import handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
@@ -35,8 +35,8 @@ DESCRIPTION = (
 )
 
 PARTS = (
-    *(tunings, files, keys, webhooks, operating),
-    *(routes, hooks, entering, provider, rendering),
+    *(tunings, files, keys, operating),
+    *(routes, entering, provider, rendering),
 )
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
@@ -69,7 +69,6 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
     )
     for each in PARTS:
         app.include_router(each.router)
-    app.webhooks.include_router(webhooks.callbacks)
     app.openapi = partial(completed, app.openapi, _routes)  # type: ignore[method-assign] # FastAPI's way
     return app
 

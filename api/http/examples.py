@@ -23,7 +23,6 @@ from autotune.api.http.answers import (
     WorkloadsAnswer,
 )
 from autotune.api.values import Job, Page, SeenWorker, Waiting
-from autotune.api.webhooks import Delivery, NewWebhook, Webhook
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.program.cluster import JOBSET, SLURM, cluster_files
@@ -78,20 +77,6 @@ TUNING, WAITING, DONE, CANCELLED, TUNINGS, TRIALS, RECOMMENDATION, WHOLE, WORKLO
         SpacesAnswer.model_validate(_GIVEN["spaces"]),
     )
 )
-_WEBHOOK = Webhook(**_GIVEN["webhook"])
-_DELIVERY = Delivery(**_GIVEN["delivery"])
-WEBHOOK_REQUESTS: dict[str, Any] = _GIVEN["webhook-requests"]
-WEBHOOK, NEW_WEBHOOK, DELIVERY, TESTING = (
-    each.model_dump(mode="json")
-    for each in (
-        _WEBHOOK,
-        NewWebhook(**_GIVEN["webhook"], secret=_GIVEN["webhook-secret"]),
-        _DELIVERY,
-        Delivery.model_validate({**_GIVEN["delivery"], **_GIVEN["testing"]}),
-    )
-)
-WEBHOOKS = {"webhooks": [WEBHOOK]}
-DELIVERIES = {"deliveries": [DELIVERY]}
 _OTHER = _DONE.model_copy(update={"id": _GIVEN["other"], "params": {"filters": 32}})
 COMPARISON = compared(*(side(each, _WHOLE.seconds, _WHOLE) for each in (_DONE, _OTHER))).model_dump(
     mode="json"

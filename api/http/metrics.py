@@ -14,7 +14,6 @@ from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import say
 from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.webhooks import Webhooks
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -49,17 +48,16 @@ class Metrics:
         self._requests.labels(known, route, status).inc()
         self._latency.labels(known, route).observe(seconds)
 
-    def text(self, jobs: Jobs, webhooks: Webhooks) -> bytes:
+    def text(self, jobs: Jobs) -> bytes:
         """Return everything in Prometheus' text format; of the jobs, if the database answers."""
         own = CollectorRegistry()
-        own.register(_OfJobs(jobs, webhooks))
+        own.register(_OfJobs(jobs))
         return generate_latest(self._registry) + generate_latest(own)
 
 
 class _OfJobs(Collector):
-    def __init__(self, jobs: Jobs, webhooks: Webhooks) -> None:
+    def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._webhooks = webhooks
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering does not ask the database."""
@@ -69,7 +67,7 @@ class _OfJobs(Collector):
         """Yield what the database tells, and whether it does."""
         try:
             found = [self._states(), self._spent(), *self._workers(), self._unserved()]
-            found += [*self._activity(), self._deliveries()]
+            found += self._activity()
         except DatabaseUnavailable:
             say("The metrics do not include jobs.", logging.WARNING)
             found = []
@@ -104,13 +102,6 @@ class _OfJobs(Collector):
         for outcome, number in found.trials.items():
             trials.add_metric([outcome], number)
         yield trials
-
-    def _deliveries(self) -> Metric:
-        what = "Webhook deliveries of the last days, by state."
-        told = GaugeMetricFamily("autotune_webhook_deliveries", what, labels=["state"])
-        for state, count in self._webhooks.counts().items():
-            told.add_metric([state], count)
-        return told
 
     def _unserved(self) -> Metric:
         what = "Jobs that wait for a worker that is not there."

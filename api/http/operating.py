@@ -135,4 +135,4 @@ def readyz(jobs: TheJobs) -> HealthAnswer:
 )
 def read_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state."""
-    return Response(here.metrics.text(here.jobs, here.webhooks), media_type=metrics.MEDIA_TYPE)
+    return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)

@@ -56,7 +56,6 @@ KINDS: Mapping[str, Kind] = {
     "space-not-runnable": Kind(422, "The search space cannot run on this machine"),
     "invalid-budget": Kind(422, "Invalid budget"),
     "invalid-option": Kind(422, "Invalid option"),
-    "invalid-webhook": Kind(422, "Invalid webhook"),
     "conflict": Kind(409, "Conflict with the job's state"),
     "illegal-transition": Kind(409, "Conflict with the job's state"),
     "idempotency-mismatch": Kind(422, "Idempotency key reused with another request"),

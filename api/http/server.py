@@ -8,14 +8,12 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from autotune.api.delivery import Deliverer
 from autotune.api.errors import SettingsError
 from autotune.api.http.access import in_address, is_loopback
 from autotune.api.http.app import create_app
@@ -68,9 +66,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         ready = partial(_announce, listener, service, tell, named.data)
-        with closing(Deliverer(service.database, service.outbound)) as deliverer:
-            deliverer.start()
-            _Server(config, service, ready).run(sockets=[listener])
+        _Server(config, service, ready).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):

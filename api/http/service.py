@@ -13,12 +13,10 @@ from autotune.api.http.metrics import Metrics
 from autotune.api.http.oidc import Provider
 from autotune.api.http.rates import Rates
 from autotune.api.http.streams import Streams
-from autotune.api.outbound import Outbound
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
-from autotune.api.store.webhooks import Webhooks
 from autotune.api.telemetry import Telemetry, telemetry_of
 
 
@@ -37,9 +35,6 @@ class Service:
     rates: Rates
     metrics: Metrics
     streams: Streams
-    webhooks: Webhooks
-    outbound: Outbound
-    """Calls the webhooks."""
     telemetry: Telemetry
 
     def close(self) -> None:
@@ -80,8 +75,6 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
         rates=Rates(settings.web.requests),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
-        webhooks=Webhooks(database, settings.webhooks),
-        outbound=Outbound(settings.webhooks),
         telemetry=telemetry_of("api"),
     )
 

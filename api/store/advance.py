@@ -10,12 +10,10 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, brief
 from autotune.api.records import written
-from autotune.api.states import FINAL, NEXT, State, transition
+from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
-from autotune.api.store.webhooks import announce
 from autotune.api.values import Grip
-from autotune.api.webhooks import Occasion
 from autotune.events import TrialEnded
 
 CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
@@ -104,8 +102,6 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
     last = connection.execute(statement).scalar()
     if last is not None:
         add_events(connection, job_id, last - count, step.events)
-        if step.to in FINAL:
-            announce(connection, job_id, Occasion.of(step.to))
     return last is not None
 
 

@@ -272,56 +272,6 @@ class IdempotencyRow(Base, table=True):
     created_at: float
 
 
-class WebhookRow(Base, table=True):
-    """An address that is told when jobs of a project end."""
-
-    __tablename__ = "webhooks"
-    __table_args__ = (Index(None, "project"),)
-
-    id: str = Field(primary_key=True)
-    project: str
-    url: str = Field(sa_type=Text)
-    events: str
-    """What it is told of, separated by spaces."""
-    secret: str
-    """As it is: whoever signs needs it."""
-    old_secret: str | None = None
-    """The one before, which signs as well for a while."""
-    old_until: float | None = None
-    created_by: str | None = None
-    created_at: float
-    tried_at: float = 0.0
-    """When it was sent something the last time; who has waited the longest is next."""
-    held_until: float | None = None
-    """Until then one sender has it; None while nobody does."""
-
-
-class DeliveryRow(Base, table=True):
-    """What a webhook is told of one occasion: added with the end of the job, all or nothing."""
-
-    __tablename__ = "deliveries"
-    __table_args__ = (
-        UniqueConstraint("id"),
-        Index(None, "webhook_id", "state", "seq"),
-        Index(None, "state", "due_at"),
-    )
-
-    seq: int | None = Field(default=None, primary_key=True)
-    id: str
-    # Neither is a foreign key: the end of a job must not fail because a webhook is removed.
-    webhook_id: str
-    job_id: str | None = None
-    event: str
-    state: str
-    attempts: int = 0
-    status: int | None = None
-    error: str | None = None
-    created_at: float
-    due_at: float
-    """When it is to be sent; of one that is over, when it was over."""
-    tried_at: float | None = None
-
-
 class TotalRow(Base, table=True):
     """What is counted of rows that are gone."""
 
@@ -342,6 +292,4 @@ workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
 idempotency = metadata.tables["idempotency"]
-webhooks = metadata.tables["webhooks"]
-deliveries = metadata.tables["deliveries"]
 totals = metadata.tables["totals"]

@@ -20,12 +20,11 @@ from pydantic import BaseModel, ValidationError
 from autotune.api.comparison import Comparison
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
 from autotune.api.events import Ended
-from autotune.api.http.answers import DeliveriesAnswer, Problem, WebhooksAnswer, WorkersAnswer
+from autotune.api.http.answers import Problem, WorkersAnswer
 from autotune.api.records import read
-from autotune.api.requests import JobRequest, WebhookRequest
+from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, JobEvent, Page, SeenWorker
-from autotune.api.webhooks import Delivery, NewWebhook, Webhook
 from autotune.errors import ServiceUnreachable
 from autotune.events import Notice
 from autotune.result import Result
@@ -38,7 +37,7 @@ SHORTEST, LONGEST = 0.2, 5.0
 """Seconds between two tries, and between two looks at a job."""
 Answer = TypeVar("Answer", bound=BaseModel)
 Returned = TypeVar("Returned")
-Subject = Job | Webhook | str
+Subject = Job | str
 """What a call is about, or its id."""
 Steps = Generator[httpx.Request | float, Any, Returned]
 
@@ -50,12 +49,6 @@ class Call(Generic[Answer]):
     method: str
     path: str
     answer: type[Answer]
-    again: bool = True
-    """Whether it may be sent again although it may have been received."""
-
-
-class NoAnswer(BaseModel):
-    """What a call brings that has nothing to tell."""
 
 
 SUBMIT = Call("POST", "/v1/tunings", Job)
@@ -67,12 +60,6 @@ LIST = Call("GET", "/v1/tunings", Page)
 WORKERS = Call("GET", "/v1/workers", WorkersAnswer)
 COMPARE = Call("GET", "/v1/tunings/{job_id}/comparison", Comparison)
 RESULT = Call("GET", "/v1/tunings/{job_id}/result", Result)
-WEBHOOKS = Call("GET", "/v1/webhooks", WebhooksAnswer)
-ADD_WEBHOOK = Call("POST", "/v1/webhooks", NewWebhook, again=False)
-REMOVE_WEBHOOK = Call("DELETE", "/v1/webhooks/{webhook_id}", NoAnswer, again=False)
-ROTATE_WEBHOOK = Call("POST", "/v1/webhooks/{webhook_id}/rotate", NewWebhook, again=False)
-TEST_WEBHOOK = Call("POST", "/v1/webhooks/{webhook_id}/test", Delivery, again=False)
-DELIVERIES = Call("GET", "/v1/webhooks/{webhook_id}/deliveries", DeliveriesAnswer)
 
 
 class Retry:
@@ -145,32 +132,6 @@ class Calls:
         """Return the workers that are there."""
         return (yield from self._ask(WORKERS)).workers
 
-    def webhooks(self) -> Steps[tuple[Webhook, ...]]:
-        """Return the webhooks, oldest first."""
-        return (yield from self._ask(WEBHOOKS)).webhooks
-
-    def add_webhook(self, request: WebhookRequest) -> Steps[NewWebhook]:
-        """Add a webhook."""
-        headers = {"Content-Type": "application/json"}
-        body = request.model_dump_json(exclude_defaults=True)
-        return self._ask(ADD_WEBHOOK, content=body, headers=headers)
-
-    def remove_webhook(self, webhook: Webhook | str) -> Steps[None]:
-        """Remove a webhook."""
-        yield from self._sent(REMOVE_WEBHOOK, webhook)
-
-    def rotate_webhook(self, webhook: Webhook | str) -> Steps[NewWebhook]:
-        """Give a webhook another secret."""
-        return self._ask(ROTATE_WEBHOOK, webhook)
-
-    def test_webhook(self, webhook: Webhook | str) -> Steps[Delivery]:
-        """Have a webhook told that this is a test."""
-        return self._ask(TEST_WEBHOOK, webhook)
-
-    def deliveries(self, webhook: Webhook | str) -> Steps[tuple[Delivery, ...]]:
-        """Return what a webhook was told, newest first."""
-        return (yield from self._ask(DELIVERIES, webhook)).deliveries
-
     def cancel(self, job: Job | str) -> Steps[Job]:
         """Have a job end."""
         return self._ask(CANCEL, job)
@@ -216,21 +177,12 @@ class Calls:
             try:
                 response = yield request
             except httpx.TransportError as exc:
-                if not (call.again or isinstance(exc, httpx.ConnectError)):
-                    raise _answer_lost(exc) from exc
                 yield retry.pause(exc)
                 continue
-            if response.status_code not in AWAY or not call.again:
+            if response.status_code not in AWAY:
                 self._answered = True
                 return successful(response)
             yield retry.pause(error_of(response))
-
-
-def _answer_lost(error: Exception) -> ServiceUnreachable:
-    return ServiceUnreachable(
-        f"The service was asked, and its answer was lost: {error or type(error).__name__}.",
-        "Look whether it was done before you ask again.",
-    )
 
 
 def _once(idempotency_key: str | None) -> dict[str, str]:
@@ -294,13 +246,12 @@ class Stream:
 
 
 def address(call: Call[Any], about: Subject) -> str:
-    """Return the path of a call about a job or a webhook."""
-    name = quote(id_of(about), safe="")
-    return call.path.format(job_id=name, webhook_id=name)
+    """Return the path of a call about a job."""
+    return call.path.format(job_id=quote(id_of(about), safe=""))
 
 
 def id_of(about: Subject) -> str:
-    """Return the id of a job or a webhook, given itself or that."""
+    """Return the id of a job, given itself or that."""
     return about if isinstance(about, str) else about.id
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -16,10 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from autotune.api.comparison import Comparison
 from autotune.api.labels import JobLabels, selectors
 from autotune.api.needs import Needs
-from autotune.api.requests import JobRequest, WebhookRequest
+from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.values import Job, JobEvent, SeenWorker
-from autotune.api.webhooks import Delivery, NewWebhook, Occasion, Webhook
 from autotune.client.calls import Calls, Returned, Steps
 from autotune.errors import UsageError, first_mistake
 from autotune.options import SearchOptions
@@ -145,42 +144,6 @@ class Client:
     def workers(self) -> tuple[SeenWorker, ...]:
         """Return the workers of the service, by name."""
         return self._run(self._calls.workers())
-
-    def webhooks(self) -> tuple[Webhook, ...]:
-        """Return the webhooks of the projects in which the key may ask for jobs, oldest first."""
-        return self._run(self._calls.webhooks())
-
-    def add_webhook(
-        self, url: str, *events: Occasion | str, project: str | None = None
-    ) -> NewWebhook:
-        """Have an address told when jobs of a project end; only this shows the secret.
-
-        Args:
-            url: What is told.
-            events: What of: `job.done`, `job.failed`, `job.cancelled`; without any, all.
-            project: Whose jobs, where the key may ask for jobs in several.
-
-        Raises:
-            UsageError: What is asked for cannot be.
-            ServiceError: The service refuses it.
-        """
-        return self._run(self._calls.add_webhook(webhook_request(url, events, project)))
-
-    def remove_webhook(self, webhook: Webhook | str) -> None:
-        """Have a webhook, given itself or its id, told nothing any more."""
-        self._run(self._calls.remove_webhook(webhook))
-
-    def rotate_webhook(self, webhook: Webhook | str) -> NewWebhook:
-        """Give a webhook another secret; for a day the one before signs as well."""
-        return self._run(self._calls.rotate_webhook(webhook))
-
-    def test_webhook(self, webhook: Webhook | str) -> Delivery:
-        """Have a webhook told that this is a test; `deliveries` shows what came of it."""
-        return self._run(self._calls.test_webhook(webhook))
-
-    def deliveries(self, webhook: Webhook | str) -> tuple[Delivery, ...]:
-        """Return what a webhook was told lately, newest first."""
-        return self._run(self._calls.deliveries(webhook))
 
     def wait(self, job: Job | str, seconds: float | None = None) -> Job:
         """Return a job once it has ended, or as it stands after so many seconds."""
@@ -333,32 +296,6 @@ class AsyncClient:
         """Return the workers of the service, by name."""
         return await self._run(self._calls.workers())
 
-    async def webhooks(self) -> tuple[Webhook, ...]:
-        """Return the webhooks, as `Client.webhooks` does."""
-        return await self._run(self._calls.webhooks())
-
-    async def add_webhook(
-        self, url: str, *events: Occasion | str, project: str | None = None
-    ) -> NewWebhook:
-        """Have an address told when jobs end, as `Client.add_webhook` does."""
-        return await self._run(self._calls.add_webhook(webhook_request(url, events, project)))
-
-    async def remove_webhook(self, webhook: Webhook | str) -> None:
-        """Have a webhook, given itself or its id, told nothing any more."""
-        await self._run(self._calls.remove_webhook(webhook))
-
-    async def rotate_webhook(self, webhook: Webhook | str) -> NewWebhook:
-        """Give a webhook another secret; for a day the one before signs as well."""
-        return await self._run(self._calls.rotate_webhook(webhook))
-
-    async def test_webhook(self, webhook: Webhook | str) -> Delivery:
-        """Have a webhook told that this is a test; `deliveries` shows what came of it."""
-        return await self._run(self._calls.test_webhook(webhook))
-
-    async def deliveries(self, webhook: Webhook | str) -> tuple[Delivery, ...]:
-        """Return what a webhook was told lately, newest first."""
-        return await self._run(self._calls.deliveries(webhook))
-
     async def wait(self, job: Job | str, seconds: float | None = None) -> Job:
         """Return a job once it has ended, or as it stands after so many seconds."""
         return await self._run(self._calls.wait(job, seconds))
@@ -442,22 +379,6 @@ def job_request(
         given["budget"] = budget
     found = _space(space)
     return JobRequest(workload=workload, params=dict(params or {}), space=found, **given)
-
-
-def webhook_request(
-    url: str, events: Sequence[Occasion | str], project: str | None
-) -> WebhookRequest:
-    """Return a request as the service takes it.
-
-    Raises:
-        UsageError: The address, an event or the project cannot be one.
-    """
-    told = {"events": events} if events else {}
-    try:
-        return WebhookRequest.model_validate({"url": url, "project": project, **told})
-    except ValidationError as exc:
-        mistake = f"Of the webhook, {first_mistake(exc)}."
-        raise UsageError(mistake, "For example: https://ci.example.org/hook, job.done.") from exc
 
 
 def _turn(

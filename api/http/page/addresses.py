@@ -10,14 +10,11 @@ from starlette.requests import HTTPConnection
 HOME = "/"
 WORKERS = "/workers"
 COMPARE = "/compare"
-WEBHOOKS = "/webhooks"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 _JOBS = "/tunings/"
 # An allow-list: whatever else a link names may lead to another site, or change something.
-_PAGE = re.compile(
-    r"/(?:tunings/[0-9a-f]{24}|workers|compare|webhooks)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII
-)
+_PAGE = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers|compare)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 
 
 def job_page(job_id: str) -> str:
@@ -30,14 +27,9 @@ def repeat_page(job_id: str) -> str:
     return f"{job_page(job_id)}/repeat"
 
 
-def webhooks_page(project: str) -> str:
-    """Return where the webhooks of a project are."""
-    return f"{WEBHOOKS}?{urlencode({'project': project})}"
-
-
 def is_page(path: str) -> bool:
     """Return whether people look at an address, and programs do not."""
-    return path in (HOME, WORKERS, COMPARE, SIGN_OUT) or path.startswith((_JOBS, WEBHOOKS))
+    return path in (HOME, WORKERS, COMPARE, SIGN_OUT) or path.startswith(_JOBS)
 
 
 def safe(wanted: str) -> str:

@@ -37,11 +37,7 @@ from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_OWNER, Job
 
 JOB = f"/tunings/{'0' * 24}"
-HOOK = f"/webhooks/{'0' * 24}"
-PAGES = (
-    *("/", "/workers", "/compare", "/sign-out", JOB, f"{JOB}/repeat"),
-    *("/webhooks", f"{HOOK}/remove", f"{HOOK}/test"),
-)
+PAGES = (*("/", "/workers", "/compare", "/sign-out", JOB, f"{JOB}/repeat"),)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
 
