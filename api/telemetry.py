@@ -138,9 +138,7 @@ class Traces(Telemetry):
     @contextmanager
     def attempt(self, claimed: Claim) -> Iterator[Attempt]:
         """Trace an attempt at a job, as a part of the request that asked for it."""
-        context = self._names.TraceContextTextMapPropagator().extract(
-            {PARENT: claimed.trace} if claimed.trace else {}
-        )
+        context = self._names.TraceContextTextMapPropagator().extract({})
         now, job = time.time_ns(), claimed.job
         told = {"autotune.job": job.id, "autotune.workload": job.workload}
         if claimed.grip.attempt == 1:
