@@ -352,7 +352,7 @@ _STANDING = select(
     or_(is_draining(bindparam("worker")), _TAKEN).label("unfit"),
 )
 _BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
-_CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study, jobs.c.trace))
+_CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study))
 
 
 def _shorten(database: Database, lease_seconds: float) -> None:
@@ -450,7 +450,6 @@ def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
         marker=marker,
         job=job_of(row),
         study=row.study,
-        trace=row.trace,
         used_seconds=0.0 if first else connection.execute(select(spent(job_id))).scalar_one(),
         deaths=len(running),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
@@ -19,13 +18,11 @@ from sqlalchemy import (
     update,
 )
 
-from autotune.api.comparison import Comparison, Side, compared, side
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
-    UnreadableRecord,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.labels import selectors
@@ -62,12 +59,10 @@ from autotune.api.store.reading import (
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import idempotency, jobs, labels, totals
 from autotune.api.store.workers import there
-from autotune.api.telemetry import parent
 from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
-from autotune.result.saved import SavedConfiguration
 from autotune.trial import Trial
 
 MOST_JOBS = 100
@@ -281,15 +276,6 @@ class Jobs:
             recommendation=best,
         )
 
-    def comparison(self, first: str, second: str, project: str | None) -> Comparison:
-        """Return two jobs beside each other.
-
-        Raises:
-            NotFound: There is no such job.
-        """
-        with self._database.reading() as connection:
-            return compared(*(_side(connection, each, project) for each in (first, second)))
-
     def cancel(self, job_id: str, project: str | None) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
@@ -453,16 +439,6 @@ def _cancelling(state: State) -> Step:
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 
-def _side(connection: Connection, job_id: str, project: str | None) -> Side:
-    """Return what a comparison tells of a job; of a result of another version, nothing."""
-    job = read_job(connection, job_id, project)
-    query = select(jobs.c.recommendation, spent(job_id, by_now=True)).where(jobs.c.id == job_id)
-    kept, seconds = connection.execute(query).one()
-    with suppress(UnreadableRecord):
-        return side(job, seconds, None if kept is None else read(SavedConfiguration, kept))
-    return side(job, seconds, None)
-
-
 def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
     # Waits for a transaction that adds the same key in this moment.
@@ -500,7 +476,6 @@ def _insert(
     values = {
         **whose,
         "id": job_id,
-        "trace": parent(),
         "workload": tuning.workload,
         "request": written(tuning),
         "budget_seconds": tuning.seconds,

@@ -80,8 +80,6 @@ class JobRow(Base, table=True):
     """The project whose it is."""
     created_by: str | None = None
     """The id of the key or person that asked for it."""
-    trace: str | None = None
-    """The trace of the request that asked for it, as the header `traceparent` has it."""
     workload: str
     request: str = Field(sa_type=Text)
     budget_seconds: float

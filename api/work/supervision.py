@@ -135,7 +135,6 @@ class Supervision:
         seconds: How long the search may take.
         patience: How long to wait for what.
         stopping: Whether the worker was asked to stop.
-        hear: Is told all that the process says.
     """
 
     def __init__(  # noqa: PLR0913 - each comes from another part
@@ -148,7 +147,6 @@ class Supervision:
         seconds: float,
         patience: Patience,
         stopping: Callable[[], bool],
-        hear: Callable[[Message], None],
     ) -> None:
         self._database = database
         self._grip = grip
@@ -157,7 +155,6 @@ class Supervision:
         self._seconds = seconds
         self._patience = patience
         self._stopping = stopping
-        self._told = hear
         self._heard = 0
         self._unwritten: deque[attempts.Report] = deque()
         self._began: float | None = None
@@ -193,7 +190,6 @@ class Supervision:
     def _hear(self, said: list[Message]) -> None:
         for each in said:
             self._heard += 1
-            self._told(each)
             self._unwritten.append(report(self._heard, each))
             if isinstance(each, Begun):
                 self._began = time.monotonic()

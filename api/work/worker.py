@@ -29,7 +29,6 @@ from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import tell_unserved
 from autotune.api.store.removal import forget_keys
-from autotune.api.telemetry import Attempt, telemetry_of
 from autotune.api.values import Claim, Outcome, Post
 from autotune.api.work import processes
 from autotune.api.work.checkouts import Checkouts
@@ -81,7 +80,6 @@ class Worker:
         self._inspection = Inspection(settings, self._devices, database)
         self._inspecting = Chore(self._inspection.look, INSPECT_SECONDS)
         self._shown: Post | None = None
-        self._telemetry = telemetry_of("worker")
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -98,7 +96,6 @@ class Worker:
                 self._stop.wait(self._settings.patience.idle)
         with suppress(DatabaseUnavailable):
             workers.leave(self._database, self._post())
-        self._telemetry.close()
 
     def _post(self) -> Post:
         """Return where it stands, and what it has now."""
@@ -157,15 +154,13 @@ class Worker:
         job, attempt = claimed.job.id, claimed.grip.attempt
         say("Job claimed.", job=job, attempt=attempt)
         try:
-            with self._telemetry.attempt(claimed) as traced:
-                state = self._attempt(claimed, traced)
-                traced.ended(state)
+            state = self._attempt(claimed)
             say("Attempt ended.", job=job, attempt=attempt, state=state)
         except Superseded:
             say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
         return True
 
-    def _attempt(self, claimed: Claim, traced: Attempt) -> State:
+    def _attempt(self, claimed: Claim) -> State:
         lease = Lease(self._database, claimed.grip, self._settings.patience)
         if not sweep(self._database, self._host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
@@ -180,7 +175,7 @@ class Worker:
             return self._finish(lease, claimed, _failed(str(exc)))
         except OSError as exc:
             return self._stuck(lease, claimed, detail(exc))
-        return self._tune(lease, claimed, what, traced)
+        return self._tune(lease, claimed, what)
 
     def _refusal(self, claimed: Claim) -> Outcome | None:
         """Return how a job ends that is not to be run at all."""
@@ -194,7 +189,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, claimed: Claim, what: Order, traced: Attempt) -> State:
+    def _tune(self, lease: Lease, claimed: Claim, what: Order) -> State:
         try:
             tuner = self._started(claimed)
         except OSError as exc:
@@ -210,7 +205,6 @@ class Worker:
                 seconds=what.options.budget or claimed.job.seconds,
                 patience=self._settings.patience,
                 stopping=self._stop.is_set,
-                hear=traced.hear,
             )
             cause = supervision.follow()
             code = tuner.ended
