@@ -82,4 +82,4 @@ def note(action: str, target: str, **fields: Field) -> None:
         target: The id of what was changed.
         fields: What else is to be told, such as `key` where it is not the request's.
     """
-    say("A change was made.", action=action, target=target, **fields)
+    say("A change was made.", logging.INFO, action=action, target=target, **fields)

@@ -7,8 +7,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from autotune.api.errors import UnreadableRecord
-from autotune.api.records import read
 from autotune.machine import Machine
 from autotune.value import WHOLE, Described
 from autotune.wording import plural
@@ -55,16 +53,6 @@ class Needs(Described):
         if self.labels:
             parts.append(f"labelled {', '.join(self.labels)}")
         return ", ".join(parts)
-
-
-def met(record: str | None, machine: Machine | None, labels: Iterable[str]) -> bool:
-    """Return whether a worker has what a record tells; one that cannot be read is met by none."""
-    if record is None:
-        return True
-    try:
-        return read(Needs, record).met_by(machine, labels)
-    except UnreadableRecord:
-        return False
 
 
 def _devices(machine: Machine | None) -> list[str]:

@@ -92,9 +92,7 @@ class Waiting(Described):
 
     kind: WaitsFor
     before: int | None = None
-    """How many jobs are before it; null where that is not known."""
-    expected_start: Time | None = None
-    """When it starts if each job before it takes its whole budget, and none comes between."""
+    """How many jobs are before it, where it waits for its turn."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -104,8 +102,6 @@ class Waiting(Described):
             return "No worker that is there can run it."
         if self.kind is WaitsFor.MACHINE:
             return "Its search begins when the machine is free."
-        if self.before is None:
-            return "Too many jobs wait to tell how many are before it."
         verb = "is" if self.before == 1 else "are"
         return f"{plural(self.before, 'job')} {verb} before it." if self.before else "It is next."
 
@@ -294,7 +290,7 @@ class Claim(Value):
     killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
-    """Why it cannot be run, if another version has written what belongs to it."""
+    """Why it cannot be run, if a record of it is damaged."""
 
 
 class Remains(Value):

@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, brief
-from autotune.api.records import written
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
@@ -18,7 +17,6 @@ from autotune.events import TrialEnded
 
 CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
 """The reason of every job that was."""
-_ADD = insert(rows).values(at=Now())
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
 
 
@@ -113,7 +111,7 @@ def add_events(connection: Connection, job_id: str, after: int, events: Sequence
     added = []
     for number, each in enumerate(events, after + 1):
         trial = each.trial.number if isinstance(each, TrialEnded) else None
-        body = written(brief(each), exclude=None if trial is None else {"trial"})
+        body = brief(each).model_dump_json(exclude=None if trial is None else {"trial"})
         added.append({"job_id": job_id, "number": number, "trial": trial, "body": body})
     if added:
-        connection.execute(_ADD, added)
+        connection.execute(insert(rows).values(at=Now()), added)

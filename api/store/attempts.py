@@ -10,16 +10,13 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Float,
     Row,
     and_,
-    bindparam,
     case,
     exists,
     false,
@@ -29,12 +26,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.dml import ReturningInsert
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
-from autotune.api.records import read, written
-from autotune.api.states import State, transition
+from autotune.api.records import read
+from autotune.api.states import HELD, State, transition
 from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
     CANCELLED,
@@ -45,11 +41,10 @@ from autotune.api.store.advance import (
     state_for_change,
     superseded,
 )
-from autotune.api.store.database import Database, Now, ahead, insert_or_update, lapsed, live
-from autotune.api.store.queue import IS_HELD, Kinds, kinds_for, next_job
-from autotune.api.store.reading import COLUMNS, OfOneJob, check_request, job_of, read_trials, spent
+from autotune.api.store.database import Database, Now, insert_new, lapsed, live, lock
+from autotune.api.store.queue import next_job
+from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
 from autotune.api.store.tables import attempts, jobs, leases, trials, workers
-from autotune.api.store.workers import is_draining
 from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
 from autotune.config import Configuration
 from autotune.trial import Trial
@@ -95,17 +90,15 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
     Returns:
         The job; None if the devices are taken, nobody waits for them, or the worker is drained.
     """
-    asked = {"seconds": lease_seconds, "worker": post.worker, "devices": post.devices}
     with database.reading() as connection:
-        standing = connection.execute(_STANDING, asked).one()
-        if standing.ahead is None:
-            kinds = None if standing.unfit else kinds_for(connection, post)
-    if standing.ahead is not None:
+        early = _early(connection, lease_seconds)
+        if not early and (_is_unfit(connection, post) or next_job(connection, post) is None):
+            return None
+    if early:
         _shorten(database, lease_seconds)
         return None
-    if kinds is not None:
-        with suppress(_Nothing), database.writing() as connection:
-            return _claim(connection, post, kinds, lease_seconds)
+    with suppress(_Nothing), database.writing() as connection:
+        return _claim(connection, post, lease_seconds)
     return None
 
 
@@ -142,22 +135,6 @@ def standing(database: Database, grip: Grip) -> State:
     return State(state)
 
 
-def _free(connection: Connection, grip: Grip) -> None:
-    """Give the devices back within a transaction that ends the attempt."""
-    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
-    connection.execute(update(leases).where(_held_by(grip)).values(values))
-
-
-def _is_attempt(grip: Grip) -> ColumnElement[bool]:
-    """Whether a row of attempts is that of a grip."""
-    return and_(attempts.c.job_id == grip.job_id, attempts.c.number == grip.attempt)
-
-
-def _is_current(grip: Grip) -> ColumnElement[bool]:
-    """Whether a row of jobs is held by a grip whose lease lasts."""
-    return and_(jobs.c.id == grip.job_id, jobs.c.attempt == grip.attempt, live(jobs.c.expires_at))
-
-
 def note_process(database: Database, grip: Grip, birth: Birth) -> None:
     """Write down the process of an attempt, before it may do anything.
 
@@ -184,15 +161,14 @@ def record(database: Database, grip: Grip, report: Report) -> bool:
         if report.trial is not None:
             _add_trial(connection, grip, report.trial)
             count_trial(connection, report.trial.outcome)
-            columns |= _standing(report.trial)
+            columns |= _status(report.trial)
         if report.study is not None:
             columns["study"] = report.study
         if report.began:
             # Time that it waited for the machine is none of its search.
             earlier = _begun(grip, attempts.c.number != grip.attempt)
             columns["started_at"] = case((earlier, jobs.c.started_at), else_=Now())
-        step = Step(events=report.events, columns=columns)
-        advance_held(connection, grip, step)
+        advance_held(connection, grip, Step(events=report.events, columns=columns))
     return True
 
 
@@ -209,11 +185,8 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
         _end_attempt(connection, grip, FINISHED)
         reason = CANCELLED if to is State.CANCELLED else outcome.reason
         ended = Ended(state=to, summary=outcome.summary, reason=reason)
-        columns: dict[str, Cell] = {
-            "ended_at": Now(),
-            "expires_at": None,
-            **outcome.model_dump(exclude={"state"}),
-        }
+        told = outcome.model_dump(exclude={"state"})
+        columns: dict[str, Cell] = {**told, "ended_at": Now(), "expires_at": None}
         if to is State.CANCELLED:
             columns["started_at"] = case((_begun(grip), jobs.c.started_at), else_=None)
         advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
@@ -237,13 +210,9 @@ def let_go(database: Database, grip: Grip, ending: str, reason: str) -> State:
 def remains(database: Database, host: str) -> tuple[Remains, ...]:
     """Return the attempts on a host that are over and of which something may be left."""
     current = and_(jobs.c.attempt == attempts.c.number, live(jobs.c.expires_at))
-    query = (
-        select(attempts)
-        .join(jobs, jobs.c.id == attempts.c.job_id)
-        .where(
-            attempts.c.host == host, attempts.c.swept.is_(False), ~func.coalesce(current, false())
-        )
-    )
+    over = ~func.coalesce(current, false())
+    query = select(attempts).join(jobs, jobs.c.id == attempts.c.job_id)
+    query = query.where(attempts.c.host == host, attempts.c.swept.is_(False), over)
     with database.reading() as connection:
         return tuple(
             Remains(
@@ -263,6 +232,28 @@ def swept(database: Database, what: Remains) -> None:
         connection.execute(update(attempts).where(*mine).values(swept=True))
 
 
+def _free(connection: Connection, grip: Grip) -> None:
+    """Give the devices back within a transaction that ends the attempt."""
+    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
+    connection.execute(update(leases).where(_held_by(grip)).values(values))
+
+
+def _is_attempt(grip: Grip) -> ColumnElement[bool]:
+    """Whether a row of attempts is that of a grip."""
+    return and_(attempts.c.job_id == grip.job_id, attempts.c.number == grip.attempt)
+
+
+def _is_current(grip: Grip) -> ColumnElement[bool]:
+    """Whether a row of jobs is held by a grip whose lease lasts."""
+    return and_(jobs.c.id == grip.job_id, jobs.c.attempt == grip.attempt, live(jobs.c.expires_at))
+
+
+def _held_by(grip: Grip) -> ColumnElement[bool]:
+    """Whether a row of leases is that of a grip."""
+    mine = {"devices": grip.devices, "job_id": grip.job_id, "attempt": grip.attempt}
+    return and_(*(leases.c[name] == value for name, value in mine.items()))
+
+
 def _hold(connection: Connection, grip: Grip) -> State:
     """Take the job's row for a transaction, if the attempt may write; return the state."""
     state = state_for_change(connection, grip.job_id)
@@ -274,7 +265,7 @@ def _hold(connection: Connection, grip: Grip) -> State:
 def _count_message(connection: Connection, grip: Grip, report: Report) -> bool:
     values: dict[str, Cell] = {"messages": report.number, "seen_at": Now()}
     if report.running is not None:
-        values["configuration"] = written(report.running)
+        values["configuration"] = report.running.model_dump_json()
     elif report.idle:
         values["configuration"] = None
     if report.began:
@@ -284,18 +275,11 @@ def _count_message(connection: Connection, grip: Grip, report: Report) -> bool:
 
 
 def _add_trial(connection: Connection, grip: Grip, trial: Trial) -> None:
-    connection.execute(
-        insert(trials).values(
-            job_id=grip.job_id,
-            number=trial.number,
-            attempt=grip.attempt,
-            record=written(trial),
-            at=Now(),
-        )
-    )
+    row = {"job_id": grip.job_id, "number": trial.number, "attempt": grip.attempt}
+    connection.execute(insert(trials).values(**row, record=trial.model_dump_json(), at=Now()))
 
 
-def _standing(trial: Trial) -> dict[str, Cell]:
+def _status(trial: Trial) -> dict[str, Cell]:
     """Return what a trial changes about how the job stands."""
     columns: dict[str, Cell] = {"trials": jobs.c.trials + 1}
     reached = trial.examples_per_second
@@ -307,9 +291,8 @@ def _standing(trial: Trial) -> dict[str, Cell]:
 
 def _begun(grip: Grip, *among: ColumnElement[bool]) -> ColumnElement[bool]:
     """Whether an attempt at the job of a grip has begun its search."""
-    return exists().where(
-        attempts.c.job_id == grip.job_id, attempts.c.began_at.is_not(None), *among
-    )
+    mine = (attempts.c.job_id == grip.job_id, attempts.c.began_at.is_not(None))
+    return exists().where(*mine, *among)
 
 
 def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
@@ -337,22 +320,13 @@ def _until(connection: Connection, lease_seconds: float) -> float:
     return connection.execute(select(Now())).scalar_one() + lease_seconds
 
 
-# What every claim asks and writes is made once: that takes longer than running it.
-_SECONDS = bindparam("seconds", type_=Float())
-_AHEAD = (
-    select(leases.c.devices)
-    .where(ahead(leases.c.expires_at, _SECONDS))
-    .union_all(select(jobs.c.id).where(IS_HELD, ahead(jobs.c.expires_at, _SECONDS)))
-    .limit(1)
-)
-"""Leases that were given before the clock was put back."""
-_TAKEN = exists().where(leases.c.devices == bindparam("devices"), live(leases.c.expires_at))
-_STANDING = select(
-    _AHEAD.scalar_subquery().label("ahead"),
-    or_(is_draining(bindparam("worker")), _TAKEN).label("unfit"),
-)
-_BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
-_CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study))
+def _early(connection: Connection, lease_seconds: float) -> bool:
+    """Return whether a lease ends after any of today: the clock was put back since."""
+    latest = Now() + 2 * lease_seconds
+    held = jobs.c.state.in_(sorted(HELD))
+    devices = select(leases.c.devices).where(leases.c.expires_at > latest)
+    mine = select(jobs.c.id).where(held, jobs.c.expires_at > latest)
+    return any(connection.execute(each.limit(1)).first() for each in (devices, mine))
 
 
 def _shorten(database: Database, lease_seconds: float) -> None:
@@ -363,47 +337,37 @@ def _shorten(database: Database, lease_seconds: float) -> None:
     with database.writing() as connection:
         until = _until(connection, lease_seconds)
         for table in (leases, jobs):
-            early = ahead(table.c.expires_at, lease_seconds)
+            early = table.c.expires_at > until + lease_seconds
             connection.execute(update(table).where(early).values(expires_at=until))
 
 
-def _held_by(grip: Grip) -> ColumnElement[bool]:
-    return and_(
-        leases.c.devices == grip.devices,
-        leases.c.job_id == grip.job_id,
-        leases.c.attempt == grip.attempt,
-    )
+def _is_unfit(connection: Connection, post: Post) -> bool:
+    """Return whether a worker is drained, or its devices are taken."""
+    drained = exists().where(workers.c.name == post.worker, workers.c.draining)
+    taken = exists().where(leases.c.devices == post.devices, live(leases.c.expires_at))
+    return bool(connection.execute(select(or_(drained, taken))).scalar())
 
 
-def _claim(connection: Connection, post: Post, kinds: Kinds, lease_seconds: float) -> Claim:
-    row = next_job(connection, kinds)
+def _claim(connection: Connection, post: Post, lease_seconds: float) -> Claim:
+    # One after the other: of two at once both would find the same job.
+    lock(connection, "queue")
+    row = next_job(connection, post)
     if row is None:
         raise _Nothing
     grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
-    until = _take_devices(connection, grip, lease_seconds)
-    code = (post.workloads or {}).get(row.workload)
-    _take_job(connection, row, grip, until, code)
+    until = _until(connection, lease_seconds)
+    _take_devices(connection, grip, until)
+    _take_job(connection, row, grip, until, (post.workloads or {}).get(row.workload))
     marker = _begin_attempt(connection, grip, post)
     return _claimed(connection, grip, marker)
 
 
-def _take_devices(connection: Connection, grip: Grip, lease_seconds: float) -> float:
-    """Return when the lease ends: the same for the devices and for the job."""
-    taking = _taking(connection.dialect.name)
-    asked = {**grip.model_dump(), "seconds": lease_seconds}
-    until: float | None = connection.execute(taking, asked).scalar()
-    if until is None:
+def _take_devices(connection: Connection, grip: Grip, until: float) -> None:
+    connection.execute(insert_new(connection, leases, devices=grip.devices))
+    free = (leases.c.devices == grip.devices, lapsed(leases.c.expires_at))
+    values = {**grip.model_dump(), "expires_at": until}
+    if not connection.execute(update(leases).where(*free).values(values)).rowcount:
         raise _Nothing
-    return until
-
-
-@cache
-def _taking(dialect: str) -> ReturningInsert[Any]:
-    """Return the statement that takes devices which nobody holds."""
-    changed = ("job_id", "attempt", "worker", "expires_at")
-    free, until = lapsed(leases.c.expires_at), Now() + _SECONDS
-    statement = insert_or_update(dialect, leases, changed, free, expires_at=until)
-    return statement.returning(leases.c.expires_at)
 
 
 def _take_job(
@@ -428,34 +392,31 @@ def _take_job(
 
 
 def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
-    if grip.attempt > 1:
-        earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
-        lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
-        connection.execute(update(attempts).where(earlier).values(lost))
+    earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
+    lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
+    connection.execute(update(attempts).where(earlier).values(lost))
     marker = secrets.token_hex(16)
-    mine = {"job_id": grip.job_id, "number": grip.attempt, "marker": marker}
-    connection.execute(_BEGIN, {**mine, "worker": post.worker, "host": post.host})
+    row = {"job_id": grip.job_id, "number": grip.attempt, "worker": post.worker}
+    row |= {"marker": marker, "host": post.host, "swept": False, "messages": 0}
+    connection.execute(insert(attempts).values(**row, claimed_at=Now(), seen_at=Now()))
     return marker
 
 
 def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
-    job_id, first = grip.job_id, grip.attempt == 1
-    died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
-    configurations = select(attempts.c.configuration).where(died)
-    # The first attempt follows none; every query takes its time while the queue waits.
-    running = () if first else connection.execute(configurations).scalars().all()
-    row = _CLAIMED.one(connection, job_id, None)
+    died = and_(attempts.c.job_id == grip.job_id, attempts.c.ending.in_((LOST, DIED)))
+    running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    row = row_of(connection, grip.job_id, None, *COLUMNS, jobs.c.study)
     claimed = Claim(
         grip=grip,
         marker=marker,
         job=job_of(row),
         study=row.study,
-        used_seconds=0.0 if first else connection.execute(select(spent(job_id))).scalar_one(),
+        used_seconds=connection.execute(select(spent(grip.job_id))).scalar_one(),
         deaths=len(running),
     )
     try:
-        check_request(row.request)
-        kept = () if first else tuple(each.trial for each in read_trials(connection, job_id))
+        request_of(row.request)
+        kept = tuple(each.trial for each in read_trials(connection, grip.job_id))
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:
         return claimed.model_copy(update={"unreadable": str(exc)})

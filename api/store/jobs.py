@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    and_,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -28,36 +17,31 @@ from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.labels import selectors
 from autotune.api.log import note
 from autotune.api.needs import Needs
-from autotune.api.records import read, written
+from autotune.api.records import read
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
-from autotune.api.store.migrations import check_schema, migrate
-from autotune.api.store.queue import PLACED, Unserved, unserved, waiting
+from autotune.api.store.migrations import check_schema, make
+from autotune.api.store.queue import Unserved, unserved, waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
-    MOST_TOLD,
-    POSITION,
-    RECORDS,
-    REQUEST,
-    OfOneJob,
+    COLUMNS,
     ending,
     job_of,
-    label_name,
-    page_rows,
+    jobs_query,
     read_events,
     read_job,
     read_trials,
-    shown,
+    row_of,
     spent,
     total_of,
     whole,
 )
 from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import idempotency, jobs, labels, totals
+from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
 from autotune.api.store.workers import there
 from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
@@ -68,6 +52,8 @@ from autotune.trial import Trial
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+MOST_TOLD = 400
+"""Of the trials, and of the events, in the story of a job."""
 EVERY_JOB = Filter()
 Machines = Callable[[Needs], Sequence[Machine]]
 
@@ -110,7 +96,7 @@ class Jobs:
 
         Args:
             request: What was asked for.
-            project: str | None it will be.
+            project: Whose it will be.
             idempotency_key: With the same one the same request makes no second job.
             created_by: The id of the key that asks.
 
@@ -120,24 +106,19 @@ class Jobs:
             IdempotencyMismatch: The idempotency key came with another request before.
         """
         tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
-        job_id, earlier = secrets.token_hex(12), None
+        job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
             lock(connection, f"quota {project}")
             if idempotency_key:
-                claim = {
-                    "project": project,
-                    "key": idempotency_key,
-                    "fingerprint": request.fingerprint,
-                }
+                mark = request.fingerprint
+                claim = {"project": project, "key": idempotency_key, "fingerprint": mark}
                 earlier = _claim_key(connection, claim, job_id)
-            # What it waits for is asked here: a transaction of its own would take as long.
-            if earlier is not None:
-                return _placed(connection, earlier, project)
+                if earlier is not None:
+                    return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
-            whose = {"project": project, "created_by": created_by}
-            row = _insert(connection, job_id, tuning, whose)
+            _insert(connection, job_id, tuning, project, created_by)
             add_events(connection, job_id, 0, [Queued()])
-            job = _waiting_for(connection, row)
+            job = _placed(connection, job_id, project)
         note("submit job", job_id)
         return job
 
@@ -146,10 +127,10 @@ class Jobs:
 
         Raises:
             NotFound: There is no such job.
-            UnreadableRecord: Another version has taken it in.
+            UnreadableRecord: Its record is damaged.
         """
         with self._database.reading() as connection:
-            return read(JobRequest, REQUEST.one(connection, job_id, project).request)
+            return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
     def get(self, job_id: str, project: str | None) -> Job:
         """Return a job as it stands.
@@ -181,7 +162,7 @@ class Jobs:
         """Return some jobs, newest first.
 
         Args:
-            project: str | None.
+            project: Whose.
             states: Only those in one of these; empty for all.
             wanted: Only such.
             before: The `next` of the page before; None for the first.
@@ -191,16 +172,18 @@ class Jobs:
             NotFound: There is no job `before`.
         """
         most = max(1, min(limit, MOST_JOBS))
-        given: dict[str, Any] = wanted.model_dump(exclude_none=True, exclude={"labels"})
-        given |= {label_name(n): each for n, each in enumerate(wanted.labels)}
-        given["limit"] = most + 1
+        query = jobs_query(project, wanted).limit(most + 1)
         with self._database.reading() as connection:
             if before is not None:
-                given["position"] = POSITION.one(connection, before, project).seq
-            rows = page_rows(connection, project, frozenset(states), given)
-            found = [job_of(row) for row in rows]
-        more = len(found) > most
-        return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
+                query = query.where(
+                    jobs.c.seq < row_of(connection, before, project, jobs.c.seq).seq
+                )
+            # Each state by its index: some are rare among a project's jobs.
+            parts = [query.where(jobs.c.state == each) for each in sorted(set(states))] or [query]
+            rows = [row for each in parts for row in connection.execute(each).all()]
+        rows = sorted(rows, key=lambda each: each.seq, reverse=True)
+        found = tuple(map(job_of, rows[:most]))
+        return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
 
     def trials(self, job_id: str, project: str | None) -> tuple[JobTrial, ...]:
         """Return the trials of a job by number.
@@ -221,13 +204,11 @@ class Jobs:
             NotFound: There is no such job.
         """
         most = max(1, min(limit, MOST_TRIALS))
+        query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
-            found = (
-                RECORDS.ask(connection, job_id, project, after=after, limit=most).scalars().all()
-            )
-            if not found:
-                read_job(connection, job_id, project)
-        return tuple(found)
+            row_of(connection, job_id, project, jobs.c.id)
+            rows = connection.execute(query.order_by(trials.c.number).limit(most)).scalars()
+            return tuple(rows.all())
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
         """Return a trial of a job.
@@ -259,22 +240,21 @@ class Jobs:
 
         Raises:
             NotFound: There is no such job.
+            UnreadableRecord: The record of a trial or of the recommendation is damaged.
         """
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(Now().label("now"), spent(job_id, by_now=True).label("spent"))
-            query = query.add_columns(jobs.c.recommendation).where(jobs.c.id == job_id)
-            row = connection.execute(query).one()
-            told = read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD)
-            found, best = shown(connection, job, row.recommendation)
-        return Story(
-            job=job,
-            trials=found,
-            events=told,
-            now=row.now,
-            spent=row.spent,
-            recommendation=best,
-        )
+            query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
+            now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
+            latest = read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1)
+            return Story(
+                job=job,
+                trials=tuple(each.trial for each in latest),
+                events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
+                now=now,
+                spent=seconds,
+                recommendation=None if kept is None else whole(connection, job_id, kept),
+            )
 
     def cancel(self, job_id: str, project: str | None) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
@@ -358,16 +338,17 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    """Return the database of some settings, with the schema up to date.
+    """Return the database of some settings; the tables are made if there are none.
 
     Raises:
         SettingsError: The settings are wrong.
+        OtherSchema: The tables are of another version; they are not touched.
         DatabaseUnavailable: The database does not answer.
     """
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
     try:
-        migrate(database)
+        make(database)
         database.close_to_others()
     except OtherSchema:
         raise
@@ -408,12 +389,12 @@ def reassign(
     mine = jobs.c.project == project
     chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
     with database.writing() as connection:
-        query = update(jobs).where(chosen).values(project=to).returning(jobs.c.id)
-        found = tuple(connection.execute(query).scalars().all())
-        if not found:
+        query = update(jobs).where(chosen).values(project=to).returning(jobs.c.id, jobs.c.seq)
+        rows = connection.execute(query).all()
+        if not rows:
             raise NotFound(f"The project {project!r} has no such job.", "Check its name.")
-        moved = labels.c.project == project
-        moved = moved & labels.c.job_id.in_(job_ids) if job_ids else moved
+        found = tuple(row.id for row in rows)
+        moved = labels.c.seq.in_([row.seq for row in rows])
         connection.execute(update(labels).where(moved).values(project=to))
         # The key would lead the old project to a job that is no longer its own.
         forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.project == to))
@@ -457,38 +438,29 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
     return found
 
 
-# With what the caller gives: to make a statement takes longer than to run it.
-_ADD = insert(jobs).values(created_at=Now()).returning(*PLACED)
-_PLACED = OfOneJob(select(*PLACED))
-
-
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
-    return _waiting_for(connection, _PLACED.one(connection, job_id, project))
-
-
-def _waiting_for(connection: Connection, row: Row[Any]) -> Job:
+    """Return a job, and what it waits for."""
+    row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
     return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
 def _insert(
-    connection: Connection, job_id: str, tuning: Tuning, whose: Mapping[str, str | None]
-) -> Row[Any]:
-    values = {
-        **whose,
-        "id": job_id,
-        "workload": tuning.workload,
-        "request": written(tuning),
-        "budget_seconds": tuning.seconds,
-        "needs": None if tuning.needs == Needs() else written(tuning.needs),
-        "precedence": -tuning.priority,
-        "state": State.QUEUED,
-        "attempt": 0,
-        "events": 1,
-        "trials": 0,
-    }
-    row = connection.execute(_ADD, values).one()
-    same = {"job_id": job_id, "project": whose["project"], "seq": row.seq}
-    rows = [{**same, "label": each} for each in selectors(tuning.labels)]
-    if rows:
-        connection.execute(insert(labels), rows)
-    return row
+    connection: Connection, job_id: str, tuning: Tuning, project: str, created_by: str | None
+) -> None:
+    row = insert(jobs).values(
+        id=job_id,
+        project=project,
+        created_by=created_by,
+        created_at=Now(),
+        request=tuning.model_dump_json(),
+        workload=tuning.workload,
+        budget_seconds=tuning.seconds,
+        needs=None if tuning.needs == Needs() else tuning.needs.model_dump_json(),
+        priority=tuning.priority,
+        state=State.QUEUED,
+        events=1,
+    )
+    seq = connection.execute(row.returning(jobs.c.seq)).scalar_one()
+    found = [{"label": each, "project": project, "seq": seq} for each in selectors(tuning.labels)]
+    if found:
+        connection.execute(insert(labels), found)

@@ -1,4 +1,7 @@
-"""The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON."""
+"""The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON.
+
+What a job was asked for is one document, `request`; beside it stand the values that queries need.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,12 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
-    Computed,
     ForeignKey,
     Index,
+    Integer,
     MetaData,
-    String,
     Text,
     UniqueConstraint,
-    false,
-    text,
 )
 from sqlmodel import Field, SQLModel
 
@@ -33,22 +33,8 @@ class Base(SQLModel):
     metadata = MetaData(naming_convention=NAMES)
 
 
-def _job_reference(ondelete: str | None = None) -> Column[str]:
-    return Column("job_id", String, ForeignKey("jobs.id", ondelete=ondelete), primary_key=True)
-
-
-QUEUED = "state = 'queued'"
-"""Of the indexes of the queue, in which ended jobs have no place."""
-HELD = "state IN ('cancelling', 'running')"
-"""Of the index of jobs that a worker should hold, which are few: one for all devices."""
-KIND = (
-    "CAST(length(workload) AS TEXT) || ' ' || workload || coalesce(CAST(length(devices) AS TEXT)"
-    " || ' ' || devices, '-') || coalesce(needs, '-')"
-)
-
-
-def _where(condition: str) -> dict[str, Any]:
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+def _job_reference() -> Any:
+    return Field(primary_key=True, foreign_key="jobs.id")
 
 
 class JobRow(Base, table=True):
@@ -63,13 +49,6 @@ class JobRow(Base, table=True):
         Index(None, "project", "started_at"),
         Index(None, "project", "ended_at"),
         Index(None, "ended_at"),
-        Index(None, "project", "state", "budget_seconds"),
-        Index(None, "state", "kind", "project", "precedence", "seq"),
-        Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
-        Index("ix_jobs_held", "expires_at", **_where(HELD)),
-        Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
-        Index(None, "workload", "seq"),
-        Index(None, "created_at"),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
@@ -77,18 +56,14 @@ class JobRow(Base, table=True):
     id: str
     """Its name for the outside, which cannot be guessed."""
     project: str
-    """The project whose it is."""
     created_by: str | None = None
-    """The id of the key or person that asked for it."""
-    workload: str
+    """The id of the key that asked for it."""
     request: str = Field(sa_type=Text)
+    workload: str
     budget_seconds: float
     needs: str | None = Field(default=None, sa_type=Text)
     """What its worker must have; None if any will do."""
-    kind: str = Field(sa_column=Column("kind", Text, Computed(KIND)))
-    """Equal for jobs of the same workload, devices and needs, which the same workers serve."""
-    precedence: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
-    """Minus its priority, so that an index has those first that go first."""
+    priority: int = 0
     state: str
     attempt: int = 0
     """The number of the attempt that may write; each claim raises it."""
@@ -113,7 +88,7 @@ class JobRow(Base, table=True):
     """Why it failed, or what it waits for."""
     code: str | None = None
     """The digest of the workload's code when its search began."""
-    code_changed: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    code_changed: bool = False
     """Whether the code was another one when its search ended."""
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
@@ -127,7 +102,7 @@ class AttemptRow(Base, table=True):
     __tablename__ = "attempts"
     __table_args__ = (Index(None, "host", "swept"),)
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     worker: str
     host: str
@@ -156,7 +131,7 @@ class TrialRow(Base, table=True):
 
     __tablename__ = "trials"
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     attempt: int
     record: str = Field(sa_type=Text)
@@ -168,7 +143,7 @@ class EventRow(Base, table=True):
 
     __tablename__ = "events"
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     trial: int | None = None
     """The number of the trial that it tells of, which is not in its body."""
@@ -177,17 +152,19 @@ class EventRow(Base, table=True):
 
 
 class LabelRow(Base, table=True):
-    """A label of a job, as lists look for it; it goes with the job."""
+    """A label of a job, by which an index alone has a project's jobs in their order."""
 
     __tablename__ = "labels"
-    __table_args__ = (Index(None, "label", "seq"), Index(None, "project", "label", "seq"))
+    __table_args__ = (Index(None, "seq"),)
 
-    job_id: str = Field(sa_column=_job_reference(ondelete="CASCADE"))
+    project: str = Field(primary_key=True)
     label: str = Field(primary_key=True)
     """`name:text`."""
-    project: str
-    """Of the job, as is its order, so that an index alone has a page of a project's jobs."""
-    seq: int
+    seq: int = Field(
+        sa_column=Column(
+            "seq", Integer, ForeignKey("jobs.seq", ondelete="CASCADE"), primary_key=True
+        )
+    )
 
 
 class LeaseRow(Base, table=True):
@@ -212,17 +189,16 @@ class WorkerRow(Base, table=True):
     name: str = Field(primary_key=True)
     devices: str
     workloads: str = Field(sa_type=Text)
-    """The digest of the code of each that it has, by name, as JSON."""
+    """The digest of the code of each that it has, by name."""
     machine: str | None = Field(default=None, sa_type=Text)
     """What the devices are; None while that is not known."""
-    engine: str | None = None
-    labels: str | None = Field(default=None, sa_type=Text)
-    """As JSON."""
-    version: str | None = None
+    engine: str
+    labels: str = Field(sa_type=Text)
+    version: str
     """Of autotune."""
-    started_at: float | None = None
+    started_at: float
     seen_at: float
-    draining: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    draining: bool = False
     """Whether it is to take no further job."""
 
 

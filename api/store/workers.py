@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
-from autotune.api.errors import NotFound, UnreadableRecord
+from autotune.api.errors import NotFound
 from autotune.api.log import note
-from autotune.api.records import read, written
+from autotune.api.records import read
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
 from autotune.api.values import Post, SeenWorker
@@ -35,7 +34,7 @@ def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
     values = {
         "devices": post.devices,
         "workloads": json.dumps(dict(sorted((post.workloads or {}).items()))),
-        "machine": None if post.machine is None else written(post.machine),
+        "machine": post.machine and post.machine.model_dump_json(),
         "engine": post.engine,
         "labels": json.dumps(post.labels),
         "version": VERSION,
@@ -61,9 +60,10 @@ def there(connection: Connection, project: str | None = None) -> tuple[SeenWorke
 
     Args:
         connection: The transaction.
-        project: str | None jobs may be named.
+        project: Whose jobs may be named; None for all.
     """
-    return tuple(_worker(row, project) for row in connection.execute(_there()).all())
+    query = _rows().where(~_gone()).order_by(workers.c.name)
+    return tuple(_worker(row, project) for row in connection.execute(query).all())
 
 
 def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
@@ -81,34 +81,24 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
     return found
 
 
-def is_draining(worker: ColumnElement[str] | str) -> ColumnElement[bool]:
-    """Return whether a worker is to take no further job; null where it is not there."""
-    return select(workers.c.draining).where(workers.c.name == worker).scalar_subquery()
-
-
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
     """Keep what some devices are."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, leases, devices=devices))
         mine = update(leases).where(leases.c.devices == devices)
-        connection.execute(mine.values(machine=written(machine)))
+        connection.execute(mine.values(machine=machine.model_dump_json()))
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
     """Return what some devices were when somebody last looked, or None.
 
     Raises:
-        UnreadableRecord: Another version has looked.
+        UnreadableRecord: The record is damaged.
     """
     query = select(leases.c.machine).where(leases.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()
     return None if found is None else read(Machine, found)
-
-
-@cache  # Making it takes longer than asking it.
-def _there() -> Select[Any]:
-    return _rows().where(~_gone()).order_by(workers.c.name)
 
 
 def _gone() -> ColumnElement[bool]:
@@ -123,26 +113,17 @@ def _rows() -> Select[Any]:
 
 
 def _worker(row: Row[Any], project: str | None) -> SeenWorker:
-    has = json.loads(row.workloads)
     return SeenWorker(
         name=row.name,
         devices=row.devices,
-        machine=_machine(row.machine),
-        engine=row.engine or "",
-        labels=tuple(json.loads(row.labels or "[]")),
-        # The version before has told names alone.
-        workloads=has if isinstance(has, dict) else dict.fromkeys(has, ""),
-        version=row.version or "",
+        machine=None if row.machine is None else read(Machine, row.machine),
+        engine=row.engine,
+        labels=tuple(json.loads(row.labels)),
+        workloads=json.loads(row.workloads),
+        version=row.version,
         started_at=row.started_at,
         seen_at=row.seen_at,
         draining=row.draining,
         busy=row.job_id is not None,
         job=row.job_id if project in (None, row.project) else None,
     )
-
-
-def _machine(record: str | None) -> Machine | None:
-    try:
-        return None if record is None else read(Machine, record)
-    except UnreadableRecord:
-        return None

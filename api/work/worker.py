@@ -128,7 +128,6 @@ class Worker:
 
     def _run_one_if_it_can(self) -> bool:
         try:
-            check_schema(self._database)
             return self.run_one()
         except DatabaseUnavailable as exc:
             say(exc.cause, logging.WARNING, error=cause_of(exc))

@@ -10,6 +10,7 @@ import typer
 
 from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import guarded
+from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.jobs import app as jobs_app
 from autotune.cli.keys import app as keys_app
@@ -43,7 +44,7 @@ app.command(cls=SearchCommand, epilog=TUNE_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 app.command(cls=SearchCommand)(guarded(submit))
-for command in (watch, fetch, script, report, spaces, machine):
+for command in (watch, fetch, script, report, spaces, machine, database):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")

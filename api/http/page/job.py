@@ -81,7 +81,6 @@ def job_view(story: Story) -> JobView:
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
-    moments |= {"Starts by": job.waiting.expected_start} if job.waiting else {}
     return JobView(
         job=job,
         phase=_phase(story),

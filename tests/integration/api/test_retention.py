@@ -26,7 +26,6 @@ OF_A_JOB = (
     tables.trials,
     tables.attempts,
     tables.idempotency,
-    tables.labels,
 )
 
 

@@ -118,8 +118,17 @@ def test_the_tables_are_left_as_they_are(run: Run, folder: Path) -> None:
     path.touch()
     done = run("keys", "list")
     assert done.exit_code == 2
-    assert "autotune serve" in done.stderr
+    assert "autotune database" in done.stderr
+    assert "autotune serve" in run("database").stdout
+    assert run("database", "--migrate").exit_code == 3
     assert tables(path) == []
+
+
+@pytest.mark.usefixtures("service")
+def test_a_database_of_this_version_needs_nothing(run: Run) -> None:
+    """And is left as it is."""
+    assert "nothing to do" in run("database").stdout
+    assert run("database", "--migrate").exit_code == 0
 
 
 def tables(path: Path) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from autotune.api.errors import (
@@ -19,7 +17,6 @@ from autotune.api.events import Cancelling, Ended, Queued
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
-from autotune.api.store import reading
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.removal import forget_keys
@@ -182,24 +179,6 @@ def test_a_page_is_filtered_by_state_wherever_it_begins(jobs: Jobs, asked: JobRe
     jobs.cancel(newer.id, "me")
     found = jobs.page("me", states=[State.QUEUED], before=newer.id)
     assert [each.id for each in found.tunings] == [older.id]
-
-
-def test_a_job_that_ends_meanwhile_is_told_as_it_was(
-    jobs: Jobs, asked: JobRequest, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """State and recommendation are of one moment, so that no finished job seems to have none."""
-    job = jobs.submit(asked, "me")
-    read = reading.OfOneJob.one
-
-    def read_and_end(*arguments: Any) -> Any:
-        found = read(*arguments)
-        with database.writing() as connection:
-            connection.exec_driver_sql("UPDATE jobs SET state = 'done', recommendation = '{}'")
-        return found
-
-    monkeypatch.setattr(reading.OfOneJob, "one", read_and_end)
-    with pytest.raises(NoRecommendation, match=r"queued.*Wait"):
-        jobs.recommendation(job.id, "me")
 
 
 def test_a_space_is_checked_where_the_machine_is_known(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import update
 
 from autotune.api.errors import NotFound
 from autotune.api.events import Released
@@ -14,7 +14,7 @@ from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.attempts import Report
-from autotune.api.store.database import Database, Now
+from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
@@ -77,7 +77,7 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     told = [each.body for each in jobs.events(job.id, "me")]
     assert told.count(Notice(text=found.reason or "")) == 1
     (kind,) = jobs.unserved()
-    assert (kind.workload, kind.devices, kind.needs, kind.jobs) == ("digits", "pod-1", None, 1)
+    assert (kind.workload, kind.devices, kind.needed, kind.jobs) == ("digits", "pod-1", "", 1)
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
@@ -149,16 +149,6 @@ def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: Cl
     assert (mine.engine, mine.devices, mine.draining) == ("local", "pod-1", False)
     assert (mine.job, mine.busy) == (measured.job.id, True)
     assert (others.job, others.busy) == (None, True)
-
-
-def test_a_worker_of_the_version_before_is_there(database: Database, jobs: Jobs) -> None:
-    """It has told the names of its workloads alone."""
-    with database.writing() as connection:
-        row = {"name": "old", "devices": "pod-1", "workloads": '["digits"]'}
-        connection.execute(insert(tables.workers).values(**row, seen_at=Now()))
-    (found,) = jobs.workers(None)
-    assert found.workloads == {"digits": ""}
-    assert (found.machine, found.labels, found.draining) == (None, (), False)
 
 
 def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
