@@ -84,20 +84,12 @@ class TooManyStreams(QuotaExceeded):
     """As many follow jobs as this process serves."""
 
 
-class TooManyRequests(ServiceError):
-    """Somebody asks more often than is allowed."""
-
-
 class KeyRefused(ServiceError):
     """A key is unknown, revoked or expired."""
 
 
 class KeyMissing(KeyRefused):
     """A call came without a key."""
-
-
-class ProviderUnavailable(ServiceError):
-    """The provider of people's identities does not answer, or not as one."""
 
 
 class ScopeMissing(ServiceError):

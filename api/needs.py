@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from autotune.machine import Machine
-from autotune.value import WHOLE, Value
+from autotune.value import WHOLE, Described
 from autotune.wording import plural
 
 MOST_DEVICES = 4096
@@ -24,7 +24,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
 Labels = Annotated[tuple[Label, ...], Field(max_length=16), AfterValidator(_in_order)]
 
 
-class Needs(Value):
+class Needs(Described):
     """What a worker must have; by default any will do."""
 
     devices: Annotated[int, Field(ge=1, le=MOST_DEVICES), WHOLE] | None = None

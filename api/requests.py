@@ -1,4 +1,4 @@
-"""Requests for jobs as they come in, with the checks before they wait."""
+"""A request for a job, with the checks before it waits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field, StrictBool, StrictInt
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
-from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
-from autotune.api.workloads import Registry
 from autotune.axis import AxisRole
 from autotune.config import axes_of
 from autotune.errors import SpaceError
@@ -27,6 +25,10 @@ from autotune.reason.sentences import rule_text
 from autotune.report.spaces import any_workload
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.strategies import strategies
+
+if TYPE_CHECKING:  # A client needs neither.
+    from autotune.api.settings import Quotas
+    from autotune.api.workloads import Registry
 
 MOST_AXES = 32
 MOST_PARAMETERS = 64
@@ -54,8 +56,40 @@ Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left
 """Strict: otherwise a one would become true."""
 
 
+_EXAMPLES: list[JsonValue] = [
+    {
+        "workload": "digits",
+        "params": {"filters": 64},
+        "space": "quick",
+        "budget": "5min",
+        "max_trials": 40,
+        "max_global_batch": 256,
+        "strategies": ["one_device", "mirrored"],
+        "seed": 1,
+        "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
+        "priority": -1,
+        "labels": {"team": "vision"},
+    },
+    {"workload": "digits"},
+    {
+        "workload": "digits",
+        "space": {
+            "strategies": ["one_device", "mirrored"],
+            "axes": {
+                "replicas_per_worker": [2],
+                "per_replica_batch": [32, 128],
+                "filters": [16, 64],
+            },
+        },
+        "budget": 120,
+    },
+]
+
+
 class JobRequest(Tuning):
     """A request for a job: what to tune, over which space, and with which options."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES})
 
     workload: Name
     """The name of a registered workload."""

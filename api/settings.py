@@ -30,7 +30,7 @@ from pydantic_settings import (
 )
 
 from autotune.api.errors import SettingsError
-from autotune.api.identity import IdentityProvider
+from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle, say
 from autotune.api.needs import Labels
@@ -104,15 +104,19 @@ class Web(Value):
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
     look: float = Field(default=0.5, gt=0)
     """Seconds between looks for events of a job that somebody follows."""
-    requests: int = Field(default=100, ge=1)
-    """Most requests per second of one key, or of one address whose keys are refused; ten times as
-    many may come at once."""
-    connections: int = Field(default=2000, ge=16)
-    """Most connections at a time; fewer where the system allows fewer open files."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
     streams_per_key: int = Field(default=50, ge=1)
     """Most of them that one key may have open."""
+
+
+GONE = {
+    "oidc": "Have a reverse proxy sign people in, and describe it in [proxy].",
+    "webhooks": "Follow jobs by their events, or wait for them by the client.",
+    "web.requests": "Have the proxy before the service bound how often somebody may ask.",
+    "web.connections": "Have the proxy before the service bound the connections.",
+}
+"""Settings that there were once, and what to do instead."""
 
 
 class Settings(BaseSettings):
@@ -146,8 +150,8 @@ class Settings(BaseSettings):
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
     web: Web = Web()
-    oidc: IdentityProvider | None = None
-    """Where people sign in, if not by API keys alone."""
+    proxy: TrustedProxy | None = None
+    """A proxy at which people sign in; without it there are API keys alone."""
     machine: Machine | None = None
     """What jobs are measured on, where that is not this host; None has the engine look."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
@@ -276,12 +280,26 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)
 
+    _check_variables()
     try:
         return FromFile(**given)
     except ValidationError as exc:
+        _check_gone(".".join(map(str, exc.errors()[0]["loc"])))
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
+
+
+def _check_variables() -> None:
+    for variable in os.environ:
+        if variable.upper().startswith(PREFIX):
+            _check_gone(variable.upper().removeprefix(PREFIX).lower().replace("__", "."))
+
+
+def _check_gone(setting: str) -> None:
+    for name, instead in GONE.items():
+        if setting == name or setting.startswith(f"{name}."):
+            raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
 
 
 @contextmanager

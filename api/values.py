@@ -19,7 +19,7 @@ from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
 from autotune.trial import Trial
-from autotune.value import WHOLE, Scalar, Value
+from autotune.value import WHOLE, Described, Scalar, Value
 from autotune.wording import plural
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -87,7 +87,7 @@ Time = Annotated[
 """Seconds since 1970 by the database's clock; a date in JSON."""
 
 
-class Waiting(Value):
+class Waiting(Described):
     """What a job waits for, as things stand."""
 
     kind: WaitsFor
@@ -149,7 +149,7 @@ class Job(Tuning):
         return address(self.id)
 
 
-class JobEvent(Value):
+class JobEvent(Described):
     """Something that happened to a job."""
 
     number: int
@@ -195,7 +195,7 @@ class Filter(Value):
     """With all of these labels."""
 
 
-class Page(Value):
+class Page(Described):
     """Some jobs, newest first."""
 
     tunings: tuple[Job, ...]
@@ -228,7 +228,7 @@ class Post(Value):
     """Runs its trials: the name of an engine, or the scheme of its URL."""
 
 
-class SeenWorker(Value):
+class SeenWorker(Described):
     """A worker, as it was last seen."""
 
     name: str
@@ -257,6 +257,12 @@ class SeenWorker(Value):
         if not self.draining:
             return "runs a job" if self.busy else "waits"
         return "runs its last job" if self.busy else "is drained"
+
+
+class WorkersAnswer(Described):
+    """The workers that are there, by name."""
+
+    workers: tuple[SeenWorker, ...]
 
 
 class Birth(Value):
@@ -307,3 +313,26 @@ class Outcome(Value):
     """The recommendation as JSON, without its trials."""
     code_changed: bool = False
     """Whether the workload's code was edited meanwhile."""
+
+
+class Mistake(Described):
+    """Something in a request that does not fit the schema."""
+
+    location: str = Field(examples=["body.budget"])
+    message: str = Field(examples=["Input should be a valid number"])
+
+
+class Problem(Described):
+    """Why a request was refused, for people and for programs."""
+
+    type: str = Field(examples=["urn:autotune:problem:not-found"])
+    title: str
+    status: int
+    code: str
+    """The kind of problem in a word."""
+    detail: str
+    next_step: str
+    """What to do about it; may be empty."""
+    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
+    """Which request it was, as in the service's log."""
+    errors: tuple[Mistake, ...] = ()

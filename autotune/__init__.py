@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 # The one list of public names. Each is imported when it is first used, so that `import autotune`
 # stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
-    from autotune.api.comparison import Comparison as Comparison
     from autotune.api.errors import ServiceError as ServiceError
     from autotune.api.events import Ended as Ended
     from autotune.api.needs import Needs as Needs

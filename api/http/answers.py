@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
+from pydantic import ConfigDict, JsonValue, computed_field, create_model
 
-from autotune.api.callers import Scope
 from autotune.api.records import read
-from autotune.api.store.auth import Key
-from autotune.api.values import SeenWorker, Time
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.space import Space
 from autotune.trial import Trial
-from autotune.value import Value
+from autotune.value import Described, Value
 
 
 def _without(model: type[Value], *fields: str) -> dict[str, Any]:
@@ -51,7 +48,7 @@ class TrialAnswer(_Trial):
         return self.configuration.global_batch
 
 
-class TrialsAnswer(Value):
+class TrialsAnswer(Described):
     """Trials of a job by number."""
 
     trials: tuple[TrialAnswer, ...]
@@ -101,7 +98,7 @@ class RecommendationAnswer(_Result):
         return found
 
 
-class WorkloadAnswer(Value):
+class WorkloadAnswer(Described):
     """A workload that may be asked for."""
 
     name: str
@@ -120,50 +117,13 @@ class WorkloadAnswer(Value):
         return cls(name=name, description=text, parameters=schema, commit=commit)
 
 
-class WorkloadsAnswer(Value):
+class WorkloadsAnswer(Described):
     """All workloads by name."""
 
     workloads: tuple[WorkloadAnswer, ...]
 
 
-class WorkersAnswer(Value):
-    """The workers that are there, by name."""
-
-    workers: tuple[SeenWorker, ...]
-
-
-class KeyAnswer(Value):
-    """A key without its secret."""
-
-    id: str
-    name: str
-    project: str
-    scopes: tuple[Scope, ...]
-    created_at: Time
-    expires_at: Time | None
-    revoked_at: Time | None
-
-    @classmethod
-    def of(cls, key: Key) -> KeyAnswer:
-        """Return the answer for a key."""
-        told = {name: getattr(key, name) for name in KeyAnswer.model_fields}
-        return cls(**{**told, "scopes": tuple(sorted(key.scopes))})
-
-
-class KeysAnswer(Value):
-    """The keys of a project, oldest first."""
-
-    keys: tuple[KeyAnswer, ...]
-
-
-class NewKeyAnswer(KeyAnswer):
-    """A new key."""
-
-    secret: str
-    """What its holder shows; it is told this once."""
-
-
-class SpacesAnswer(Value):
+class SpacesAnswer(Described):
     """The ready-made search spaces."""
 
     auto: str
@@ -171,37 +131,14 @@ class SpacesAnswer(Value):
     spaces: tuple[Space, ...]
 
 
-class MachineAnswer(Value):
+class MachineAnswer(Described):
     """What jobs are measured on."""
 
     devices: str
     machine: Machine
 
 
-class HealthAnswer(Value):
+class HealthAnswer(Described):
     """That the service is there."""
 
     status: str
-
-
-class Mistake(Value):
-    """Something in a request that does not fit the schema."""
-
-    location: str = Field(examples=["body.budget"])
-    message: str = Field(examples=["Input should be a valid number"])
-
-
-class Problem(Value):
-    """Why a request was refused, for people and for programs."""
-
-    type: str = Field(examples=["urn:autotune:problem:not-found"])
-    title: str
-    status: int
-    code: str
-    """The kind of problem in a word."""
-    detail: str
-    next_step: str
-    """What to do about it; may be empty."""
-    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
-    """Which request it was, as in the service's log."""
-    errors: tuple[Mistake, ...] = ()

@@ -20,8 +20,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.http.answers import Mistake, Problem
 from autotune.api.log import known, say
+from autotune.api.values import Mistake, Problem
 
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
@@ -62,11 +62,9 @@ KINDS: Mapping[str, Kind] = {
     "no-recommendation": Kind(409, "No recommendation"),
     "quota-exceeded": Kind(429, "Quota exceeded", retry_after=60),
     "too-many-streams": Kind(429, "Too many event streams", retry_after=10),
-    "too-many-requests": Kind(429, "Too many requests", retry_after=1),
     "key-missing": Kind(401, "API key required"),
     "key-refused": Kind(401, "Invalid API key"),
     "scope-missing": Kind(403, "Missing scope"),
-    "provider-unavailable": Kind(503, "Identity provider unavailable", retry_after=5),
     "cross-origin": Kind(403, "Cross-origin request refused"),
     "superseded": Kind(409, "The attempt was superseded"),
     "machine-unknown": Kind(503, "Machine unknown", retry_after=10),
@@ -94,6 +92,16 @@ _OF_STATUS: Mapping[int, str] = {
     415: "unsupported-media-type",
 }
 """Errors that the framework raises by itself."""
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    each: {
+        "description": f"{text}; its `code` says which.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
+}
+"""What OpenAPI says of the problems that every route may answer with."""
 
 
 def problem(
@@ -149,52 +157,6 @@ async def handle(request: Request, error: Exception) -> Response:
 def route_of(scope: Scope) -> str:
     """Return the route of a request and not its address, which may hold anything."""
     return getattr(scope.get("route"), "path", None) or "none"
-
-
-def of_status(status: int) -> Response:
-    """Return the response for an error of which only the status is known."""
-    return response_to(HTTPException(status))
-
-
-def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of the problems that a route may answer with."""
-    found: dict[int | str, dict[str, Any]] = {}
-    for kind in (*kinds, *_ALWAYS):
-        status, title, _ = KINDS[kind]
-        entry = found.setdefault(status, {"description": title, "content": {MEDIA_TYPE: {}}})
-        media = entry["content"][MEDIA_TYPE]
-        media["schema"] = {"$ref": "#/components/schemas/Problem"}
-        example = problem(kind, _DETAILS.get(kind, f"{title}."), "").model_dump(
-            mode="json", exclude={"errors", "instance"}
-        )
-        media.setdefault("examples", {})[kind] = {"summary": title, "value": example}
-    return found
-
-
-_ALWAYS = (
-    "bad-request",
-    "internal-error",
-    "database-unavailable",
-    "other-schema",
-    "disk-full",
-)
-CLOSED = (
-    "key-missing",
-    "key-refused",
-    "scope-missing",
-    "provider-unavailable",
-    "too-many-requests",
-)
-"""What every closed route may answer with."""
-CHANGING = (*CLOSED, "cross-origin")
-"""What every route that changes something may answer with."""
-_DETAILS: Mapping[str, str] = {
-    "not-found": "Job not found.",
-    "no-recommendation": "The job is running.",
-    "illegal-transition": "A job that is done cannot become cancelling.",
-    "key-refused": "Invalid API key.",
-}
-"""Sentences for examples where the title is not one."""
 
 
 def _problem_of(error: Exception) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
@@ -17,7 +16,6 @@ import uvicorn
 from autotune.api.errors import SettingsError
 from autotune.api.http.access import in_address, is_loopback
 from autotune.api.http.app import create_app
-from autotune.api.http.connections import BACKLOG, Connection, most_connections, note_error
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import PRIVATE, Settings
 
@@ -56,9 +54,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
         app = create_app(named, keys=keys, opened=service)
         config = uvicorn.Config(
             app,
-            http=Connection,
-            backlog=BACKLOG,
-            limit_concurrency=most_connections(named.web.connections),
+            proxy_headers=False,  # The application heeds those of the proxies that it knows.
             log_config=None,
             log_level=logging.WARNING,
             access_log=False,
@@ -77,7 +73,6 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
-        asyncio.get_running_loop().set_exception_handler(note_error)
         await super().startup(sockets)
         if self.started:
             self._ready()

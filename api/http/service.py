@@ -10,14 +10,11 @@ from fastapi import Depends, Request
 from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
-from autotune.api.http.oidc import Provider
-from autotune.api.http.rates import Rates
 from autotune.api.http.streams import Streams
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
-from autotune.api.telemetry import Telemetry, telemetry_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,21 +26,14 @@ class Service:
     catalog: Catalog
     keyring: Keyring | None
     """None: callers need no key."""
-    provider: Provider | None
-    """Where people sign in; None: nowhere."""
     guard: Guard
-    rates: Rates
     metrics: Metrics
     streams: Streams
-    telemetry: Telemetry
 
     def close(self) -> None:
         """End all streams, and let go of the database."""
         self.streams.close()
-        self.telemetry.close()
         self.database.close()
-        if self.provider:
-            self.provider.close()
 
 
 def open_service(settings: Settings, *, keys: bool) -> Service:
@@ -63,19 +53,15 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
     catalog = Catalog(settings, registry, database)
     jobs = Jobs(database, registry, settings.quotas, catalog.machines)
     keyring = Keyring(database) if keys else None
-    provider = Provider(settings.oidc) if keys and settings.oidc else None
     metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
         catalog=catalog,
         keyring=keyring,
-        provider=provider,
-        guard=Guard(keyring, provider=provider),
-        rates=Rates(settings.web.requests),
+        guard=Guard(keyring, settings.proxy),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
-        telemetry=telemetry_of("api"),
     )
 
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from autotune.api.events import Claimed, Event, Released, said
-from autotune.api.http.files import Part
+from autotune.api.http.files import FILES
 from autotune.api.http.page.listing import Link, label_links, params_text, space_name
-from autotune.api.states import FINAL, State
+from autotune.api.states import State
 from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.options import Group, SearchOptions, declared
-from autotune.reason.sentences import reason_text
 from autotune.report.html.charts import throughput
 from autotune.report.html.page import Figure, endings, figure, parts
 from autotune.report.progress import PHASES
@@ -39,28 +38,6 @@ _STATES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Download:
-    """A file to fetch."""
-
-    name: str
-    address: str
-
-    @property
-    def shown(self) -> bool:
-        """Whether a browser shows it, and does not only keep it."""
-        return self.name.endswith(".html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """What a trial that failed printed last, its traceback among it."""
-
-    number: int
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class JobView:
     """A job's page."""
 
@@ -68,10 +45,8 @@ class JobView:
     phase: str
     news: str
     """What is said aloud when it has changed: the phase, and at last how it ended."""
-    final: bool
-    stream: str
-    """Where it is followed."""
     kinds: tuple[str, ...]
+    """The events by which it is followed."""
     spent: float
     """Seconds of the budget that are used."""
     ticking: bool
@@ -82,11 +57,12 @@ class JobView:
     """When the running trial began, and what it is."""
     best: tuple[Figure, ...]
     """The best so far of each kind; empty once there is a result."""
-    downloads: tuple[Download, ...]
+    downloads: Mapping[str, str]
+    """Names of files, and their addresses."""
     shown: Mapping[str, Any]
     """What the fragments show: of the result, or of the trials so far."""
-    outputs: tuple[Output, ...]
-    """What trials that failed have printed, the latest first."""
+    outputs: tuple[Trial, ...]
+    """Trials that failed and have printed something, the latest first."""
     left_out: str
     """How many trials came before those in sight, in words; empty if none did."""
     facts: Mapping[str, str]
@@ -109,17 +85,17 @@ def job_view(story: Story) -> JobView:
         job=job,
         phase=_phase(story),
         news=" ".join(filter(None, (sentence(_phase(story)), job.summary or job.reason))),
-        final=job.state in FINAL,
-        stream=f"{job.url}/events",
         kinds=KINDS,
         spent=round(min(story.spent, job.seconds), 1),
         ticking=job.state is State.RUNNING and story.spent > 0,
         clocks=(clock(story.spent), clock(job.seconds)),
         running=_running(story),
         best=() if found else tuple(_best(board)),
-        downloads=tuple(_downloads(job.url, found)) if found else (),
+        downloads=_downloads(job.url, found) if found else {},
         shown=parts(found) if found else _so_far(board),
-        outputs=tuple(_outputs(story.trials))[:MOST_OUTPUTS],
+        outputs=tuple(t for t in reversed(story.trials) if t.detail and not t.measured)[
+            :MOST_OUTPUTS
+        ],
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
         labels=label_links(job),
@@ -160,20 +136,16 @@ def _note(best: Entry) -> str:
     return f"{short}, {share(compared)} times one device" if compared else short
 
 
-def _outputs(trials: Sequence[Trial]) -> Iterator[Output]:
-    for each in reversed(trials):
-        if each.detail and not each.measured:
-            title = f"Trial {each.number}: {each.outcome}: {reason_text(each.reason)}"
-            yield Output(number=each.number, title=title, text=each.detail)
+def _outputs(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    return tuple(each for each in reversed(trials) if each.detail and not each.measured)
 
 
-def _downloads(base: str, found: Result) -> Iterator[Download]:
+def _downloads(base: str, found: Result) -> dict[str, str]:
     programs = found.programs()
-    paths = {part.file: f"script?part={part}" for part in Part if programs[part.file]}
+    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
     paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
     paths |= {f"report.{each}": f"report?format={each}" for each in ("html", "md")}
-    for name, path in paths.items():
-        yield Download(name=name, address=f"{base}/{path}")
+    return {name: f"{base}/{path}" for name, path in paths.items()}
 
 
 def _facts(job: Job) -> dict[str, str]:

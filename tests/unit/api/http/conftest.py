@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.callers import Scope
-from autotune.api.http import examples
 from autotune.api.http.app import create_app
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
@@ -26,7 +25,6 @@ from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import TrialEnded
-from autotune.machine import Machine
 from autotune.reason import Message
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
@@ -52,7 +50,7 @@ def settings(database: Database, tmp_path: Path) -> Settings:
         machine=FAKE_MACHINE,
         patience=Patience(lease=600),
         quotas=Quotas(queued=100_000, device_seconds=1e9),
-        web=Web(look=0.01, heartbeat=0.05, requests=10**6),
+        web=Web(look=0.01, heartbeat=0.05),
     )
 
 
@@ -166,7 +164,7 @@ def gang(recommendation: Result) -> Result:
             strategy="multi_worker_mirrored", workers=2, shard_policy="data"
         ),
         "launch": "print('launched')\n",
-        "machine": Machine(**examples.MACHINE["machine"]),
+        "machine": FAKE_MACHINE,
     }
     return recommendation.model_copy(update=changes)
 

@@ -59,7 +59,7 @@ def test_an_administrator_drains_a_worker_and_has_it_go_on(
     client_with: Client, worker: Post
 ) -> None:
     """The answer is the worker as it is then."""
-    admin = client_with(Scope.ADMIN)
+    admin = client_with(Scope.READ, Scope.ADMIN)
     assert admin.post(DRAIN).json()["draining"] is True
     assert admin.get("/v1/workers").json()["workers"][0]["draining"] is True
     assert admin.post(DRAIN.replace("drain", "resume")).json()["draining"] is False

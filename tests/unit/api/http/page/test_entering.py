@@ -11,10 +11,9 @@ from starlette.testclient import TestClient
 
 from autotune.api.callers import Scope
 from autotune.api.errors import KeyRefused
-from autotune.api.http.access import TRUSTED_SECONDS
+from autotune.api.http.access import COOKIE, TRUSTED_SECONDS
 from autotune.api.http.app import create_app
-from autotune.api.http.page.addresses import safe
-from autotune.api.http.page.entering import COOKIE, SESSION_SECONDS
+from autotune.api.http.page.entering import SESSION_SECONDS, _safe
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, NewKey, digest
 from autotune.api.store.database import Database
@@ -58,7 +57,7 @@ def test_a_page_leads_to_the_sign_in_and_back(stranger: TestClient, made: NewKey
 )
 def test_signing_in_leads_nowhere_else(wanted: str, leads: str) -> None:
     """Only the pages' own addresses are followed."""
-    assert safe(wanted) == leads
+    assert _safe(wanted) == leads
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(
@@ -127,7 +126,7 @@ def test_a_key_that_may_not_look_is_told_so(stranger: TestClient, database: Data
     made = Keyring(database).hand_out("ci", [Scope.WRITE], "ci")
     answer = stranger.post("/sign-in", data={"key": made.secret})
     assert answer.status_code == 403
-    assert "tunings:read" in answer.text
+    assert "lacks the scope read" in answer.text
 
 
 def test_a_session_lets_in_to_the_api(browser: TestClient) -> None:

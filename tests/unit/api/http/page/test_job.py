@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import escape, unescape
+from pathlib import Path
 
 import pytest
+import yaml
 from starlette.testclient import TestClient
 
-from autotune.api.http.examples import RESULT
 from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -20,16 +21,24 @@ from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate, passed, see
 from autotune.config import Configuration
+from autotune.diagnose.diagnosis import Diagnosis
 from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message
-from autotune.result import Result, Verdict
+from autotune.result import Alternative, Result, Verdict
 from autotune.trial import Stage, Trial
 
 ORDER = ("verdict-title", "throughput", "steps", "pays", "checks", "program", "runs")
 """The parts of the page from top to bottom."""
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
 HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
+
+_READ = yaml.safe_load(Path(__file__).with_name("found.yaml").read_text("utf-8"))
+FOUND = {
+    "certificate": Certificate.model_validate(_READ["certificate"]),
+    "diagnosis": Diagnosis.model_validate(_READ["diagnosis"]),
+    "unchanged_batch": Alternative.model_validate(_READ["unchanged_batch"]),
+}
 
 
 @pytest.fixture
@@ -121,25 +130,22 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """After the reasons and before the program, and nothing of it twice."""
-    changes = {
-        "certificate": RESULT.certificate,
-        "diagnosis": RESULT.diagnosis,
-        "unchanged_batch": RESULT.unchanged_batch,
-    }
-    changed = recommendation.model_copy(update=changes)
+    changed = recommendation.model_copy(update=FOUND)
+    certificate = changed.certificate
+    assert certificate
     page = show(conclude(changed).id)
     places = [page.index(f'id="{each}"') for each in ORDER]
     assert places == sorted(places)
-    for check in RESULT.certificate.checks:
+    for check in certificate.checks:
         assert page.count(escape(check.sentence)) == 1
     assert "3 of 4 checks passed." in page
-    assert RESULT.certificate.line not in page
+    assert certificate.line not in page
     assert page.count("A step of one device takes") == 1
     assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
     assert "At a global batch of 32 the fastest configuration tried" in page
     why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
     assert why
-    checks = {RESULT.certificate.line, *RESULT.certificate.undecided}
+    checks = {certificate.line, *certificate.undecided}
     rest = [escape(each) for each in changed.reasons if each not in checks]
     assert checks < set(changed.reasons)
     assert re.findall("<li>(.*)</li>", why[1]) == rest
@@ -149,7 +155,7 @@ def test_a_reason_that_is_told_nowhere_else_stays(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """Such as that of the noise between runs."""
-    page = show(conclude(recommendation.model_copy(update={"diagnosis": RESULT.diagnosis})).id)
+    page = show(conclude(recommendation.model_copy(update={"diagnosis": FOUND["diagnosis"]})).id)
     assert "<li>Run-to-run variation" in page
     assert "Where the time goes" in page
 
