@@ -70,11 +70,7 @@ def enter(wanted: str) -> Network:
 
 
 def check() -> None:
-    """Make sure that searches can have networks of their own.
-
-    Raises:
-        SettingsError: The system does not allow it.
-    """
+    """Make sure that searches can have networks of their own."""
     refused = refusal()
     if refused is not None:
         raise SettingsError(
@@ -108,11 +104,7 @@ def _try_and_leave() -> None:
 
 
 def _separate() -> None:
-    """Make the namespace, with a loopback in it.
-
-    Raises:
-        OSError: The system does not allow it.
-    """
+    """Make the namespace, with a loopback in it."""
     try:
         _unshare(_NEW_NETWORK)
     except PermissionError:

@@ -187,11 +187,7 @@ class Settings(BaseSettings):
         return f"sqlite:///{(self.data / 'service.db').absolute()}"
 
     def named_devices(self) -> str:
-        """Return the name of what jobs are measured on; the data folder must be there.
-
-        Raises:
-            OSError: The name can be neither read nor kept.
-        """
+        """Return the name of what jobs are measured on; the data folder must be there."""
         if self.devices is not None:
             return self.devices
         kept = self.data / DEVICES
@@ -200,11 +196,7 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        """Return all workloads, which follow the settings file.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads, which follow the settings file."""
         return Registry(self.registered(), _FileWatch(self).renewed)
 
     @property
@@ -214,11 +206,7 @@ class Settings(BaseSettings):
         return Path(named) if isinstance(named, str | Path) else None
 
     def registered(self) -> dict[str, Registered]:
-        """Return all workloads: examples, entry points, and the file's, which win.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
         with _told("An installed package's workload"):
             found = installed()
@@ -231,11 +219,7 @@ class Settings(BaseSettings):
 
 
 class _FileWatch:
-    """Reads the workloads of a settings file again whenever it has changed.
-
-    Args:
-        settings: Those that were read from it before.
-    """
+    """Reads the workloads of a settings file again whenever it has changed."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -263,15 +247,7 @@ class _FileWatch:
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
-    """Return the settings.
-
-    Args:
-        file: The settings file; None takes the one that the environment names, if it does.
-        given: Settings that win over everything.
-
-    Raises:
-        SettingsError: They are wrong.
-    """
+    """Return the settings."""
     named = os.environ.get(FILE)
     path = file or (Path(named) if named else None)
     if path is not None and not path.is_file():
@@ -304,11 +280,7 @@ def _check_gone(setting: str) -> None:
 
 @contextmanager
 def _whole_at_once(path: Path) -> Iterator[Path]:
-    """Give a file to write, which then gets its name with all that is in it.
-
-    Raises:
-        FileExistsError: There is one of that name.
-    """
+    """Give a file to write, which then gets its name with all that is in it."""
     own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         yield own

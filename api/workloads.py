@@ -76,11 +76,7 @@ class Registered:
     and installed modules."""
 
     def validate(self, given: Mapping[str, Scalar]) -> Params:
-        """Return all parameters, completed by their defaults.
-
-        Raises:
-            InvalidParameter: One is unknown, missing or out of bounds.
-        """
+        """Return all parameters, completed by their defaults."""
         self._refuse_unknown(given)
         try:
             checked = self._checked(given)
@@ -98,11 +94,7 @@ class Registered:
         return {}
 
     def check_space(self, space: str | Space, params: Params) -> None:
-        """Make sure that a space's own axes hold what the parameters may be.
-
-        Raises:
-            InvalidParameter: They would give a factory something that no parameter could.
-        """
+        """Make sure that a space's own axes hold what the parameters may be."""
         if isinstance(space, Space):
             for name in space.own_axes:
                 for value in space.axes[name]:
@@ -121,9 +113,6 @@ class Registered:
         """Return the digest of its code as it is now, equal wherever the same code lies.
 
         Of an installed module it is that of the name alone.
-
-        Args:
-            root: The folder from which its files are named.
         """
         if self.commit is not None:
             texts = [self.model, self.dataset, self.commit.repository, self.commit.commit]
@@ -195,11 +184,7 @@ class Declared(Value):
 
 
 def registered(declared: Declared) -> Registered:
-    """Return the workload of a declaration.
-
-    Raises:
-        SettingsError: A parameter is declared wrongly.
-    """
+    """Return the workload of a declaration."""
     if is_script(declared.model) != (not declared.dataset):
         raise SettingsError(
             f"Workload {declared.model!r} is no pair of factories.",
@@ -244,20 +229,12 @@ def _is_within(text: str) -> bool:
 
 
 def installed() -> dict[str, Registered]:
-    """Return the workloads that installed packages register as entry points.
-
-    Raises:
-        UsageError: An entry point cannot be imported, or gives something else.
-    """
+    """Return the workloads that installed packages register as entry points."""
     return load_plugins(GROUP, Registered)
 
 
 def check_bounded(name: str, workload: Registered) -> None:
-    """Make sure that no parameter takes any text at all.
-
-    Raises:
-        SettingsError: One does, so that a request could name any file or address.
-    """
+    """Make sure that no parameter takes any text at all."""
     schema = workload.parameters.model_json_schema()
     parts = [*schema.get("properties", {}).items(), *schema.get("$defs", {}).items()]
     free = [each for each, part in parts if _takes_any_text(part)]
@@ -282,12 +259,7 @@ Renewed = Callable[[], Mapping[str, Registered] | None]
 
 
 class Registry:
-    """All workloads, by name. Threads may share it.
-
-    Args:
-        workloads: What the operator registered.
-        renewed: Returns what they have registered since, if they have changed it.
-    """
+    """All workloads, by name. Threads may share it."""
 
     def __init__(
         self, workloads: Mapping[str, Registered], renewed: Renewed = lambda: None
@@ -308,11 +280,7 @@ class Registry:
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:
-        """Return a workload.
-
-        Raises:
-            UnknownWorkload: There is none of that name.
-        """
+        """Return a workload."""
         workloads = self.workloads
         found = workloads.get(name)
         if found is None:

@@ -201,7 +201,6 @@ def remains(database: Database, host: str) -> tuple[Remains, ...]:
 
 
 def swept(database: Database, what: Remains) -> None:
-    """Note that nothing of an attempt is left."""
     mine = (attempts.c.job_id == what.job_id, attempts.c.number == what.attempt)
     with database.writing() as connection:
         connection.execute(update(attempts).where(*mine).values(swept=True))
@@ -255,7 +254,6 @@ def _add_trial(connection: Connection, grip: Grip, trial: Trial) -> None:
 
 
 def _status(trial: Trial) -> dict[str, Cell]:
-    """Return what a trial changes about how the job stands."""
     columns: dict[str, Cell] = {"trials": jobs.c.trials + 1}
     reached = trial.examples_per_second
     if trial.measured and reached is not None:
@@ -317,7 +315,6 @@ def _shorten(database: Database, lease_seconds: float) -> None:
 
 
 def _is_unfit(connection: Connection, post: Post) -> bool:
-    """Return whether a worker is drained, or its devices are taken."""
     drained = exists().where(workers.c.name == post.worker, workers.c.draining)
     taken = exists().where(leases.c.devices == post.devices, live(leases.c.expires_at))
     return bool(connection.execute(select(or_(drained, taken))).scalar())

@@ -75,7 +75,6 @@ def next_job(connection: Connection, post: Post) -> Row[Any] | None:
 
 
 def unserved(connection: Connection) -> tuple[Unserved, ...]:
-    """Return what waits for a worker that is not there."""
     workers = there(connection)
     rows = [each for each in queued(connection) if each.state != State.CANCELLING]
     found = Counter(
@@ -182,7 +181,6 @@ def _needs(record: str | None) -> Needs:
 
 
 def _telling(row: Row[Any]) -> Step:
-    """Return the step of a job that no worker serves."""
     devices = "" if row.devices is None else f" on the devices {row.devices!r}"
     needs = f", {_needs(row.needs)}" if row.needs else ""
     what = f"the workload {row.workload!r}{devices}{needs}"

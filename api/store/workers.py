@@ -44,7 +44,6 @@ def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
 
 
 def leave(database: Database, post: Post) -> None:
-    """Forget a worker that ends."""
     with database.writing() as connection:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
@@ -67,7 +66,6 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
-    """Keep what some devices are."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, leases, devices=devices))
         mine = update(leases).where(leases.c.devices == devices)

@@ -59,7 +59,6 @@ def marked(marker: str) -> list[psutil.Process]:
 
 
 def children() -> list[psutil.Process]:
-    """Return this process's children."""
     return [each for each in psutil.Process().children() if _lives(each)]
 
 

@@ -69,7 +69,6 @@ class Lease:
         return self._state
 
     def renew(self) -> None:
-        """Renew the lease now."""
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
         self._state = attempts.renew(self._database, self._grip, self._patience.lease)
@@ -212,7 +211,6 @@ class Supervision:
 
 
 def report(number: int, what: Message) -> attempts.Report:
-    """Return what a message adds."""
     return attempts.Report(number=number, **_content(what))
 
 

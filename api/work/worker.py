@@ -201,7 +201,6 @@ class Worker:
         return self._conclude(lease, claimed, cause, supervision, code)
 
     def _started(self, claimed: Claim) -> Tuner:
-        """Start the process of an attempt."""
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
         return Tuner(
@@ -259,7 +258,6 @@ class Worker:
         return self._finish(lease, claimed, outcome)
 
     def _code(self, claimed: Claim) -> str | None:
-        """Return the digest of the workload's code as it is now."""
         return self._codes().get(claimed.job.workload)
 
     def _codes(self) -> dict[str, str]:

@@ -15,27 +15,14 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, Outcome as Ending, Post
-from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Message
-from autotune.trial import Stage, Trial
+from autotune.trial import Trial
+from tests.trials import ended_trial
 
 
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
     """A job that waits."""
     return jobs.submit(asked, "me")
-
-
-def trial(number: int) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=Outcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=100.0,
-    )
 
 
 def test_a_recommendation_is_told_without_its_trials(
@@ -59,10 +46,10 @@ def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database:
     claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     for number in range(3):
-        report = Report(number=number + 1, trial=trial(number))
+        report = Report(number=number + 1, trial=ended_trial(number))
         attempts.record(database, claimed.grip, report)
     found = jobs.trial_records(job.id, "me", after=0, limit=1)
-    assert [read(Trial, each) for each in found] == [trial(1)]
+    assert [read(Trial, each) for each in found] == [ended_trial(1)]
     assert jobs.trial_records(job.id, None, after=2) == ()
     with pytest.raises(NotFound):
         jobs.trial_records(job.id, "somebody else")

@@ -25,11 +25,9 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, reassign
 from autotune.api.values import Birth, Claim, Filter, Grip, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice
-from autotune.reason import Message
 from autotune.testing import fake_machine
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 LEASE = 30.0
 DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
@@ -50,17 +48,6 @@ def lapse(database: Database, seconds: float = -1000.0) -> None:
     with database.writing() as connection:
         for each in (tables.jobs, tables.leases):
             connection.execute(update(each).values(expires_at=each.c.expires_at + seconds))
-
-
-def trial(number: int = 0) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=100.0,
-    )
 
 
 def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: JobRequest) -> None:
@@ -153,18 +140,6 @@ def test_a_job_goes_to_a_worker_that_meets_its_needs(
     assert (found.job, found.machine) == (job.id, machine)
 
 
-def test_a_drained_worker_claims_nothing(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """Until it is told to go on."""
-    jobs.submit(asked, "me")
-    post = Post(worker="w", devices="d", host="h")
-    workers.seen(database, post)
-    workers.drain(database, "w")
-    assert attempts.claim(database, post, LEASE) is None
-    assert workers.seen(database, post)
-    workers.drain(database, "w", draining=False)
-    assert attempts.claim(database, post, LEASE) is not None
-
-
 def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:
     """An empty queue leaves the devices free."""
     assert claim(database) is None
@@ -218,11 +193,11 @@ def test_a_lost_job_goes_to_the_next_worker(
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
     grip = take(database).grip
-    attempts.record(database, grip, Report(number=1, trial=trial(), study='{"a": 1}'))
+    attempts.record(database, grip, Report(number=1, trial=ended_trial(), study='{"a": 1}'))
     lapse(database)
     claimed = take(database, worker="w2")
     assert (claimed.job.id, claimed.grip.attempt) == (job.id, 2)
-    assert claimed.kept == (trial(),)
+    assert claimed.kept == (ended_trial(),)
     assert claimed.study == '{"a": 1}'
 
 
@@ -240,7 +215,7 @@ def test_a_job_stays_with_the_devices_it_was_measured_on(
 WRITES = {
     "renew": lambda d, g: attempts.renew(d, g, LEASE),
     "standing": attempts.standing,
-    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=trial())),
+    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=ended_trial())),
     "note": lambda d, g: attempts.note_process(d, g, Birth(pid=1, started=1)),
     "finish": lambda d, g: attempts.finish(d, g, DONE),
     "let go": lambda d, g: attempts.let_go(d, g, "died", "It died."),
@@ -306,10 +281,10 @@ def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: JobRe
     """A worker that did not hear the database's answer may try again."""
     job = jobs.submit(asked, "me")
     grip = take(database).grip
-    report = Report(number=1, events=[Notice(text="hello")], trial=trial())
+    report = Report(number=1, events=[Notice(text="hello")], trial=ended_trial())
     assert attempts.record(database, grip, report)
     assert not attempts.record(database, grip, report)
-    assert [each.trial for each in jobs.trials(job.id, "me")] == [trial()]
+    assert [each.trial for each in jobs.trials(job.id, "me")] == [ended_trial()]
     assert [each.number for each in jobs.events(job.id, "me")] == [1, 2, 3]
     assert jobs.get(job.id, "me").trials == 1
 
@@ -319,7 +294,7 @@ def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobReq
     job = jobs.submit(asked, "me")
     grip = take(database).grip
     for number, reached in enumerate((100.0, 300.0, 200.0)):
-        ended = trial(number).model_copy(update={"examples_per_second": reached})
+        ended = ended_trial(number).model_copy(update={"examples_per_second": reached})
         attempts.record(database, grip, Report(number=number + 1, trial=ended))
     found = jobs.get(job.id, "me")
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
@@ -493,7 +468,7 @@ def test_time_that_was_measured_in_is_used(
 ) -> None:
     """The trials of an attempt that was stuck later are kept, so they are paid for."""
     jobs.submit(asked, "me")
-    said = Report(number=1, began=True, trial=trial())
+    said = Report(number=1, began=True, trial=ended_trial())
     assert used_by(database, take(database).grip, said) == pytest.approx(100, abs=5)
 
 

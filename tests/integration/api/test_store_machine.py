@@ -27,10 +27,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, leases as held, metadata
 from autotune.api.values import Grip, Outcome, Post
 from autotune.api.workloads import Registered, Registry
-from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
-from autotune.reason import Message
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 LEASE = 1000.0
 QUOTAS = Quotas(queued=10_000, device_seconds=1e12, window_seconds=1e9)
@@ -105,7 +102,7 @@ class StoreMachine(RuleBasedStateMachine):
     def record(self, data: st.DataObject) -> None:
         """Record a trial, twice."""
         model = data.draw(st.sampled_from(self._holders()))
-        report = Report(number=model.heard + 1, trial=_trial(len(model.trials)))
+        report = Report(number=model.heard + 1, trial=ended_trial(len(model.trials)))
         assert attempts.record(self.database, model.grip, report)
         assert not attempts.record(self.database, model.grip, report)
         model.heard += 1
@@ -160,7 +157,7 @@ class StoreMachine(RuleBasedStateMachine):
         grip = data.draw(st.sampled_from(self.old))
         for write in (
             lambda: attempts.renew(self.database, grip, LEASE),
-            lambda: attempts.record(self.database, grip, Report(number=1, trial=_trial(99))),
+            lambda: attempts.record(self.database, grip, Report(number=1, trial=ended_trial(99))),
             lambda: attempts.finish(self.database, grip, Outcome(state=State.DONE)),
             lambda: attempts.let_go(self.database, grip, "died", "x"),
         ):
@@ -212,16 +209,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _fits(self, model: Model, devices: str) -> bool:
         return model.devices in (None, devices) or model.state is State.CANCELLING
-
-
-def _trial(number: int) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.EXPLORE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.SKIPPED,
-        reason=Message(text=""),
-    )
 
 
 def test_the_store_does_as_its_model(database: Database) -> None:

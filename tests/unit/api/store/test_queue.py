@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
@@ -49,44 +48,6 @@ def run(database: Database, post: Post) -> Claim:
     assert claimed is not None
     attempts.finish(database, claimed.grip, DONE)
     return claimed
-
-
-def test_owners_take_turns(database: Database, jobs: Jobs) -> None:
-    """Whoever asks for many at once keeps nobody waiting for more than one."""
-    mine = [submit(jobs, "me").id for _ in range(3)]
-    yours = [submit(jobs, "you").id for _ in range(2)]
-    order = [run(database, PLAIN).job.id for _ in range(5)]
-    assert order == [mine[0], yours[0], mine[1], yours[1], mine[2]]
-
-
-def test_an_owner_whose_job_runs_comes_after_others(database: Database, jobs: Jobs) -> None:
-    """However long ago its last one began."""
-    for _ in range(2):
-        submit(jobs, "me")
-    yours = [submit(jobs, "you").id for _ in range(2)]
-    assert attempts.claim(database, PAIR, 30.0) is not None
-    assert [run(database, PLAIN).job.id for _ in range(2)] == yours
-
-
-def test_priority_goes_first(database: Database, jobs: Jobs) -> None:
-    """Then the owners' turns."""
-    late = submit(jobs, "me", priority=-1)
-    usual = submit(jobs, "me")
-    urgent = submit(jobs, "you", priority=5)
-    order = [run(database, PLAIN).job.id for _ in range(3)]
-    assert order == [urgent.id, usual.id, late.id]
-    assert jobs.get(urgent.id, "you").priority == 5
-
-
-def test_a_job_goes_only_to_a_worker_that_meets_its_needs(database: Database, jobs: Jobs) -> None:
-    """Others take what is behind it."""
-    picky = submit(jobs, needs={"devices": 2, "kind": "h100", "labels": ["fast"]})
-    simple = submit(jobs)
-    assert run(database, PLAIN).job.id == simple.id
-    assert attempts.claim(database, PLAIN, 30.0) is None
-    claimed = run(database, PAIR)
-    assert claimed.job.id == picky.id
-    assert claimed.job.needs == Needs(devices=2, kind="h100", labels=("fast",))
 
 
 def test_a_job_that_was_left_behind_needs_the_same(database: Database, jobs: Jobs) -> None:

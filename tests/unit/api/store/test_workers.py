@@ -17,12 +17,9 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
-from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice
-from autotune.reason import Message
 from autotune.testing import FAKE_MACHINE
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}
 OLD = Post(worker="w1", devices="pod-1", host="h", workloads=HAS)
@@ -43,14 +40,7 @@ def measured(database: Database, job: Job) -> Claim:
     workers.seen(database, OLD)
     claimed = attempts.claim(database, OLD, 30.0)
     assert claimed is not None
-    trial = Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.MEASURED,
-        reason=Message(text=""),
-    )
-    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
+    attempts.record(database, claimed.grip, Report(number=1, trial=ended_trial()))
     return claimed
 
 
@@ -117,17 +107,6 @@ def test_a_worker_that_runs_a_job_is_there(database: Database, jobs: Jobs, measu
     assert [each.busy for each in jobs.workers(None)] == [True]
     pass_by(database, 80)
     assert jobs.workers(None) == ()
-
-
-def test_a_worker_without_the_workload_leaves_the_job(
-    database: Database, jobs: Jobs, job: Job
-) -> None:
-    """One that is set up wrongly does not eat the queue."""
-    workers.seen(database, BARE)
-    assert attempts.claim(database, BARE, 30.0) is None
-    queue.tell_unserved(database)
-    assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
-    assert attempts.claim(database, OLD, 30.0) is not None
 
 
 def test_a_worker_without_the_workload_ends_what_was_cancelled(
