@@ -372,39 +372,6 @@ def cancel_all(database: Database, key_id: str) -> int:
     return len(found)
 
 
-def reassign(
-    database: Database, project: str, to: str, job_ids: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Give jobs of a project to another one; return their ids.
-
-    Args:
-        database: Keeps the jobs.
-        project: The project whose they are.
-        to: The one whose they will be.
-        job_ids: Only these; without any, all.
-
-    Raises:
-        NotFound: The project has none of them.
-    """
-    mine = jobs.c.project == project
-    chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
-    with database.writing() as connection:
-        query = update(jobs).where(chosen).values(project=to).returning(jobs.c.id, jobs.c.seq)
-        rows = connection.execute(query).all()
-        if not rows:
-            raise NotFound(f"The project {project!r} has no such job.", "Check its name.")
-        found = tuple(row.id for row in rows)
-        moved = labels.c.seq.in_([row.seq for row in rows])
-        connection.execute(update(labels).where(moved).values(project=to))
-        # The key would lead the old project to a job that is no longer its own.
-        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.project == to))
-        of_old = idempotency.c.project == project
-        connection.execute(delete(idempotency).where(of_old, forgotten))
-    for each in found:
-        note("reassign job", each, project=to)
-    return found
-
-
 def _cancel(connection: Connection, job_id: str) -> bool:
     """Have a job end; return whether nobody had before."""
     state = state_for_change(connection, job_id)
