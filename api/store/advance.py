@@ -31,11 +31,7 @@ class Step:
 
 
 def state_for_change(connection: Connection, job_id: str) -> State:
-    """Return the state of a job, and let nobody change it until the transaction ends.
-
-    Raises:
-        NotFound: There is no such job.
-    """
+    """Return the state of a job, and let nobody change it until the transaction ends."""
     query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
     found = connection.execute(query).scalar()
     if found is None:
@@ -48,15 +44,7 @@ def advance(
 ) -> bool:
     """Change a job unless it has changed since it was read; return whether it had not.
 
-    Args:
-        connection: Of the transaction.
-        job_id: The job.
-        before: Its state, as the transaction has read it.
-        step: What changes.
-        attempt: The number of its attempts, as the transaction has read it.
-
-    Raises:
-        IllegalTransition: The state machine has no such step.
+    `before` is its state, `attempt` the number of its attempts, as the transaction has read them.
     """
     if step.to is not None:
         transition(before, step.to)
@@ -67,11 +55,7 @@ def advance(
 
 
 def advance_held(connection: Connection, grip: Grip, step: Step) -> None:
-    """Change a job in the name of an attempt.
-
-    Raises:
-        Superseded: The attempt is not the current one, or its lease is over.
-    """
+    """Change a job in the name of an attempt; `Superseded` if that is not the current one."""
     fence = (jobs.c.attempt == grip.attempt) & live(jobs.c.expires_at)
     if step.to is not None:
         fence &= jobs.c.state.in_([before for before in State if step.to in NEXT[before]])

@@ -87,8 +87,7 @@ class _Nothing(Exception):
 def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
     """Take the devices, and the next job for them.
 
-    Returns:
-        The job; None if the devices are taken, nobody waits for them, or the worker is drained.
+    There is none if the devices are taken, nobody waits for them, or the worker is drained.
     """
     with database.reading() as connection:
         early = _early(connection, lease_seconds)
@@ -103,11 +102,7 @@ def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
 
 
 def renew(database: Database, grip: Grip, lease_seconds: float) -> State:
-    """Lengthen the lease; return the state of the job, which may have been cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """Lengthen the lease; return the state of the job, which may have been cancelled."""
     with database.writing() as connection:
         until = _until(connection, lease_seconds)
         devices = update(leases).where(_held_by(grip), live(leases.c.expires_at))
@@ -123,11 +118,7 @@ def renew(database: Database, grip: Grip, lease_seconds: float) -> State:
 
 
 def standing(database: Database, grip: Grip) -> State:
-    """Return the state of the job of an attempt, without lengthening the lease.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """Return the state of the job of an attempt, without lengthening the lease."""
     with database.reading() as connection:
         state = connection.execute(select(jobs.c.state).where(_is_current(grip))).scalar()
     if state is None:
@@ -136,11 +127,7 @@ def standing(database: Database, grip: Grip) -> State:
 
 
 def note_process(database: Database, grip: Grip, birth: Birth) -> None:
-    """Write down the process of an attempt, before it may do anything.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """Write down the process of an attempt, before it may do anything."""
     values = {"pid": birth.pid, "pid_started": birth.started}
     with database.writing() as connection:
         advance_held(connection, grip, Step())
@@ -148,11 +135,7 @@ def note_process(database: Database, grip: Grip, birth: Birth) -> None:
 
 
 def record(database: Database, grip: Grip, report: Report) -> bool:
-    """Record a message; return whether it was new.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """Record a message; return whether it was new."""
     with database.writing() as connection:
         _hold(connection, grip)
         if not _count_message(connection, grip, report):
@@ -173,11 +156,7 @@ def record(database: Database, grip: Grip, report: Report) -> bool:
 
 
 def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
-    """End the job and give the devices back; a job that is being cancelled ends as cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """End the job and give the devices back; a job that is being cancelled ends as cancelled."""
     with database.writing() as connection:
         _free(connection, grip)
         state = _hold(connection, grip)
@@ -194,11 +173,7 @@ def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
 
 
 def let_go(database: Database, grip: Grip, ending: str, reason: str) -> State:
-    """End the attempt and not the job, which waits for the next one unless it is cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+    """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
         _free(connection, grip)
         state = _hold(connection, grip)

@@ -21,7 +21,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -67,11 +66,7 @@ class NewKey:
 
 
 class Keyring:
-    """Hands out keys and recognises them. Threads may share it.
-
-    Args:
-        database: Keeps their digests, never themselves.
-    """
+    """Hands out keys and recognises them. Threads may share it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -79,14 +74,7 @@ class Keyring:
     def hand_out(
         self, name: str, scopes: Collection[Scope], project: str, seconds: float | None = None
     ) -> NewKey:
-        """Make a key; this is the only time that its secret is known.
-
-        Args:
-            name: For people.
-            scopes: What it allows.
-            project: Whose jobs it may see, and whose its jobs are.
-            seconds: How long it is valid; None for ever.
-        """
+        """Make a key; this is the only time that its secret is known."""
         secret, key_id = PREFIX + secrets.token_urlsafe(32), secrets.token_hex(8)
         row = insert(keys).values(
             id=key_id,
@@ -107,11 +95,7 @@ class Keyring:
         return None if self.all() else self.hand_out(FIRST, list(Scope), FIRST)
 
     def recognise(self, secret: str) -> Key:
-        """Return the key of a secret: its own, or that of a session.
-
-        Raises:
-            KeyRefused: It is unknown, revoked or expired.
-        """
+        """Return the key of a secret: its own, or that of a session."""
         query = _valid_key(keys.c.digest == digest(secret))
         if is_session(secret):
             mine = (sessions.c.digest == digest(secret), sessions.c.expires_at > Now())
@@ -123,16 +107,7 @@ class Keyring:
         return _key(row)
 
     def sign_in(self, secret: str, seconds: float) -> str:
-        """Return the secret of a new session of a key; it ends with the key, if not before.
-
-        Args:
-            secret: The key's.
-            seconds: How long the session lasts.
-
-        Raises:
-            KeyRefused: The key is not valid.
-            ScopeMissing: It may not look at anything.
-        """
+        """Return the secret of a new session of a key; it ends with the key, if not before."""
         if is_session(secret):
             raise _refused()
         key = self.recognise(secret)
@@ -160,15 +135,7 @@ class Keyring:
             return tuple(map(_key, connection.execute(query).mappings().all()))
 
     def revoke(self, key_id: str, project: str | None = None) -> None:
-        """Make a key invalid from now on.
-
-        Args:
-            key_id: The key.
-            project: Only if it is this one's.
-
-        Raises:
-            NotFound: There is no such key, or it is revoked already.
-        """
+        """Make a key invalid from now on."""
         mine = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
         if project is not None:
             mine = mine.where(keys.c.project == project)
@@ -196,11 +163,7 @@ def is_session(secret: str) -> bool:
 
 
 def digest(secret: str) -> str:
-    """Return what is kept of a key or of a session.
-
-    Raises:
-        KeyRefused: It has the form of neither.
-    """
+    """Return what is kept of a key or of a session."""
     if not _FORM.fullmatch(secret):
         raise _refused()
     return hashlib.sha256(secret.encode()).hexdigest()

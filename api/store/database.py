@@ -52,14 +52,7 @@ _DISK_FULL = "53100"
 
 
 class Database:
-    """A database, and how to read and write it in transactions. Threads may share it.
-
-    Args:
-        url: Of SQLite (`sqlite:///file`) or PostgreSQL (`postgresql://...`).
-
-    Raises:
-        SettingsError: The URL names neither.
-    """
+    """A database, and how to read and write it in transactions. Threads may share it."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -72,11 +65,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a transaction that may write; it is kept unless the block raises.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer, or too many wait for it.
-        """
+        """Give a transaction that may write; it is kept unless the block raises."""
         if not self._turns.acquire(timeout=TURN_SECONDS):
             raise DatabaseUnavailable(
                 "Too many changes wait for the database.", "Try again in a few seconds."
@@ -93,21 +82,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a transaction that reads, and sees one state of the database.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Give a transaction that reads, and sees one state of the database."""
         with _translated(), self._reader.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """Give a transaction that may write, and take as long as it needs.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Give a transaction that may write, and take as long as it needs."""
         engine = _engine(self._url, LONG_SECONDS)
         try:
             with _translated(), engine.begin() as connection:

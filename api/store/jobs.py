@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, func, insert, select
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -63,14 +63,6 @@ class Jobs:
 
     Everywhere `project` is the project of the caller; None finds jobs of all projects. A job of
     another project is not found.
-
-    Args:
-        database: Keeps the jobs.
-        registry: The workloads that may be asked for.
-        quotas: What one project may have.
-        machines: Returns at once what jobs with some needs may be measured on; while nothing of
-            that is known nobody checks here whether anything of a space can run, and the job's
-            worker finds out.
     """
 
     def __init__(
@@ -92,19 +84,7 @@ class Jobs:
         idempotency_key: str | None = None,
         created_by: str | None = None,
     ) -> Job:
-        """Take in a job, and return it with what it waits for; it survives a crash of anything.
-
-        Args:
-            request: What was asked for.
-            project: Whose it will be.
-            idempotency_key: With the same one the same request makes no second job.
-            created_by: The id of the key that asks.
-
-        Raises:
-            InvalidTuning: The request is wrong.
-            QuotaExceeded: The project has as much as it may.
-            IdempotencyMismatch: The idempotency key came with another request before.
-        """
+        """Take in a job, and return it with what it waits for; it survives a crash of anything."""
         tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
@@ -123,30 +103,17 @@ class Jobs:
         return job
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
-        """Return what a job was asked for with, to ask for the same again.
-
-        Raises:
-            NotFound: There is no such job.
-            UnreadableRecord: Its record is damaged.
-        """
+        """Return what a job was asked for with, to ask for the same again."""
         with self._database.reading() as connection:
             return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
     def get(self, job_id: str, project: str | None) -> Job:
-        """Return a job as it stands.
-
-        Raises:
-            NotFound: There is none.
-        """
+        """Return a job as it stands."""
         with self._database.reading() as connection:
             return read_job(connection, job_id, project)
 
     def placed(self, job_id: str, project: str | None) -> Job:
-        """Return a job as it stands, and what it waits for.
-
-        Raises:
-            NotFound: There is none.
-        """
+        """Return a job as it stands, and what it waits for."""
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
@@ -159,18 +126,7 @@ class Jobs:
         before: str | None = None,
         limit: int = 20,
     ) -> Page:
-        """Return some jobs, newest first.
-
-        Args:
-            project: Whose.
-            states: Only those in one of these; empty for all.
-            wanted: Only such.
-            before: The `next` of the page before; None for the first.
-            limit: At most so many, and at most `MOST_JOBS`.
-
-        Raises:
-            NotFound: There is no job `before`.
-        """
+        """Return some jobs, newest first."""
         most = max(1, min(limit, MOST_JOBS))
         query = jobs_query(project, wanted).limit(most + 1)
         with self._database.reading() as connection:
@@ -186,11 +142,7 @@ class Jobs:
         return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
 
     def trials(self, job_id: str, project: str | None) -> tuple[JobTrial, ...]:
-        """Return the trials of a job by number.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """Return the trials of a job by number."""
         with self._database.reading() as connection:
             read_job(connection, job_id, project)
             return read_trials(connection, job_id)
@@ -198,11 +150,7 @@ class Jobs:
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
-        """Return the trials of a job after a number, each as JSON; reading them takes longest.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """Return the trials of a job after a number, each as JSON; reading them takes longest."""
         most = max(1, min(limit, MOST_TRIALS))
         query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
@@ -211,11 +159,7 @@ class Jobs:
             return tuple(rows.all())
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
-        """Return a trial of a job.
-
-        Raises:
-            NotFound: There is no such job, or no such trial.
-        """
+        """Return a trial of a job."""
         for record in self.trial_records(job_id, project, after=number - 1, limit=1):
             found = read(Trial, record)
             if found.number == number:
@@ -225,23 +169,14 @@ class Jobs:
     def events(
         self, job_id: str, project: str | None, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
-        """Return what happened to a job after an event, oldest first; the last one is `ended`.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """Return what happened to a job after an event, oldest first; the last one is `ended`."""
         most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
             read_job(connection, job_id, project)
             return read_events(connection, job_id, after, most)
 
     def story(self, job_id: str, project: str | None) -> Story:
-        """Return a job with its latest trials and events, and its recommendation if there is one.
-
-        Raises:
-            NotFound: There is no such job.
-            UnreadableRecord: The record of a trial or of the recommendation is damaged.
-        """
+        """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
             query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
@@ -260,10 +195,6 @@ class Jobs:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
         A job that was cancelled before stays as it is.
-
-        Raises:
-            NotFound: There is no such job.
-            IllegalTransition: It has ended otherwise.
         """
         with self._database.writing() as connection:
             read_job(connection, job_id, project)
@@ -274,23 +205,13 @@ class Jobs:
         return job
 
     def recommendation(self, job_id: str, project: str | None) -> Result:
-        """Return the recommendation of a job.
-
-        Raises:
-            NotFound: There is no such job.
-            NoRecommendation: It has none, or none yet.
-        """
+        """Return the recommendation of a job."""
         with self._database.reading() as connection:
             found, _ = ending(connection, job_id, project)
             return whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
-        """Return the recommendation of a job as JSON without its trials, and how many these are.
-
-        Raises:
-            NotFound: There is no such job.
-            NoRecommendation: It has none, or none yet.
-        """
+        """Return the recommendation of a job as JSON without its trials, and how many these are."""
         with self._database.reading() as connection:
             return ending(connection, job_id, project)
 
@@ -324,13 +245,7 @@ class Jobs:
             return unserved(connection)
 
     def check(self) -> None:
-        """Make sure that the database answers, has the schema of this version, and has room.
-
-        Raises:
-            DatabaseUnavailable: It does not answer.
-            OtherSchema: It has another one.
-            DiskFull: The last change found no room, and neither does another one.
-        """
+        """Make sure that the database answers, has the schema of this version, and has room."""
         check_schema(self._database)
         if self._database.full:  # Where nobody else is led here meanwhile, nobody else finds out.
             with self._database.writing() as connection:
@@ -338,13 +253,7 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    """Return the database of some settings; the tables are made if there are none.
-
-    Raises:
-        SettingsError: The settings are wrong.
-        OtherSchema: The tables are of another version; they are not touched.
-        DatabaseUnavailable: The database does not answer.
-    """
+    """Return the database of some settings; the tables are made if there are none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
     try:
@@ -361,8 +270,8 @@ def open_database(settings: Settings) -> Database:
 
 def cancel_all(database: Database, key_id: str) -> int:
     """Have all jobs end that a key has asked for; return how many there were."""
-    of_key = or_(jobs.c.created_by == key_id, jobs.c.project == key_id)
-    query = select(jobs.c.id).where(of_key, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
+    mine = jobs.c.created_by == key_id
+    query = select(jobs.c.id).where(mine, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
     with database.writing() as connection:
         found = connection.execute(query).scalars().all()
         for each in found:

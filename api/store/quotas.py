@@ -14,11 +14,7 @@ from autotune.wording import plural
 
 
 def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: float) -> None:
-    """Refuse a job of so many seconds if its project would have more than it may.
-
-    Raises:
-        QuotaExceeded: It would.
-    """
+    """Refuse a job of so many seconds if its project would have more than it may."""
     mine = jobs.c.project == project
     waits = select(func.count()).where(mine, jobs.c.state == State.QUEUED)
     if connection.execute(waits).scalar_one() >= quotas.queued:

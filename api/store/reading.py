@@ -27,17 +27,7 @@ COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
 def row_of(
     connection: Connection, job_id: str, project: str | None, *columns: ColumnElement[Any]
 ) -> Row[Any]:
-    """Return what is asked of a job.
-
-    Args:
-        connection: The transaction.
-        job_id: The job.
-        project: Whose it must be; None for anybody's.
-        columns: What is asked.
-
-    Raises:
-        NotFound: There is no such job, or it is another project's.
-    """
+    """Return what is asked of a job, which must be of the project; None stands for any."""
     query = select(*columns).where(jobs.c.id == job_id)
     if project is not None:
         query = query.where(jobs.c.project == project)
@@ -48,11 +38,7 @@ def row_of(
 
 
 def read_job(connection: Connection, job_id: str, project: str | None = None) -> Job:
-    """Return a job.
-
-    Raises:
-        NotFound: There is none, or it is another project's.
-    """
+    """Return a job."""
     return job_of(row_of(connection, job_id, project, *COLUMNS))
 
 
@@ -69,11 +55,7 @@ def job_of(row: Row[Any]) -> Job:
 
 @lru_cache(maxsize=256)
 def request_of(record: str) -> Tuning:
-    """Return what a job was asked for, which never changes and is read whenever somebody looks.
-
-    Raises:
-        UnreadableRecord: The record is damaged.
-    """
+    """Return what a job was asked for, which never changes and is read whenever somebody looks."""
     return read(Tuning, record)
 
 
@@ -96,11 +78,7 @@ def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
 
 
 def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[JobTrial, ...]:
-    """Return the trials of a job after a number.
-
-    Raises:
-        UnreadableRecord: The record of one is damaged.
-    """
+    """Return the trials of a job after a number."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
     rows = connection.execute(select(trials).where(*mine).order_by(trials.c.number)).all()
     return tuple(
@@ -112,9 +90,7 @@ def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tupl
 def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
     """Return the seconds that the attempts of a job have spent on its search.
 
-    Args:
-        job_id: The job.
-        by_now: Whether the attempt that runs counts until now, or until it was last heard of.
+    The attempt that runs counts until it was last heard of, or `by_now` until now.
     """
     total = total_of(Now() if by_now else attempts.c.seen_at)
     return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
@@ -127,12 +103,7 @@ def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[fl
 
 
 def ending(connection: Connection, job_id: str, project: str | None) -> tuple[str, int]:
-    """Return the recommendation of a job as it is kept, and how many trials there are.
-
-    Raises:
-        NotFound: There is no such job.
-        NoRecommendation: It has none, or none yet.
-    """
+    """Return the recommendation of a job as it is kept, and how many trials there are."""
     asked = (jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials)
     row = row_of(connection, job_id, project, *asked)
     if row.recommendation is not None:
@@ -144,11 +115,7 @@ def ending(connection: Connection, job_id: str, project: str | None) -> tuple[st
 
 
 def whole(connection: Connection, job_id: str, kept: str) -> Result:
-    """Return a recommendation with its trials.
-
-    Raises:
-        UnreadableRecord: The record is damaged.
-    """
+    """Return a recommendation with its trials."""
     query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
     records = connection.execute(query).scalars().all()
     return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')

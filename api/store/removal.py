@@ -24,11 +24,7 @@ def forget_keys(database: Database, older_seconds: float) -> None:
 
 
 def remove_ended(database: Database, older_seconds: float) -> int:
-    """Remove some jobs that ended before a certain time, oldest first, with all that is of them.
-
-    Returns:
-        How many; fewer than `AT_ONCE` if none are left.
-    """
+    """Remove some jobs that ended before a certain time, oldest first, with all that is of them."""
     with database.writing() as connection:
         # As a value: PostgreSQL uses no index for what a clock tells row by row.
         until = connection.execute(select(Now() - older_seconds)).scalar_one()

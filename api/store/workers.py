@@ -21,15 +21,9 @@ SEEN_SECONDS = 90.0
 
 
 def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
-    """Note that a worker is there, and forget those that are gone.
+    """Note that a worker is there, and forget those that are gone; return whether it is drained.
 
-    Args:
-        database: Keeps the workers.
-        post: The worker.
-        draining: What it was told last, for a database that has forgotten it meanwhile.
-
-    Returns:
-        Whether it is to take no further job.
+    `draining` is what it was told last, for a database that has forgotten it meanwhile.
     """
     values = {
         "devices": post.devices,
@@ -56,22 +50,13 @@ def leave(database: Database, post: Post) -> None:
 
 
 def there(connection: Connection, project: str | None = None) -> tuple[SeenWorker, ...]:
-    """Return the workers that are there, by name.
-
-    Args:
-        connection: The transaction.
-        project: Whose jobs may be named; None for all.
-    """
+    """Return the workers that are there, by name; jobs of other projects are not named."""
     query = _rows().where(~_gone()).order_by(workers.c.name)
     return tuple(_worker(row, project) for row in connection.execute(query).all())
 
 
 def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
-    """Have a worker take no further job, or take jobs again; the one that it runs goes on.
-
-    Raises:
-        NotFound: There is no such worker.
-    """
+    """Have a worker take no further job, or take jobs again; the one that it runs goes on."""
     with database.writing() as connection:
         mine = and_(workers.c.name == name, ~_gone())
         if not connection.execute(update(workers).where(mine).values(draining=draining)).rowcount:
@@ -90,11 +75,7 @@ def remember_machine(database: Database, devices: str, machine: Machine) -> None
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
-    """Return what some devices were when somebody last looked, or None.
-
-    Raises:
-        UnreadableRecord: The record is damaged.
-    """
+    """Return what some devices were when somebody last looked, or None."""
     query = select(leases.c.machine).where(leases.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()

@@ -21,13 +21,7 @@ from autotune.api.work import processes
 
 
 class Chore:
-    """Does something when it is asked to, but not again before some time has passed.
-
-    Args:
-        do: What.
-        seconds: How long it need not be done again.
-        clock: Seconds.
-    """
+    """Does something when it is asked to, but not again before some time has passed."""
 
     def __init__(
         self, do: Callable[[], None], seconds: float, clock: Callable[[], float] = time.monotonic
@@ -67,11 +61,6 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
 
     The files come last, and by what is in the database: so what a crash left in between goes the
     next time, and what lies on this host of a job that another one removed goes as well.
-
-    Args:
-        database: Where the jobs are.
-        folder: Where each has a folder of its own on this host.
-        seconds: The age; a folder that was used since is left alone.
     """
     while remove_ended(database, seconds) == AT_ONCE:
         pass

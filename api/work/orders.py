@@ -49,12 +49,7 @@ class Order(Value):
 
 
 def order(claimed: Claim, registry: Registry, settings: Settings, checkouts: Checkouts) -> Order:
-    """Return what the process of an attempt is to do.
-
-    Raises:
-        InvalidTuning: The workload is not registered any more, or its parameters have changed.
-        OSError: Its files are not here any more.
-    """
+    """Return what the process of an attempt is to do."""
     request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))

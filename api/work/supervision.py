@@ -37,12 +37,6 @@ class Lease:
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
-
-    Args:
-        database: Where it is.
-        grip: The attempt.
-        patience: How long, and how often.
-        clock: Seconds.
     """
 
     def __init__(
@@ -60,11 +54,7 @@ class Lease:
         self._state = State.RUNNING
 
     def keep(self) -> State:
-        """Renew the lease if it is time to; return the state of the job as last seen.
-
-        Raises:
-            Superseded: The lease is lost.
-        """
+        """Renew the lease if it is time to; return the state of the job as last seen."""
         self._check()
         now = self._clock()
         try:
@@ -79,12 +69,7 @@ class Lease:
         return self._state
 
     def renew(self) -> None:
-        """Renew the lease now.
-
-        Raises:
-            Superseded: The lease is lost.
-            DatabaseUnavailable: It could not be renewed; it may last a while.
-        """
+        """Renew the lease now."""
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
         self._state = attempts.renew(self._database, self._grip, self._patience.lease)
@@ -92,11 +77,7 @@ class Lease:
         reach(FailPoint.AFTER_RENEWAL)
 
     def insist(self, write: Callable[[], Result]) -> Result:
-        """Write, again and again while the database does not answer and the lease lasts.
-
-        Raises:
-            Superseded: The lease is lost.
-        """
+        """Write, again and again while the database does not answer and the lease lasts."""
         while True:
             try:
                 return write()
@@ -125,17 +106,7 @@ class Cause(StrEnum):
 
 
 class Supervision:
-    """Follows the process of an attempt until something ends it.
-
-    Args:
-        database: Takes the record.
-        grip: The attempt.
-        lease: Its lease.
-        tuner: Its process, which has its order.
-        seconds: How long the search may take.
-        patience: How long to wait for what.
-        stopping: Whether the worker was asked to stop.
-    """
+    """Follows the process of an attempt until something ends it."""
 
     def __init__(  # noqa: PLR0913 - each comes from another part
         self,
@@ -168,11 +139,7 @@ class Supervision:
         return self._asked and self._asked[0]
 
     def follow(self) -> Cause:
-        """Return why the attempt is over; its processes may still run.
-
-        Raises:
-            Superseded: The lease is lost; nothing may be written any more.
-        """
+        """Return why the attempt is over; its processes may still run."""
         cause = None
         while cause is None:
             # JobRequest before listening: what it said before it went is then heard in this turn.
@@ -245,12 +212,7 @@ class Supervision:
 
 
 def report(number: int, what: Message) -> attempts.Report:
-    """Return what a message adds.
-
-    Args:
-        number: Of the message within its attempt, from one.
-        what: The message.
-    """
+    """Return what a message adds."""
     return attempts.Report(number=number, **_content(what))
 
 

@@ -51,16 +51,6 @@ class Tuner:
 
     It must be used by the thread that starts it, for as long as that lives: the kernel ends the
     process with that thread.
-
-    Args:
-        marker: What its environment holds.
-        places: The operator's folders; it runs in the root, and its texts lose them.
-        log: File for what it prints.
-        isolation: Whether it gets a network of its own.
-        adopts: Whether this process adopts orphans, and has no other children.
-
-    Raises:
-        OSError: The log cannot be written, or no process be started.
     """
 
     def __init__(
@@ -155,11 +145,7 @@ class Tuner:
 
 
 class Places:
-    """Takes the operator's folders out of texts; what lies in them is named from the root.
-
-    Args:
-        settings: They name the folders.
-    """
+    """Takes the operator's folders out of texts; what lies in them is named from the root."""
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root.absolute()

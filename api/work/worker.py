@@ -54,13 +54,7 @@ INSPECT_SECONDS = 60.0
 
 
 class Worker:
-    """Runs jobs, one at a time. To be used by one thread, which lives as long as it.
-
-    Args:
-        database: Keeps the jobs.
-        settings: The operator's.
-        adopts: Whether this process adopts orphans and has no children but the worker's.
-    """
+    """Runs jobs, one at a time. To be used by one thread, which lives as long as it."""
 
     def __init__(self, database: Database, settings: Settings, *, adopts: bool = False) -> None:
         self._database = database
@@ -137,11 +131,7 @@ class Worker:
         return False
 
     def run_one(self) -> bool:
-        """Run the next job, if there is one; return whether there was.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Run the next job, if there is one; return whether there was."""
         lease = self._settings.patience.lease
         post = self._post()
         if self._shown is not None and post != self._shown:
@@ -211,11 +201,7 @@ class Worker:
         return self._conclude(lease, claimed, cause, supervision, code)
 
     def _started(self, claimed: Claim) -> Tuner:
-        """Start the process of an attempt.
-
-        Raises:
-            OSError: Its folder cannot be used, or no process be started.
-        """
+        """Start the process of an attempt."""
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
         return Tuner(

@@ -23,7 +23,7 @@ WORKLOADS = ("digits", "speech", "images", "text")
 """Of the jobs that wait; a worker that has the first alone has to find its own among them."""
 _AT_ONCE = 1000
 """Rows of one statement."""
-_MADE = ("seq", "kind")
+_MADE = ("seq",)
 """Columns that the database makes."""
 
 
@@ -55,7 +55,7 @@ def fill_queue(database: Database, like: str, count: int) -> None:
                 "id": secrets.token_hex(12),
                 "project": f"project {random.randrange(OWNERS)}",
                 "workload": random.choice(WORKLOADS),
-                "precedence": -random.choice((0, 0, 0, 1)),
+                "priority": random.choice((0, 0, 0, 1)),
             }
             for _ in range(count)
         )

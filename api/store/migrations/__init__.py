@@ -1,4 +1,7 @@
-"""The schema: made at the first start, and changed only by `autotune database --migrate`."""
+"""The schema: made at the first start, and changed only by `autotune database --migrate`.
+
+An empty database gets the tables as they are declared; migrations are for those that are there.
+"""
 
 from __future__ import annotations
 
@@ -13,48 +16,34 @@ from sqlalchemy import Connection
 
 from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
+from autotune.api.store.tables import metadata
 
 VERSION_TABLE = "autotune_version"
 """Not Alembic's usual name: Optuna's tables may be in the same database and use that."""
 
 
 def make(database: Database) -> None:
-    """Make the tables where there are none.
-
-    Raises:
-        DatabaseUnavailable: The database does not answer.
-        OtherSchema: There are tables of another version; they are not touched.
-        SettingsError: The database cannot hold every text.
-    """
+    """Make the tables where there are none."""
     with database.migrating() as connection:
         _check_encoding(connection)
         lock(connection, "schema")
         if _revision(connection) is None:
-            _upgrade(connection)
+            metadata.create_all(connection)
+            command.stamp(_config(connection), "head")
         _check(connection)
 
 
 def migrate(database: Database) -> None:
-    """Bring the tables of an earlier version up to date, however long it takes.
-
-    Raises:
-        DatabaseUnavailable: The database does not answer.
-        OtherSchema: They are of a version from which there is no way.
-    """
+    """Bring the tables of an earlier version up to date, however long it takes."""
     with database.migrating() as connection:
         lock(connection, "schema")
         if _revision(connection) in _known():
-            _upgrade(connection)
+            command.upgrade(_config(connection), "head")
         _check(connection)
 
 
 def check_schema(database: Database) -> None:
-    """Make sure that the schema is the one that this version needs.
-
-    Raises:
-        DatabaseUnavailable: The database does not answer.
-        OtherSchema: It has another one.
-    """
+    """Make sure that the schema is the one that this version needs."""
     with database.reading() as connection:
         _check(connection)
 
@@ -88,12 +77,6 @@ def _check(connection: Connection) -> None:
         )
 
 
-def _upgrade(connection: Connection) -> None:
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
 def _check_encoding(connection: Connection) -> None:
     if connection.dialect.name != "postgresql":
         return
@@ -118,8 +101,8 @@ def _known() -> tuple[str, ...]:
     return tuple(reversed([each.revision for each in scripts]))
 
 
-def _config() -> Config:
-    config = Config()
+def _config(connection: Connection | None = None) -> Config:
+    config = Config(attributes={"connection": connection})
     # The option goes through an interpolation.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     return config

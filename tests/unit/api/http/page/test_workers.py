@@ -36,9 +36,7 @@ def test_without_workers_the_page_says_so(browser: TestClient) -> None:
     assert "No worker is there; jobs wait until one is." in browser.get("/workers").text
 
 
-def test_a_job_that_waits_shows_its_place(
-    client: TestClient, database: Database, job: Job, text: object
-) -> None:
+def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
     """And is looked at again, as others go before it without an event of its own."""
     workers.seen(database, POST)
     page = client.get(f"/tunings/{job.id}").text
