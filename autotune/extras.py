@@ -8,7 +8,6 @@ from typing import Any
 
 from autotune.errors import MissingPackage
 
-
 SERVICE = (
     *("alembic", "asgi_correlation_id", "fastapi", "fastapi_offline", "prometheus_client"),
     *("psycopg", "pydantic_settings", "sqlmodel", "uvicorn"),

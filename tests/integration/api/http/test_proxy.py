@@ -80,7 +80,8 @@ def proxy(api: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = free.getsockname()[1]
     told = CONFIGURATION.format(port=port, hash=HASH, api=api.removeprefix("http://"))
     (folder / "Caddyfile").write_text(told)
-    command = [shutil.which("caddy") or "caddy", "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+    words = ("run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile")
+    command = [shutil.which("caddy") or "caddy", *words]
     own = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=own)
