@@ -21,7 +21,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -134,22 +133,6 @@ class Keyring:
         with self._database.reading() as connection:
             return tuple(map(_key, connection.execute(query).mappings().all()))
 
-    def rotate(self, key_id: str, overlap_seconds: float) -> NewKey:
-        """Make a key that may do what another one may, and let that one end."""
-        with self._database.reading() as connection:
-            row = connection.execute(_valid_key(keys.c.id == key_id)).mappings().first()
-        if row is None:
-            raise _no_key()
-        old = _key(row)
-        made = self.hand_out(old.name, old.scopes, old.project, _validity(old))
-        end = Now() + overlap_seconds
-        sooner = or_(keys.c.expires_at.is_(None), keys.c.expires_at > end)
-        with self._database.writing() as connection:
-            mine = update(keys).where(keys.c.id == key_id, sooner)
-            connection.execute(mine.values(expires_at=end))
-        note("rotate key", key_id)
-        return made
-
     def revoke(self, key_id: str, project: str | None = None) -> None:
         mine = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
         if project is not None:
@@ -162,11 +145,6 @@ class Keyring:
 
 def _no_key() -> NotFound:
     return NotFound("API key not found.", "Check the id.")
-
-
-def _validity(key: Key) -> float | None:
-    """Return for how many seconds a key was made."""
-    return None if key.expires_at is None else key.expires_at - key.created_at
 
 
 def _end_oldest(connection: Connection, key_id: str) -> None:

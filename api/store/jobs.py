@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -272,29 +272,6 @@ def cancel_all(database: Database, key_id: str) -> int:
     for each in found:
         note("cancel job", each)
     return len(found)
-
-
-def reassign(
-    database: Database, project: str, to: str, job_ids: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Give jobs of a project to another one; return their ids."""
-    mine = jobs.c.project == project
-    chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
-    with database.writing() as connection:
-        query = update(jobs).where(chosen).values(project=to).returning(jobs.c.id, jobs.c.seq)
-        rows = connection.execute(query).all()
-        if not rows:
-            raise NotFound(f"The project {project!r} has no such job.", "Check its name.")
-        found = tuple(row.id for row in rows)
-        moved = labels.c.seq.in_([row.seq for row in rows])
-        connection.execute(update(labels).where(moved).values(project=to))
-        # The key would lead the old project to a job that is no longer its own.
-        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.project == to))
-        of_old = idempotency.c.project == project
-        connection.execute(delete(idempotency).where(of_old, forgotten))
-    for each in found:
-        note("reassign job", each, project=to)
-    return found
 
 
 def _cancel(connection: Connection, job_id: str) -> bool:

@@ -12,7 +12,6 @@ from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import guarded
 from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
-from autotune.cli.jobs import app as jobs_app
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
 from autotune.cli.options import SearchCommand
@@ -48,7 +47,6 @@ for command in (watch, fetch, script, report, spaces, machine, database):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
-app.add_typer(jobs_app, name="jobs")
 app.add_typer(cluster_app, name="cluster")
 app.add_typer(workers_app, name="workers")
 

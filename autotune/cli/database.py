@@ -13,6 +13,7 @@ import typer
 
 from autotune.cli.console import put, say
 from autotune.cli.options import SettingsFile
+from autotune.extras import check_service
 
 if TYPE_CHECKING:
     from autotune.api.settings import Settings
@@ -28,6 +29,7 @@ def database(
     settings: SettingsFile = None,
 ) -> None:
     """Tell whether the service's database is of this version, and what to do if it is not."""
+    check_service()
     from autotune.api.settings import load_settings
     from autotune.api.store import migrations
 
@@ -49,6 +51,7 @@ def service_database(settings: Path | None) -> Iterator[Database]:
     Raises:
         SettingsError: There is no service, or its database is of another version.
     """
+    check_service()
     from autotune.api.log import about
     from autotune.api.settings import load_settings
 

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import guarded, put, say, show
+from autotune.cli.console import guarded, put, say, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.wording import plural, roughly
+from autotune.wording import plural
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from autotune.api.callers import Scope
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
-    help="Create, list, rotate and revoke API keys of the service.",
+    help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -39,7 +37,7 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="read, write or admin (keys of the project, priority, workers); repeatable. "
+            help="read, write or admin (priority, workers); repeatable. "
             "[default: read and write]",
             show_default=False,
         ),
@@ -68,33 +66,25 @@ def create(
 
 
 @guarded
-def rotate(
-    *,
-    key: KeyId,
-    overlap: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long both keys are valid.")
-    ] = "1h",
-    settings: SettingsFile = None,
-) -> None:
-    """Replace a key by a new one of the same project, and print that; it is shown only once."""
-    from autotune.api.store.auth import Keyring
-    from autotune.durations import parse_seconds
-
-    seconds = parse_seconds(overlap)
-    with service_database(settings) as database:
-        made = Keyring(database).rotate(key, seconds)
-    say(f"Key {made.key.id} replaces {key}, which ends in {roughly(seconds)}; shown only once:")
-    put(f"{made.secret}\n")
-
-
-@guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
     from autotune.api.store.auth import Keyring
 
     with service_database(settings) as database:
         found = Keyring(database).all()
-    show(_table(found))
+    heads = ("id", "name", "project", "scopes", "made", "until")
+    lines = (
+        (
+            each.id,
+            each.name,
+            each.project,
+            " ".join(sorted(each.scopes)),
+            _day(each.created_at),
+            _until(each),
+        )
+        for each in found
+    )
+    show(table(heads, lines))
 
 
 @guarded
@@ -118,7 +108,6 @@ def revoke(
 
 app.command()(create)
 app.command("list")(listing)
-app.command()(rotate)
 app.command()(revoke)
 
 
@@ -132,28 +121,9 @@ def _scopes(given: Iterable[str]) -> list[Scope]:
 
 
 def checked_name(name: str) -> str:
-    """Return a name for people.
-
-    Raises:
-        UsageError: It is none.
-    """
     if not name.isprintable() or not 0 < len(name) <= 100:
         raise UsageError("The name must have 1 to 100 printable characters.", "Choose another one.")
     return name
-
-
-def _table(keys: tuple[Key, ...]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for head in ("id", "name", "project", "scopes", "made", "until"):
-        table.add_column(head, overflow="fold")
-    for each in keys:
-        scopes = " ".join(sorted(each.scopes))
-        names = (Text(each.name), Text(each.project))
-        table.add_row(each.id, *names, scopes, _day(each.created_at), _until(each))
-    return table
 
 
 def _until(key: Key) -> str:

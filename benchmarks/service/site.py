@@ -62,9 +62,8 @@ class Site:
         return {**os.environ, "PYTHONPATH": paths_of(ROOT), "AUTOTUNE_CACHE": "off", **named}
 
     def start(self, *words: str, **variables: str) -> Process:
-        """Start `autotune WORDS`, which bounds no caller, with its output in the folder."""
-        given = {f"{PREFIX}WEB__REQUESTS": str(10**6), **variables}
-        return self.launch(["-m", "autotune", *words], ROOT, **given)
+        """Start `autotune WORDS`, with its output in the folder."""
+        return self.launch(["-m", "autotune", *words], ROOT, **variables)
 
     def launch(self, arguments: list[str], root: Path = ROOT, **variables: str) -> Process:
         """Start a Python process of the service, in the folder with its code."""

@@ -22,7 +22,7 @@ from autotune.api.store import attempts, tables, workers
 from autotune.api.store.advance import CANCELLED
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs, reassign
+from autotune.api.store.jobs import Jobs
 from autotune.api.values import Birth, Claim, Filter, Grip, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
 from autotune.events import Notice
@@ -82,22 +82,6 @@ def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
     assert found("team:vision", "team:audio") == found("team:v") == found("x:y") == []
     assert len(found("team:vision", project=None)) == 4
     assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}
-
-
-def test_a_job_that_is_given_away_keeps_its_labels(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """Its new project finds it by them, the old one does not."""
-    first, second = (jobs.submit(labelled(asked, team="vision"), "old").id for _ in range(2))
-    wanted = Filter(labels=("team:vision",))
-
-    def found(project: str) -> list[str]:
-        return [each.id for each in jobs.page(project, wanted=wanted).tunings]
-
-    reassign(database, "old", "new", [first])
-    assert (found("old"), found("new")) == ([second], [first])
-    reassign(database, "old", "new")
-    assert (found("old"), found("new")) == ([], [second, first])
 
 
 def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: JobRequest) -> None:

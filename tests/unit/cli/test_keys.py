@@ -138,16 +138,6 @@ def tables(path: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("service")
-def test_a_key_is_rotated(run: Run) -> None:
-    """The new one is printed alone, and belongs to the same project."""
-    old = recognised(run("keys", "create", "ci", "--scope", "read").stdout.strip())
-    done = run("keys", "rotate", old.id, "--overlap", "10min")
-    new = recognised(done.stdout.strip())
-    assert (new.project, new.scopes) == (old.project, {Scope.READ})
-    assert "10 min" in done.stderr
-
-
-@pytest.mark.usefixtures("service")
 def test_an_account_without_a_name_makes_keys(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container whose user no file knows; its number stands for it."""
 

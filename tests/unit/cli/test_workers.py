@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from sqlalchemy import select
 from typer.testing import Result
 
 from autotune.api.settings import load_settings
@@ -37,7 +36,7 @@ def database() -> Iterator[Database]:
 
 def is_draining(database: Database) -> bool:
     with database.reading() as connection:
-        return bool(connection.execute(select(workers.is_draining(POST.worker))).scalar())
+        return workers.there(connection)[0].draining
 
 
 @pytest.mark.usefixtures("database")

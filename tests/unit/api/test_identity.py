@@ -1,0 +1,62 @@
+"""Whom the headers of a trusted proxy name, and what they may do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from autotune.api.callers import Caller, Scope
+from autotune.api.errors import KeyRefused, ScopeMissing
+from autotune.api.identity import TrustedProxy
+
+PROXY = TrustedProxy.model_validate(
+    {
+        "addresses": ["10.0.0.0/8", "::1"],
+        "projects": {
+            "leads": {"project": "vision", "scopes": ["admin"]},
+            "team": {"project": "vision"},
+            "audio": {"project": "speech", "scopes": ["read"]},
+        },
+    }
+)
+
+
+def found(groups: str, peer: str = "10.1.2.3", user: Sequence[str] = ("anna",)) -> Caller | None:
+    """Return who is found."""
+    told = {PROXY.user: user, PROXY.groups: [groups]}
+    return PROXY.caller(peer, lambda name: told[name])
+
+
+def test_groups_give_scopes_in_one_project() -> None:
+    """The first of the settings tells which; those of other projects give nothing there."""
+    anna = found(" audio,team , unknown,leads")
+    assert anna
+    assert (anna.id, anna.project, anna.scopes) == ("person:anna", "vision", frozenset(Scope))
+    otto = found("audio", "::1")
+    assert otto
+    assert (otto.project, otto.scopes) == ("speech", {Scope.READ})
+
+
+@pytest.mark.parametrize("peer", ["11.0.0.1", "::2", "", "somewhere", "unix:"])
+def test_other_addresses_name_nobody(peer: str) -> None:
+    """Whatever they send."""
+    assert found("team", peer) is None
+
+
+def test_a_proxy_that_names_nobody_lets_a_key_decide() -> None:
+    """Programs pass it without signing in."""
+    assert found("team", user=()) is None
+
+
+@pytest.mark.parametrize("user", [("",), ("a\x07",), ("x" * 201,), ("anna", "otto")])
+def test_an_odd_name_is_refused(user: tuple[str, ...]) -> None:
+    """Nobody is meant by it."""
+    with pytest.raises(KeyRefused):
+        found("team", user=user)
+
+
+def test_whoever_is_in_no_group_is_refused() -> None:
+    """By a sentence of its own: a key would not help."""
+    with pytest.raises(ScopeMissing, match="None of your groups"):
+        found("teams")
