@@ -82,7 +82,7 @@ def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
 
 
 def folder(claimed: Claim, settings: Settings) -> Path:
-    return jobs_folder(settings) / claimed.job.id / str(claimed.grip.attempt)
+    return jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)
 
 
 def jobs_folder(settings: Settings) -> Path:

@@ -272,8 +272,8 @@ def test_a_job_knows_the_code_that_it_measured(
     assert claimed is not None
     code = own.registry().codes(tmp_path)["digits"]
     assert jobs.get(job.id, None).code == code
-    attempts.record(database, claimed.grip, Report(number=1, trial=ended_trial()))
-    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     (tmp_path / "toy.py").write_text("f = g = 2")
     assert worker.run_one()
     ended = jobs.get(job.id, None)

@@ -11,14 +11,14 @@ from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
+from autotune.api.values import Claim, Job, Outcome, Waiting, WaitsFor, WorkerInfo
 from autotune.api.workloads import Registry
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE, fake_machine
 
 HAS = {"digits": "c0de"}
-PLAIN = Post(worker="p", devices="plain", host="h", workloads=HAS, machine=FAKE_MACHINE)
-PAIR = Post(
+PLAIN = WorkerInfo(worker="p", devices="plain", host="h", workloads=HAS, machine=FAKE_MACHINE)
+PAIR = WorkerInfo(
     worker="g",
     devices="pair",
     host="h",
@@ -42,11 +42,11 @@ def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
     )
 
 
-def run(database: Database, post: Post) -> Claim:
+def run(database: Database, post: WorkerInfo) -> Claim:
     """Run the next job to its end."""
     claimed = attempts.claim(database, post, 30.0)
     assert claimed is not None
-    attempts.finish(database, claimed.grip, DONE)
+    attempts.finish(database, claimed.token, DONE)
     return claimed
 
 
@@ -93,7 +93,7 @@ def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> Non
     assert places[0] is not None
     assert places[0].sentence == "It is next."
     assert jobs.placed(first[0], None).waiting == Waiting(kind=WaitsFor.MACHINE)
-    attempts.record(database, claimed.grip, attempts.Report(number=1, began=True))
+    attempts.record(database, claimed.token, attempts.Report(number=1, began=True))
     assert jobs.placed(first[0], None).waiting is None
 
 
@@ -108,18 +108,18 @@ def test_waiting_for_the_machine_is_none_of_a_search(
     with database.writing() as connection:
         connection.execute(update(tables.jobs).values(started_at=1.0))
     if begins:
-        attempts.record(database, claimed.grip, attempts.Report(number=1, began=True))
+        attempts.record(database, claimed.token, attempts.Report(number=1, began=True))
         started = jobs.get(job.id, "me").started_at
         assert started
         assert started > 1.0
-        attempts.let_go(database, claimed.grip, attempts.RELEASED, "It was stopped.")
+        attempts.let_go(database, claimed.token, attempts.RELEASED, "It was stopped.")
         again = attempts.claim(database, PLAIN, 30.0)
         assert again is not None
-        attempts.record(database, again.grip, attempts.Report(number=1, began=True))
+        attempts.record(database, again.token, attempts.Report(number=1, began=True))
         assert jobs.get(job.id, "me").started_at == started
     else:
         jobs.cancel(job.id, "me")
-        attempts.finish(database, claimed.grip, Outcome(state=State.CANCELLED))
+        attempts.finish(database, claimed.token, Outcome(state=State.CANCELLED))
         assert jobs.get(job.id, "me").started_at is None
 
 

@@ -18,13 +18,13 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import Claim, Job, Post
+from autotune.api.values import Claim, Job, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
 from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]
-POST = Post(worker="w", devices="bench", host="h")
+POST = WorkerInfo(worker="w", devices="bench", host="h")
 GONE = ('"allow_asynchronous":false', '"allow_asynchronous":"perhaps"')
 Change = Callable[..., None]
 
@@ -59,7 +59,7 @@ def measured(database: Database) -> Claim:
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
     told = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
-    attempts.record(database, claimed.grip, Report(number=1, trial=ended_trial(), events=told))
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial(), events=told))
     return claimed
 
 
@@ -90,7 +90,7 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
 ) -> None:
     """The worker lives, and those behind it are claimed."""
     claimed = measured(database)
-    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     change(column, ('"', "'"))
     behind = jobs.submit(asked, "me")
     assert Worker(database, settings).run_one()
