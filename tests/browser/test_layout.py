@@ -76,14 +76,6 @@ def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: s
     looks_right(page, f"job-{name}")
 
 
-def test_two_jobs_side_by_side_are_laid_out(page: Page, jobs: dict[str, str]) -> None:
-    """Whether or not they can be compared."""
-    for name in ("undecided", "failed"):
-        both = "&".join(f"job={jobs[each].rpartition('/')[2]}" for each in ("done", name))
-        page.goto(f"/compare?{both}")
-        looks_right(page, f"compare-with-{name}")
-
-
 def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:
     """The tests above can fail."""
     page = signed_in()
