@@ -30,7 +30,7 @@ from sqlalchemy import (
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
 from autotune.api.records import read
-from autotune.api.states import HELD, State, transition
+from autotune.api.states import State, transition
 from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
     CANCELLED,
@@ -44,7 +44,7 @@ from autotune.api.store.advance import (
 from autotune.api.store.database import Database, Now, insert_new, lapsed, live, lock
 from autotune.api.store.queue import next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
-from autotune.api.store.tables import attempts, jobs, leases, trials, workers
+from autotune.api.store.tables import IS_HELD, attempts, jobs, leases, trials, workers
 from autotune.api.values import (
     Claim,
     LeaseToken,
@@ -305,9 +305,8 @@ def _until(connection: Connection, lease_seconds: float) -> float:
 def _early(connection: Connection, lease_seconds: float) -> bool:
     """Return whether a lease ends after any of today: the clock was put back since."""
     latest = Now() + 2 * lease_seconds
-    held = jobs.c.state.in_(sorted(HELD))
     devices = select(leases.c.devices).where(leases.c.expires_at > latest)
-    mine = select(jobs.c.id).where(held, jobs.c.expires_at > latest)
+    mine = select(jobs.c.id).where(IS_HELD, jobs.c.expires_at > latest)
     return any(connection.execute(each.limit(1)).first() for each in (devices, mine))
 
 

@@ -21,18 +21,16 @@ from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Released
 from autotune.api.needs import Needs
 from autotune.api.records import read
-from autotune.api.states import HELD, State
+from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, lapsed, live
-from autotune.api.store.tables import attempts, jobs
+from autotune.api.store.tables import IS_HELD, attempts, jobs
 from autotune.api.store.workers import there
 from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
 
 AT_ONCE = 50
 """Jobs that one transaction tells of."""
-_IS_HELD = jobs.c.state.in_(sorted(HELD))
-_OF_PROJECT = jobs.alias()
 _COLUMNS = [
     jobs.c[name]
     for name in (
@@ -40,11 +38,6 @@ _COLUMNS = [
         *("devices", "needs", "priority", "reason"),
     )
 ]
-_LATEST = (
-    select(func.max(_OF_PROJECT.c.started_at))
-    .where(_OF_PROJECT.c.project == jobs.c.project)
-    .scalar_subquery()
-)
 
 
 class Unserved(NamedTuple):
@@ -58,15 +51,15 @@ class Unserved(NamedTuple):
     jobs: int
 
 
-def queued(connection: Connection) -> list[Row[Any]]:
-    """Return the jobs that wait or were left behind, in the order in which they are claimed."""
-    waits = select(*_COLUMNS, _LATEST.label("latest")).where(jobs.c.state == State.QUEUED)
-    left = select(*_COLUMNS).where(_IS_HELD, lapsed(jobs.c.expires_at))
-    running = select(jobs.c.project, func.count()).where(_IS_HELD, live(jobs.c.expires_at))
+def queued(connection: Connection) -> Iterator[Row[Any]]:
+    """Yield the jobs that wait or were left behind, in the order in which they are claimed."""
+    left = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
+    yield from connection.execute(left.order_by(jobs.c.state, jobs.c.seq)).all()
+    waits = select(*_COLUMNS).where(jobs.c.state == State.QUEUED)
+    running = select(jobs.c.project).where(IS_HELD, live(jobs.c.expires_at))
     rows: Sequence[Any] = connection.execute(waits).all()
-    behind = connection.execute(left.order_by(jobs.c.state, jobs.c.seq)).all()
-    counts = connection.execute(running.group_by(jobs.c.project)).all()
-    return [*behind, *_in_turns(rows, Counter({row[0]: row[1] for row in counts}))]
+    busy = Counter(connection.execute(running).scalars().all())
+    yield from _in_turns(rows, busy, _latest(connection))
 
 
 def next_job(connection: Connection, post: WorkerInfo) -> Row[Any] | None:
@@ -123,17 +116,26 @@ def _has_begun(connection: Connection, job: Row[Any]) -> bool:
     return connection.execute(select(attempts.c.began_at).where(*mine)).scalar() is not None
 
 
-def _in_turns(rows: Iterable[Row[Any]], running: Counter[str]) -> Iterator[Row[Any]]:
+def _latest(connection: Connection) -> dict[str, float]:
+    """Return when the last job of each project began that has jobs in the queue."""
+    asks = select(jobs.c.project).where(jobs.c.state == State.QUEUED).distinct().subquery()
+    began = select(func.max(jobs.c.started_at)).where(jobs.c.project == asks.c.project)
+    rows = connection.execute(select(asks.c.project, began.scalar_subquery())).all()
+    return {row[0]: row[1] or 0.0 for row in rows}
+
+
+def _in_turns(
+    rows: Iterable[Row[Any]], running: Counter[str], latest: dict[str, float]
+) -> Iterator[Row[Any]]:
     """Yield jobs as they are claimed if each has ended before the next: projects take turns."""
     queues: dict[str, list[Row[Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda each: (-each.priority, each.seq), reverse=True):
         queues[row.project].append(row)
-    latest = {name: mine[0].latest or 0.0 for name, mine in queues.items()}
     later = count(max(latest.values(), default=0.0) + 1)
 
     def turn(name: str) -> tuple[Any, ...]:
         first = queues[name][-1]
-        return -first.priority, running[name], latest[name], first.seq, name
+        return -first.priority, running[name], latest.get(name, 0.0), first.seq, name
 
     turns = [turn(name) for name in queues]
     heapq.heapify(turns)

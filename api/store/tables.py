@@ -16,8 +16,12 @@ from sqlalchemy import (
     MetaData,
     Text,
     UniqueConstraint,
+    literal_column,
+    text,
 )
 from sqlmodel import Field, SQLModel
+
+from autotune.api.states import HELD
 
 NAMES = {
     "ix": "ix_%(column_0_N_label)s",
@@ -31,6 +35,10 @@ class Base(SQLModel):
     """Base of the tables; their metadata is apart from that of the user's own models."""
 
     metadata = MetaData(naming_convention=NAMES)
+
+
+# In the words of the index that holds no others.
+_HELD = text(f"state IN ({', '.join(repr(str(each)) for each in sorted(HELD))})")
 
 
 def _job_reference() -> Any:
@@ -49,6 +57,7 @@ class JobRow(Base, table=True):
         Index(None, "project", "started_at"),
         Index(None, "project", "ended_at"),
         Index(None, "ended_at"),
+        Index("ix_jobs_held", "expires_at", sqlite_where=_HELD, postgresql_where=_HELD),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
@@ -257,6 +266,7 @@ class TotalRow(Base, table=True):
 
 metadata = Base.metadata
 jobs = metadata.tables["jobs"]
+IS_HELD = jobs.c.state.in_([literal_column(repr(str(each))) for each in sorted(HELD)])
 attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
