@@ -37,16 +37,7 @@ class TrustedProxy(Value):
     """By group; of somebody in several, the first one that is listed here tells the project."""
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
-        """Return the person who asks; None if the connection is not the proxy's, or it names none.
-
-        Args:
-            peer: The address that the connection comes from.
-            header: Returns all that is sent as a header.
-
-        Raises:
-            KeyRefused: More than one person is named, or none that can be one.
-            ScopeMissing: They belong to no group that is let in.
-        """
+        """Return the person who asks; None if it is not the proxy that does, or it names none."""
         told = header(self.user)
         if not told or not self._is_proxy(peer):
             return None

@@ -14,20 +14,11 @@ UNREADABLE = "The record of this is damaged and cannot be read."
 
 
 def read(model: type[Model], record: str | bytes) -> Model:
-    """Return the value of a record.
-
-    Raises:
-        UnreadableRecord: It is none of that model.
-    """
     return read_as(TypeAdapter(model), record)
 
 
 def read_as(kind: TypeAdapter[Kept], record: str | bytes) -> Kept:
-    """Return the value of a record, which may be one of several models.
-
-    Raises:
-        UnreadableRecord: It is none of them.
-    """
+    """Return the value of a record, which may be one of several models."""
     try:
         return kind.validate_json(record, extra="ignore")
     except Exception as exc:  # A validator may fail in any way at what it was not made for.

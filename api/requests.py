@@ -111,17 +111,7 @@ class JobRequest(Tuning):
 def checked(
     request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
-    """Return what a worker can run as it stands, with all parameters of the workload.
-
-    Args:
-        request: What was asked for.
-        registry: The workloads that may be asked for.
-        quotas: Bound the budget.
-        machines: On one of them it must be able to run; none where that is not known.
-
-    Raises:
-        InvalidTuning: Something in it is wrong; the text says what.
-    """
+    """Return what a worker can run as it stands, with all parameters of the workload."""
     workload = registry.find(request.workload)
     params = workload.validate(request.params)
     _check_space(request.space)
@@ -134,11 +124,6 @@ def checked(
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
-    """Make sure that a budget is within the quotas.
-
-    Raises:
-        InvalidBudget: It is not.
-    """
     if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
         told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
         raise InvalidBudget(
@@ -148,11 +133,6 @@ def check_budget(seconds: float | None, quotas: Quotas) -> None:
 
 
 def _check_runnable_somewhere(request: JobRequest, machines: Sequence[Machine]) -> None:
-    """Make sure that one of the machines can run what is asked for.
-
-    Raises:
-        InvalidSpace: None can; the error is that of the last one.
-    """
     for number, each in enumerate(machines, 1):
         try:
             return check_runnable(request.space, request, each)
@@ -168,10 +148,6 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     What depends on the workload is left out, and so is a batch that is held fixed: one device is
     always measured, and to learn that nothing else can run may be what is wanted. Of a space that
     names ways to distribute, the machine must be able to run at least one.
-
-    Raises:
-        InvalidSpace: It is too large, or lacks a strategy that the options name.
-        SpaceNotRunnable: Nothing of it can.
     """
     if space == AUTO:  # It fits the machine.
         return

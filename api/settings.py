@@ -58,8 +58,6 @@ EXAMPLES = "examples/workloads.toml"
 
 
 class Quotas(Value):
-    """What one project may have."""
-
     queued: int = Field(default=10, ge=1)
     device_seconds: float = Field(default=4 * 3600.0, gt=0)
     window_seconds: float = Field(default=24 * 3600.0, gt=0)
@@ -94,8 +92,6 @@ Host = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9.-]+$|^\[[0-9a-fA-F:.]+\
 
 
 class Web(Value):
-    """How the service is reached."""
-
     hosts: tuple[Host, ...] = ()
     """Names by which it may be called beside this machine's own; `*.example.org` is allowed."""
     body: int = Field(default=64 * 1024, ge=1024)
@@ -120,8 +116,6 @@ GONE = {
 
 
 class Settings(BaseSettings):
-    """All settings."""
-
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
     )
@@ -181,17 +175,12 @@ class Settings(BaseSettings):
 
     @property
     def database_url(self) -> str:
-        """The database's URL, with its password."""
         if self.database is not None:
             return self.database.get_secret_value()
         return f"sqlite:///{(self.data / 'service.db').absolute()}"
 
     def named_devices(self) -> str:
-        """Return the name of what jobs are measured on; the data folder must be there.
-
-        Raises:
-            OSError: The name can be neither read nor kept.
-        """
+        """Return the name of what jobs are measured on; the data folder must be there."""
         if self.devices is not None:
             return self.devices
         kept = self.data / DEVICES
@@ -200,25 +189,16 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        """Return all workloads, which follow the settings file.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads, which follow the settings file."""
         return Registry(self.registered(), _FileWatch(self).renewed)
 
     @property
     def file(self) -> Path | None:
-        """The file that they were read from."""
         named = type(self).model_config.get("toml_file")
         return Path(named) if isinstance(named, str | Path) else None
 
     def registered(self) -> dict[str, Registered]:
-        """Return all workloads: examples, entry points, and the file's, which win.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
         with _told("An installed package's workload"):
             found = installed()
@@ -231,11 +211,7 @@ class Settings(BaseSettings):
 
 
 class _FileWatch:
-    """Reads the workloads of a settings file again whenever it has changed.
-
-    Args:
-        settings: Those that were read from it before.
-    """
+    """Reads the workloads of a settings file again whenever it has changed."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -263,15 +239,6 @@ class _FileWatch:
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
-    """Return the settings.
-
-    Args:
-        file: The settings file; None takes the one that the environment names, if it does.
-        given: Settings that win over everything.
-
-    Raises:
-        SettingsError: They are wrong.
-    """
     named = os.environ.get(FILE)
     path = file or (Path(named) if named else None)
     if path is not None and not path.is_file():
@@ -304,11 +271,7 @@ def _check_gone(setting: str) -> None:
 
 @contextmanager
 def _whole_at_once(path: Path) -> Iterator[Path]:
-    """Give a file to write, which then gets its name with all that is in it.
-
-    Raises:
-        FileExistsError: There is one of that name.
-    """
+    """Give a file to write, which then gets its name with all that is in it."""
     own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         yield own
@@ -329,7 +292,6 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _examples(root: Path | None) -> dict[str, Declared]:
-    """Return the workloads of the checkout, where it is there."""
     if root is None or not (root / EXAMPLES).is_file():
         return {}
     given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))

@@ -112,7 +112,6 @@ def problem(
     status: int | None = None,
     errors: Iterable[Mistake] = (),
 ) -> Problem:
-    """Return a problem of some kind."""
     request = known().get("request")
     return Problem(
         type=f"urn:autotune:problem:{kind}",
@@ -127,7 +126,6 @@ def problem(
 
 
 def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response for a problem."""
     extra = dict(headers or {})
     retry_after = KINDS[what.code].retry_after
     if retry_after is not None:
@@ -150,7 +148,6 @@ def response_to(error: Exception, route: str = "none") -> Response:
 
 
 async def handle(request: Request, error: Exception) -> Response:
-    """Answer an error, as a handler of the framework."""
     return response_to(error, route_of(request.scope))
 
 

@@ -63,16 +63,10 @@ class Typed:
     values: Mapping[str, list[str]]
 
     def one(self, name: str) -> str:
-        """Return what was typed into a field."""
         return self.values.get(name, [""])[-1].strip()
 
 
 async def typed_of(request: Request) -> Typed:
-    """Return what a form sends.
-
-    Raises:
-        HTTPException: It is no form, or holds too much.
-    """
     try:
         text = (await request.body()).decode("ascii")
         return Typed(parse_qs(text, errors="strict", max_num_fields=MOST_FIELDS))
@@ -87,13 +81,6 @@ def once(typed: Typed, asked: JobRequest) -> str | None:
 
 
 class FormError(Exception):
-    """Something in the form is wrong.
-
-    Args:
-        mistakes: What, by field.
-        status: What HTTP calls it.
-    """
-
     def __init__(self, mistakes: Mistakes, status: int = 422) -> None:
         super().__init__("; ".join(mistakes.values()))
         self.mistakes = mistakes
@@ -101,11 +88,7 @@ class FormError(Exception):
 
 
 def of_service(error: ServiceError) -> FormError:
-    """Return what a form shows for an error of the service.
-
-    Raises:
-        ServiceError: It has nothing to do with the form.
-    """
+    """Return what a form shows for an error of the service."""
     if not isinstance(error, InvalidTuning | QuotaExceeded):
         raise error
     status = 429 if isinstance(error, QuotaExceeded) else 422
@@ -129,12 +112,10 @@ class Field:
 
     @property
     def control(self) -> str:
-        """What it is filled in with."""
         return "select" if self.options else "checkbox" if self.kind == "boolean" else "text"
 
     @property
     def keyboard(self) -> str:
-        """Which one a phone shows."""
         return _KEYBOARDS.get(self.kind, "text")
 
     @property
@@ -234,13 +215,6 @@ def rarer_options() -> tuple[Field, ...]:
 
 
 class Form:
-    """The form for a job.
-
-    Args:
-        catalog: What may be asked for.
-        typed: What was typed; None for a new form.
-    """
-
     def __init__(self, catalog: Catalog, typed: Typed | None = None) -> None:
         self._catalog = catalog
         self._typed = typed
@@ -252,11 +226,9 @@ class Form:
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads to choose from, by name."""
         return dict(sorted(self._catalog.workloads.items()))
 
     def fields(self, workload: str) -> list[Field]:
-        """Return the fields of a workload; each workload has fields of its own."""
         found, typed = self._catalog.workloads.get(workload), self._typed
         named = fields_of(found.parameters.model_json_schema()) if found else ()
         # What was not sent with another workload's form keeps its default.
@@ -270,7 +242,6 @@ class Form:
 
     @property
     def usual(self) -> list[Field]:
-        """The fields for any workload."""
         budget = next(each for each in declared() if each.name == "budget")
         quotas = self._catalog.quotas
         low, high = roughly(quotas.shortest_budget), roughly(quotas.longest_budget)
@@ -294,17 +265,14 @@ class Form:
 
     @property
     def rarer(self) -> list[Field]:
-        """The fields that are seldom needed."""
         return [each.filled(each.name, self._typed, self.mistakes) for each in rarer_options()]
 
     @property
     def strategies(self) -> dict[str, str]:
-        """The strategies to choose from, with their titles."""
         return {name: each.title for name, each in strategies().items()}
 
     @property
     def wanted(self) -> list[str]:
-        """The strategies that are chosen."""
         return self._typed.values.get("strategies", []) if self._typed else []
 
     @property
@@ -317,11 +285,6 @@ class Form:
         return bool(self.wanted) or "strategies" in self.mistakes or any(changed)
 
     def request(self) -> JobRequest:
-        """Return the request that the form stands for.
-
-        Raises:
-            FormError: Something in it is wrong.
-        """
         given = self._given()
         registered = self._catalog.workloads.get(self.workload)
         wrong = registered.mistakes(given["params"]) if registered else {}

@@ -39,8 +39,6 @@ _STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class JobView:
-    """A job's page."""
-
     job: Job
     phase: str
     news: str
@@ -77,7 +75,6 @@ class JobView:
 
 
 def job_view(story: Story) -> JobView:
-    """Return the view of a job."""
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
@@ -186,7 +183,6 @@ def _listed(value: object) -> str:
 
 
 def _phase(story: Story) -> str:
-    """Return what a job does, in words."""
     told = _STATES.get(story.job.state)
     if told is not None:
         return told

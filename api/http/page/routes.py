@@ -32,7 +32,6 @@ def _to(job: Job) -> Response:
 def show_jobs(
     request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
 ) -> Response:
-    """Show the jobs, newest first, and the form for a new one."""
     form = Form(here.catalog) if Scope.WRITE in key.scopes else None
     page = page_of(here.jobs, key, query)
     return render("jobs.html", request, view=list_view(page, query), form=form)
@@ -40,7 +39,6 @@ def show_jobs(
 
 @router.post(HOME)
 def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Response:
-    """Ask for a job; what is wrong is shown at its field, and nothing that was typed is lost."""
     form = Form(here.catalog, typed)
     try:
         asked = form.request()
@@ -57,7 +55,6 @@ def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Respons
 
 @router.get("/tunings/{job_id}")
 def show_job(request: Request, job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Show a job."""
     return render("job.html", request, view=job_view(jobs.story(job_id, key.project)))
 
 
@@ -71,12 +68,10 @@ def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
 
 @router.post("/tunings/{job_id}/repeat")
 def repeat_job(job_id: JobId, typed: Sent, key: Writer, jobs: TheJobs) -> Response:
-    """Ask for the same again; the new job is shown."""
     request = jobs.request(job_id, key.project)
     return _to(taken_in(jobs, request, key, once(typed, request)))
 
 
 @router.get("/workers")
 def show_workers(request: Request, key: Reader, jobs: TheJobs) -> Response:
-    """Show the workers."""
     return render("workers.html", request, workers=jobs.workers(key.project))
