@@ -277,12 +277,8 @@ class Form:
 
     @property
     def open(self) -> bool:
-        """Whether the fields that are seldom needed are in sight."""
-        changed = (
-            each.error or each.value not in ("", usual.value)
-            for each, usual in zip(self.rarer, rarer_options(), strict=True)
-        )
-        return bool(self.wanted) or "strategies" in self.mistakes or any(changed)
+        """Whether the rarer fields are in sight: what was typed may be wrong there."""
+        return self._typed is not None
 
     def request(self) -> JobRequest:
         given = self._given()
