@@ -203,7 +203,7 @@ class Page(Described):
     """What to give as `before` for the next page; null at the end."""
 
 
-class Grip(Value):
+class LeaseToken(Value):
     """An attempt's hold on a job and on devices; every write of the attempt shows it."""
 
     job_id: str
@@ -212,7 +212,7 @@ class Grip(Value):
     worker: str
 
 
-class Post(Value):
+class WorkerInfo(Value):
     """Where a worker stands."""
 
     worker: str
@@ -265,7 +265,7 @@ class WorkersAnswer(Described):
     workers: tuple[SeenWorker, ...]
 
 
-class Birth(Value):
+class ProcessIdentity(Value):
     """A process, never mistaken for a later one of the same number."""
 
     pid: int
@@ -276,7 +276,7 @@ class Birth(Value):
 class Claim(Value):
     """A job that a worker has just taken, and what is known of it."""
 
-    grip: Grip
+    token: LeaseToken
     marker: str
     job: Job
     kept: tuple[Trial, ...] = ()
@@ -293,13 +293,13 @@ class Claim(Value):
     """Why it cannot be run, if a record of it is damaged."""
 
 
-class Remains(Value):
+class OrphanedProcesses(Value):
     """An attempt of which something may be left."""
 
     job_id: str
     attempt: int
     marker: str
-    birth: Birth | None
+    birth: ProcessIdentity | None
 
 
 class Outcome(Value):

@@ -12,7 +12,7 @@ from autotune.api.events import Event, brief
 from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
-from autotune.api.values import Grip
+from autotune.api.values import LeaseToken
 from autotune.events import TrialEnded
 
 CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
@@ -54,12 +54,12 @@ def advance(
     return _write(connection, job_id, step, condition)
 
 
-def advance_held(connection: Connection, grip: Grip, step: Step) -> None:
+def advance_held(connection: Connection, token: LeaseToken, step: Step) -> None:
     """Change a job in the name of an attempt; `Superseded` if that is not the current one."""
-    fence = (jobs.c.attempt == grip.attempt) & live(jobs.c.expires_at)
+    fence = (jobs.c.attempt == token.attempt) & live(jobs.c.expires_at)
     if step.to is not None:
         fence &= jobs.c.state.in_([before for before in State if step.to in NEXT[before]])
-    if not _write(connection, grip.job_id, step, fence):
+    if not _write(connection, token.job_id, step, fence):
         raise superseded()
 
 

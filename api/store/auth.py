@@ -122,7 +122,6 @@ class Keyring:
         return session
 
     def sign_out(self, session: str) -> None:
-        """End a session."""
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.digest == digest(session)))
 
@@ -135,7 +134,6 @@ class Keyring:
             return tuple(map(_key, connection.execute(query).mappings().all()))
 
     def revoke(self, key_id: str, project: str | None = None) -> None:
-        """Make a key invalid from now on."""
         mine = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
         if project is not None:
             mine = mine.where(keys.c.project == project)
@@ -158,7 +156,6 @@ def _end_oldest(connection: Connection, key_id: str) -> None:
 
 
 def is_session(secret: str) -> bool:
-    """Return whether a secret is that of a session, and not a key."""
     return _SESSION_FORM.fullmatch(secret) is not None
 
 

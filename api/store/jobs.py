@@ -108,7 +108,6 @@ class Jobs:
             return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
     def get(self, job_id: str, project: str | None) -> Job:
-        """Return a job as it stands."""
         with self._database.reading() as connection:
             return read_job(connection, job_id, project)
 
@@ -142,7 +141,6 @@ class Jobs:
         return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
 
     def trials(self, job_id: str, project: str | None) -> tuple[JobTrial, ...]:
-        """Return the trials of a job by number."""
         with self._database.reading() as connection:
             read_job(connection, job_id, project)
             return read_trials(connection, job_id)
@@ -159,7 +157,6 @@ class Jobs:
             return tuple(rows.all())
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
-        """Return a trial of a job."""
         for record in self.trial_records(job_id, project, after=number - 1, limit=1):
             found = read(Trial, record)
             if found.number == number:
@@ -205,7 +202,6 @@ class Jobs:
         return job
 
     def recommendation(self, job_id: str, project: str | None) -> Result:
-        """Return the recommendation of a job."""
         with self._database.reading() as connection:
             found, _ = ending(connection, job_id, project)
             return whole(connection, job_id, found)
@@ -216,7 +212,6 @@ class Jobs:
             return ending(connection, job_id, project)
 
     def counts(self) -> dict[State, int]:
-        """Return how many jobs are in each state."""
         query = select(jobs.c.state, func.count()).group_by(jobs.c.state)
         with self._database.reading() as connection:
             found = {row[0]: row[1] for row in connection.execute(query).all()}
@@ -235,12 +230,10 @@ class Jobs:
             return there(connection, project)
 
     def activity(self) -> Activity:
-        """Return what happened lately."""
         with self._database.reading() as connection:
             return activity(connection)
 
     def unserved(self) -> tuple[Unserved, ...]:
-        """Return what waits for a worker that is not there."""
         with self._database.reading() as connection:
             return unserved(connection)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, lapsed, live
 from autotune.api.store.tables import attempts, jobs
 from autotune.api.store.workers import there
-from autotune.api.values import Post, SeenWorker, Waiting, WaitsFor
+from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
 
 AT_ONCE = 50
@@ -63,19 +63,18 @@ def queued(connection: Connection) -> list[Row[Any]]:
     waits = select(*_COLUMNS, _LATEST.label("latest")).where(jobs.c.state == State.QUEUED)
     left = select(*_COLUMNS).where(_IS_HELD, lapsed(jobs.c.expires_at))
     running = select(jobs.c.project, func.count()).where(_IS_HELD, live(jobs.c.expires_at))
-    rows: list[Row[Any]] = [*connection.execute(waits).all()]
+    rows: Sequence[Any] = connection.execute(waits).all()
     behind = connection.execute(left.order_by(jobs.c.state, jobs.c.seq)).all()
     counts = connection.execute(running.group_by(jobs.c.project)).all()
     return [*behind, *_in_turns(rows, Counter({row[0]: row[1] for row in counts}))]
 
 
-def next_job(connection: Connection, post: Post) -> Row[Any] | None:
+def next_job(connection: Connection, post: WorkerInfo) -> Row[Any] | None:
     """Return the next job for a worker; others may take it or change it meanwhile."""
     return next((row for row in queued(connection) if _fits(post, row)), None)
 
 
 def unserved(connection: Connection) -> tuple[Unserved, ...]:
-    """Return what waits for a worker that is not there."""
     workers = there(connection)
     rows = [each for each in queued(connection) if each.state != State.CANCELLING]
     found = Counter(
@@ -146,7 +145,7 @@ def _in_turns(rows: Iterable[Row[Any]], running: Counter[str]) -> Iterator[Row[A
             heapq.heappush(turns, turn(name))
 
 
-def _fits(post: Post, job: Row[Any]) -> bool:
+def _fits(post: WorkerInfo, job: Row[Any]) -> bool:
     """Return whether a job is one for a worker."""
     if job.state == State.CANCELLING:  # Ending it can be done by any.
         return True
@@ -182,7 +181,6 @@ def _needs(record: str | None) -> Needs:
 
 
 def _telling(row: Row[Any]) -> Step:
-    """Return the step of a job that no worker serves."""
     devices = "" if row.devices is None else f" on the devices {row.devices!r}"
     needs = f", {_needs(row.needs)}" if row.needs else ""
     what = f"the workload {row.workload!r}{devices}{needs}"

@@ -38,7 +38,6 @@ def row_of(
 
 
 def read_job(connection: Connection, job_id: str, project: str | None = None) -> Job:
-    """Return a job."""
     return job_of(row_of(connection, job_id, project, *COLUMNS))
 
 
@@ -115,7 +114,6 @@ def ending(connection: Connection, job_id: str, project: str | None) -> tuple[st
 
 
 def whole(connection: Connection, job_id: str, kept: str) -> Result:
-    """Return a recommendation with its trials."""
     query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
     records = connection.execute(query).scalars().all()
     return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')

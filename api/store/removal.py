@@ -17,7 +17,6 @@ REMOVED = "device_seconds"
 
 
 def forget_keys(database: Database, older_seconds: float) -> None:
-    """Forget idempotency keys of a certain age."""
     with database.writing() as connection:
         old = idempotency.c.created_at < Now() - older_seconds
         connection.execute(delete(idempotency).where(old))
@@ -49,6 +48,5 @@ def _count_removed(connection: Connection, job_ids: Sequence[str]) -> None:
 
 
 def still_there(database: Database, job_ids: Collection[str]) -> set[str]:
-    """Return those of some jobs that are kept."""
     with database.reading() as connection:
         return set(connection.execute(select(jobs.c.id).where(jobs.c.id.in_(job_ids))).scalars())

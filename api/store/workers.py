@@ -12,7 +12,7 @@ from autotune.api.log import note
 from autotune.api.records import read
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
-from autotune.api.values import Post, SeenWorker
+from autotune.api.values import SeenWorker, WorkerInfo
 from autotune.machine import Machine
 from autotune.version import VERSION
 
@@ -20,7 +20,7 @@ SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
 
 
-def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
+def seen(database: Database, post: WorkerInfo, *, draining: bool = False) -> bool:
     """Note that a worker is there, and forget those that are gone; return whether it is drained.
 
     `draining` is what it was told last, for a database that has forgotten it meanwhile.
@@ -43,8 +43,7 @@ def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
         return bool(connection.execute(query).scalar_one())
 
 
-def leave(database: Database, post: Post) -> None:
-    """Forget a worker that ends."""
+def leave(database: Database, post: WorkerInfo) -> None:
     with database.writing() as connection:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
@@ -67,7 +66,6 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
-    """Keep what some devices are."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, leases, devices=devices))
         mine = update(leases).where(leases.c.devices == devices)

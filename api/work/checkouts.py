@@ -135,7 +135,6 @@ def _archive(own: Path, commit: Commit, git: Git) -> Path:
 
 
 def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
-    """Unpack an archive."""
     folder.mkdir()
     with archive.open("rb") as file, _opened(file) as members:
         if sum(each.size for each in members) > most_bytes:

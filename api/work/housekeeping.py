@@ -16,7 +16,7 @@ from autotune.api.log import say
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.removal import AT_ONCE, remove_ended, still_there
-from autotune.api.values import Remains
+from autotune.api.values import OrphanedProcesses
 from autotune.api.work import processes
 
 
@@ -46,7 +46,7 @@ def sweep(database: Database, host: str) -> bool:
     was recorded may be gone and its own children not.
     """
     clean = True
-    for each in attempts.remains(database, host):
+    for each in attempts.orphans(database, host):
         if processes.end_all(partial(_left, each)):
             attempts.swept(database, each)
         else:
@@ -71,7 +71,7 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
             shutil.rmtree(some[name], ignore_errors=True)
 
 
-def _left(what: Remains) -> list[psutil.Process]:
+def _left(what: OrphanedProcesses) -> list[psutil.Process]:
     found = set(processes.marked(what.marker))
     return [*(found | set(processes.recorded(what.birth) if what.birth else ()))]
 

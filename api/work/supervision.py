@@ -16,7 +16,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import Grip
+from autotune.api.values import LeaseToken
 from autotune.api.work import messages
 from autotune.api.work.messages import Answer, Begun, Message
 from autotune.api.work.tuner import Tuner
@@ -42,12 +42,12 @@ class Lease:
     def __init__(
         self,
         database: Database,
-        grip: Grip,
+        token: LeaseToken,
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
         self._database = database
-        self._grip = grip
+        self._token = token
         self._patience = patience
         self._clock = clock
         self._renewed = self._looked = clock()
@@ -61,7 +61,7 @@ class Lease:
             if now - self._renewed >= self._patience.renewal:
                 self.renew()
             elif now - self._looked >= self._patience.look:
-                self._state = attempts.standing(self._database, self._grip)
+                self._state = attempts.status(self._database, self._token)
                 self._looked = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
@@ -69,10 +69,9 @@ class Lease:
         return self._state
 
     def renew(self) -> None:
-        """Renew the lease now."""
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
-        self._state = attempts.renew(self._database, self._grip, self._patience.lease)
+        self._state = attempts.renew(self._database, self._token, self._patience.lease)
         self._renewed = self._looked = now
         reach(FailPoint.AFTER_RENEWAL)
 
@@ -111,7 +110,7 @@ class Supervision:
     def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         database: Database,
-        grip: Grip,
+        token: LeaseToken,
         lease: Lease,
         tuner: Tuner,
         *,
@@ -120,7 +119,7 @@ class Supervision:
         stopping: Callable[[], bool],
     ) -> None:
         self._database = database
-        self._grip = grip
+        self._token = token
         self._lease = lease
         self._tuner = tuner
         self._seconds = seconds
@@ -173,7 +172,7 @@ class Supervision:
     def _write_all(self) -> None:
         while self._unwritten:
             reach(FailPoint.BEFORE_MESSAGE)
-            attempts.record(self._database, self._grip, self._unwritten[0])
+            attempts.record(self._database, self._token, self._unwritten[0])
             self._unwritten.popleft()
             reach(FailPoint.AFTER_MESSAGE)
 
@@ -212,7 +211,6 @@ class Supervision:
 
 
 def report(number: int, what: Message) -> attempts.Report:
-    """Return what a message adds."""
     return attempts.Report(number=number, **_content(what))
 
 

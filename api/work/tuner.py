@@ -19,7 +19,7 @@ import psutil
 
 from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX, Settings
-from autotune.api.values import Birth
+from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
 from autotune.api.work.messages import GaveUp, Message, Stuck, message
 from autotune.api.work.orders import Order
@@ -85,7 +85,7 @@ class Tuner:
             )
 
     @property
-    def birth(self) -> Birth | None:
+    def birth(self) -> ProcessIdentity | None:
         """Who it is; None if it is gone already."""
         return processes.birth(self._process.pid)
 

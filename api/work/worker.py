@@ -29,7 +29,7 @@ from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import tell_unserved
 from autotune.api.store.removal import forget_keys
-from autotune.api.values import Claim, Outcome, Post
+from autotune.api.values import Claim, Outcome, WorkerInfo
 from autotune.api.work import processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
@@ -73,7 +73,7 @@ class Worker:
         self._host = processes.this_host()
         self._inspection = Inspection(settings, self._devices, database)
         self._inspecting = Chore(self._inspection.look, INSPECT_SECONDS)
-        self._shown: Post | None = None
+        self._shown: WorkerInfo | None = None
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -91,9 +91,9 @@ class Worker:
         with suppress(DatabaseUnavailable):
             workers.leave(self._database, self._post())
 
-    def _post(self) -> Post:
+    def _post(self) -> WorkerInfo:
         """Return where it stands, and what it has now."""
-        return Post(
+        return WorkerInfo(
             worker=self._name,
             devices=self._devices,
             host=self._host,
@@ -140,7 +140,7 @@ class Worker:
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
-        job, attempt = claimed.job.id, claimed.grip.attempt
+        job, attempt = claimed.job.id, claimed.token.attempt
         say("Job claimed.", job=job, attempt=attempt)
         try:
             state = self._attempt(claimed)
@@ -150,7 +150,7 @@ class Worker:
         return True
 
     def _attempt(self, claimed: Claim) -> State:
-        lease = Lease(self._database, claimed.grip, self._settings.patience)
+        lease = Lease(self._database, claimed.token, self._settings.patience)
         if not sweep(self._database, self._host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
@@ -188,7 +188,7 @@ class Worker:
             self._order(tuner, lease, claimed, what)
             supervision = Supervision(
                 self._database,
-                claimed.grip,
+                claimed.token,
                 lease,
                 tuner,
                 seconds=what.options.budget or claimed.job.seconds,
@@ -201,7 +201,6 @@ class Worker:
         return self._conclude(lease, claimed, cause, supervision, code)
 
     def _started(self, claimed: Claim) -> Tuner:
-        """Start the process of an attempt."""
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
         return Tuner(
@@ -216,7 +215,7 @@ class Worker:
         """Record the process, and then give it its order."""
         birth = tuner.birth
         if birth is not None:
-            lease.insist(lambda: attempts.note_process(self._database, claimed.grip, birth))
+            lease.insist(lambda: attempts.note_process(self._database, claimed.token, birth))
             reach(FailPoint.RECORDED)
             tuner.go(what)
             reach(FailPoint.ORDERED)
@@ -259,7 +258,6 @@ class Worker:
         return self._finish(lease, claimed, outcome)
 
     def _code(self, claimed: Claim) -> str | None:
-        """Return the digest of the workload's code as it is now."""
         return self._codes().get(claimed.job.workload)
 
     def _codes(self) -> dict[str, str]:
@@ -278,7 +276,7 @@ class Worker:
     def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
         changed = claimed.job.code not in (None, self._code(claimed))
         outcome = outcome.model_copy(update={"code_changed": changed})
-        state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
+        state = lease.insist(lambda: attempts.finish(self._database, claimed.token, outcome))
         reach(FailPoint.FINISHED)
         return state
 
@@ -294,7 +292,7 @@ class Worker:
         return state
 
     def _let_go(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
-        return lease.insist(lambda: attempts.let_go(self._database, claimed.grip, ending, reason))
+        return lease.insist(lambda: attempts.let_go(self._database, claimed.token, ending, reason))
 
 
 def main(arguments: list[str]) -> None:

@@ -15,8 +15,8 @@ import psutil
 
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
-from autotune.api.values import Post
-from benchmarks.service.filled import WORKLOADS, fill, fill_queue
+from autotune.api.values import WorkerInfo
+from benchmarks.service.filled import OWN, WORKLOADS, fill, fill_queue
 from benchmarks.service.load import Calls, burst
 from benchmarks.service.site import Process, Site, address_of, running
 from benchmarks.service.table import Row
@@ -68,7 +68,7 @@ def measure(
     site: Site, database: Database, count: int, queued: int, rounds: int, seconds: float
 ) -> Iterator[Row]:
     """Yield the rows: so many jobs are done, and so many wait."""
-    keys = [site.new_key(database, f"large {number}") for number in range(KEYS)]
+    keys = [site.new_key(database, f"large {number}", OWN) for number in range(KEYS)]
     done = fill(database, site.settings, count, TRIALS)[:SOME]
     fill_queue(database, done[0], queued)
     api = site.start("serve", "api", "--port", "0")
@@ -124,7 +124,7 @@ def _claims(database: Database) -> Took:
     """Claim, as workers of many devices do; a part of the jobs is for others."""
     workloads = {WORKLOADS[0]: ""}
     posts = [
-        Post(worker="bench", devices=f"large-{n}", host="none", workloads=workloads)
+        WorkerInfo(worker="bench", devices=f"large-{n}", host="none", workloads=workloads)
         for n in range(FIRST + CLAIMS)
     ]
     for post in posts[:FIRST]:
@@ -134,7 +134,7 @@ def _claims(database: Database) -> Took:
     return Took(wall, 1000 * (time.process_time() - used) / CLAIMS)
 
 
-def _claim(database: Database, post: Post) -> None:
+def _claim(database: Database, post: WorkerInfo) -> None:
     if attempts.claim(database, post, LEASE) is None:
         raise RuntimeError("there was no job to claim")
 

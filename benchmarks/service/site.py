@@ -76,9 +76,9 @@ class Site:
                 stderr=log,
             )
 
-    def new_key(self, database: Database, name: str) -> str:
+    def new_key(self, database: Database, name: str, project: str = "") -> str:
         """Return a key that may do everything."""
-        return Keyring(database).hand_out(name, list(Scope), name).secret
+        return Keyring(database).hand_out(name, list(Scope), project or name).secret
 
 
 def paths_of(root: Path) -> str:

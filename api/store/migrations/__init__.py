@@ -23,7 +23,6 @@ VERSION_TABLE = "autotune_version"
 
 
 def make(database: Database) -> None:
-    """Make the tables where there are none."""
     with database.migrating() as connection:
         _check_encoding(connection)
         lock(connection, "schema")

@@ -23,20 +23,27 @@ from autotune.api.store.advance import CANCELLED
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Birth, Claim, Filter, Grip, Outcome, Post, Waiting, WaitsFor
+from autotune.api.values import (
+    Claim,
+    Filter,
+    LeaseToken,
+    Outcome,
+    ProcessIdentity,
+    Waiting,
+    WaitsFor,
+    WorkerInfo,
+)
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice
-from autotune.reason import Message
 from autotune.testing import fake_machine
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 LEASE = 30.0
 DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
 
 
 def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claim | None:
-    return attempts.claim(database, Post(worker=worker, devices=devices, host="h"), LEASE)
+    return attempts.claim(database, WorkerInfo(worker=worker, devices=devices, host="h"), LEASE)
 
 
 def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claim:
@@ -52,23 +59,12 @@ def lapse(database: Database, seconds: float = -1000.0) -> None:
             connection.execute(update(each).values(expires_at=each.c.expires_at + seconds))
 
 
-def trial(number: int = 0) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=100.0,
-    )
-
-
 def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A claim makes the job run, as its first attempt."""
     first = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
     claimed = take(database)
-    assert (claimed.job.id, claimed.grip.attempt) == (first.id, 1)
+    assert (claimed.job.id, claimed.token.attempt) == (first.id, 1)
     assert claimed.job.state is State.RUNNING
     told = [each.body for each in jobs.events(first.id, "me")]
     assert told == [Queued(), Claimed(attempt=1, kept=0)]
@@ -123,7 +119,7 @@ def test_a_job_goes_to_a_worker_that_meets_its_needs(
     job, simple = jobs.submit(picky, "me"), jobs.submit(asked, "me")
     assert take(database).job.id == simple.id
     machine = fake_machine(gpus=("H100",))
-    able = Post(worker="g", devices="g", host="h", machine=machine, labels=("fast",))
+    able = WorkerInfo(worker="g", devices="g", host="h", machine=machine, labels=("fast",))
     able = able.model_copy(update={"workloads": {"digits": "c0de"}})
     assert jobs.placed(job.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
     workers.seen(database, able)
@@ -135,18 +131,6 @@ def test_a_job_goes_to_a_worker_that_meets_its_needs(
     assert claimed.job.id == job.id
     (found,) = jobs.workers("me")
     assert (found.job, found.machine) == (job.id, machine)
-
-
-def test_a_drained_worker_claims_nothing(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """Until it is told to go on."""
-    jobs.submit(asked, "me")
-    post = Post(worker="w", devices="d", host="h")
-    workers.seen(database, post)
-    workers.drain(database, "w")
-    assert attempts.claim(database, post, LEASE) is None
-    assert workers.seen(database, post)
-    workers.drain(database, "w", draining=False)
-    assert attempts.claim(database, post, LEASE) is not None
 
 
 def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:
@@ -201,12 +185,12 @@ def test_a_lost_job_goes_to_the_next_worker(
     """After its lease a job is taken over with what was recorded, before younger ones."""
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
-    grip = take(database).grip
-    attempts.record(database, grip, Report(number=1, trial=trial(), study='{"a": 1}'))
+    token = take(database).token
+    attempts.record(database, token, Report(number=1, trial=ended_trial(), study='{"a": 1}'))
     lapse(database)
     claimed = take(database, worker="w2")
-    assert (claimed.job.id, claimed.grip.attempt) == (job.id, 2)
-    assert claimed.kept == (trial(),)
+    assert (claimed.job.id, claimed.token.attempt) == (job.id, 2)
+    assert claimed.kept == (ended_trial(),)
     assert claimed.study == '{"a": 1}'
 
 
@@ -223,9 +207,9 @@ def test_a_job_stays_with_the_devices_it_was_measured_on(
 
 WRITES = {
     "renew": lambda d, g: attempts.renew(d, g, LEASE),
-    "standing": attempts.standing,
-    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=trial())),
-    "note": lambda d, g: attempts.note_process(d, g, Birth(pid=1, started=1)),
+    "status": attempts.status,
+    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=ended_trial())),
+    "note": lambda d, g: attempts.note_process(d, g, ProcessIdentity(pid=1, started=1)),
     "finish": lambda d, g: attempts.finish(d, g, DONE),
     "let go": lambda d, g: attempts.let_go(d, g, "died", "It died."),
 }
@@ -238,13 +222,13 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
 ) -> None:
     """Whether somebody else has the job by then or not, nothing of it is written."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
+    token = take(database).token
     lapse(database)
     if taken:
         take(database, worker="w2")
     before = jobs.get(job.id, "me")
     with pytest.raises(Superseded):
-        WRITES[write](database, grip)
+        WRITES[write](database, token)
     assert jobs.get(job.id, "me") == before
     assert jobs.trials(job.id, "me") == ()
 
@@ -258,7 +242,7 @@ def test_a_clock_that_was_put_back_does_not_lock_the_devices(
     lapse(database, +100_000)
     assert claim(database, worker="w2") is None
     lapse(database, -LEASE)
-    assert take(database, worker="w2").grip.attempt == 2
+    assert take(database, worker="w2").token.attempt == 2
 
 
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
@@ -266,34 +250,34 @@ def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
 ) -> None:
     """Its worker renews the lease in time, as if nothing had happened."""
     jobs.submit(asked, "me")
-    grip = take(database).grip
+    token = take(database).token
     lapse(database, +100_000)
     assert claim(database, worker="w2") is None
-    assert attempts.renew(database, grip, LEASE) is State.RUNNING
+    assert attempts.renew(database, token, LEASE) is State.RUNNING
     assert claim(database, worker="w2") is None
     lapse(database, -LEASE)
-    assert take(database, worker="w2").grip.attempt == 2
+    assert take(database, worker="w2").token.attempt == 2
 
 
 def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A job that is renewed goes to nobody else, and its state is told."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
-    assert attempts.renew(database, grip, LEASE) is State.RUNNING
+    token = take(database).token
+    assert attempts.renew(database, token, LEASE) is State.RUNNING
     jobs.cancel(job.id, "me")
-    assert attempts.renew(database, grip, LEASE) is State.CANCELLING
-    assert attempts.standing(database, grip) is State.CANCELLING
+    assert attempts.renew(database, token, LEASE) is State.CANCELLING
+    assert attempts.status(database, token) is State.CANCELLING
     assert claim(database, worker="w2") is None
 
 
 def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A worker that did not hear the database's answer may try again."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
-    report = Report(number=1, events=[Notice(text="hello")], trial=trial())
-    assert attempts.record(database, grip, report)
-    assert not attempts.record(database, grip, report)
-    assert [each.trial for each in jobs.trials(job.id, "me")] == [trial()]
+    token = take(database).token
+    report = Report(number=1, events=[Notice(text="hello")], trial=ended_trial())
+    assert attempts.record(database, token, report)
+    assert not attempts.record(database, token, report)
+    assert [each.trial for each in jobs.trials(job.id, "me")] == [ended_trial()]
     assert [each.number for each in jobs.events(job.id, "me")] == [1, 2, 3]
     assert jobs.get(job.id, "me").trials == 1
 
@@ -301,10 +285,10 @@ def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: JobRe
 def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """The best figure so far is kept for one device and for distributed configurations."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
+    token = take(database).token
     for number, reached in enumerate((100.0, 300.0, 200.0)):
-        ended = trial(number).model_copy(update={"examples_per_second": reached})
-        attempts.record(database, grip, Report(number=number + 1, trial=ended))
+        ended = ended_trial(number).model_copy(update={"examples_per_second": reached})
+        attempts.record(database, token, Report(number=number + 1, trial=ended))
     found = jobs.get(job.id, "me")
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
 
@@ -313,10 +297,10 @@ def test_a_job_ends_once(database: Database, jobs: Jobs, asked: JobRequest) -> N
     """After its end its worker may not write, and the devices are free."""
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
-    grip = take(database).grip
-    assert attempts.finish(database, grip, DONE) is State.DONE
+    token = take(database).token
+    assert attempts.finish(database, token, DONE) is State.DONE
     with pytest.raises(Superseded):
-        attempts.finish(database, grip, DONE)
+        attempts.finish(database, token, DONE)
     with pytest.raises(IllegalTransition):
         jobs.cancel(job.id, "me")
     ended = Ended(state=State.DONE, summary=DONE.summary)
@@ -329,9 +313,9 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
 ) -> None:
     """The job ends as cancelled, and keeps what was found."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
+    token = take(database).token
     assert jobs.cancel(job.id, "me").state is State.CANCELLING
-    assert attempts.finish(database, grip, DONE) is State.CANCELLED
+    assert attempts.finish(database, token, DONE) is State.CANCELLED
     told = [each.body for each in jobs.events(job.id, "me", after=2)]
     assert told == [
         Cancelling(),
@@ -349,7 +333,7 @@ def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
     lapse(database)
     claimed = take(database, "other", "w2")
     assert (claimed.job.id, claimed.job.state) == (job.id, State.CANCELLING)
-    assert attempts.finish(database, claimed.grip, DONE) is State.CANCELLED
+    assert attempts.finish(database, claimed.token, DONE) is State.CANCELLED
 
 
 def test_of_two_jobs_left_behind_the_one_that_is_cancelled_goes_first(
@@ -363,25 +347,25 @@ def test_of_two_jobs_left_behind_the_one_that_is_cancelled_goes_first(
     lapse(database)
     claimed = take(database)
     assert claimed.job.id == cancelled.id
-    attempts.finish(database, claimed.grip, DONE)
+    attempts.finish(database, claimed.token, DONE)
     assert take(database).job.id == older.id
 
 
 def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """It waits for the next attempt, and the reason is told."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
-    assert attempts.let_go(database, grip, "died", "It died.") is State.QUEUED
+    token = take(database).token
+    assert attempts.let_go(database, token, "died", "It died.") is State.QUEUED
     told = jobs.events(job.id, "me", after=2)[0].body
     assert told == Released(attempt=1, reason="It died.")
     claimed = take(database, "other")
-    assert (claimed.grip.attempt, claimed.deaths) == (2, 1)
+    assert (claimed.token.attempt, claimed.deaths) == (2, 1)
 
 
 def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """However often workers are restarted, the job does not fail by it."""
     jobs.submit(asked, "me")
-    attempts.let_go(database, take(database).grip, attempts.RELEASED, "Restarted.")
+    attempts.let_go(database, take(database).token, attempts.RELEASED, "Restarted.")
     assert take(database).deaths == 0
 
 
@@ -390,9 +374,9 @@ def test_letting_go_of_a_cancelled_job_ends_it(
 ) -> None:
     """A crash on the way to its end is its end."""
     job = jobs.submit(asked, "me")
-    grip = take(database).grip
+    token = take(database).token
     jobs.cancel(job.id, "me")
-    assert attempts.let_go(database, grip, "died", "It died.") is State.CANCELLED
+    assert attempts.let_go(database, token, "died", "It died.") is State.CANCELLED
     assert jobs.get(job.id, "me").ended_at is not None
 
 
@@ -400,12 +384,12 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
     """The configuration that ran at a death counts, by death and by loss, not what ran before."""
     jobs.submit(asked, "me")
     good, bad = Configuration(), Configuration(per_replica_batch=64)
-    grip = take(database).grip
+    token = take(database).token
     for number, report in enumerate((good, None, bad), 1):
-        attempts.record(database, grip, Report(number=number, running=report, idle=not report))
-    attempts.let_go(database, grip, attempts.DIED, "It died.")
-    grip = take(database).grip
-    attempts.record(database, grip, Report(number=1, running=bad))
+        attempts.record(database, token, Report(number=number, running=report, idle=not report))
+    attempts.let_go(database, token, attempts.DIED, "It died.")
+    token = take(database).token
+    attempts.record(database, token, Report(number=1, running=bad))
     lapse(database)
     claimed = take(database)
     assert (claimed.deaths, claimed.killers) == (2, (bad, bad))
@@ -416,8 +400,8 @@ def test_the_time_of_earlier_attempts_is_known(
 ) -> None:
     """What an attempt spent on the search counts until it was last heard of."""
     jobs.submit(asked, "me")
-    grip = take(database).grip
-    attempts.record(database, grip, Report(number=1, began=True))
+    token = take(database).token
+    attempts.record(database, token, Report(number=1, began=True))
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE attempts SET began_at = began_at - 40")
     lapse(database)
@@ -430,34 +414,34 @@ def test_what_may_be_left_of_attempts_is_known(
     """An attempt that is over counts on its own host until it was swept; one that runs does not."""
     jobs.submit(asked, "me")
     first = take(database)
-    attempts.note_process(database, first.grip, Birth(pid=7, started=9))
-    assert attempts.remains(database, "h") == ()
+    attempts.note_process(database, first.token, ProcessIdentity(pid=7, started=9))
+    assert attempts.orphans(database, "h") == ()
     lapse(database)
     take(database)
-    (left,) = attempts.remains(database, "h")
-    assert (left.marker, left.birth) == (first.marker, Birth(pid=7, started=9))
-    assert attempts.remains(database, "another host") == ()
+    (left,) = attempts.orphans(database, "h")
+    assert (left.marker, left.birth) == (first.marker, ProcessIdentity(pid=7, started=9))
+    assert attempts.orphans(database, "another host") == ()
     attempts.swept(database, left)
-    assert attempts.remains(database, "h") == ()
+    assert attempts.orphans(database, "h") == ()
 
 
 def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """A finished job counts with its time, a released one leaves no trace of itself."""
     job = jobs.submit(asked, "me")
-    grip: Grip = take(database).grip
-    attempts.record(database, grip, Report(number=1, began=True))
-    attempts.finish(database, grip, DONE)
+    token: LeaseToken = take(database).token
+    attempts.record(database, token, Report(number=1, began=True))
+    attempts.finish(database, token, DONE)
     assert jobs.submit(asked, "me").state is State.QUEUED
     assert jobs.get(job.id, "me").state is State.DONE
 
 
-def used_by(database: Database, grip: Grip, said: Report) -> float:
+def used_by(database: Database, token: LeaseToken, said: Report) -> float:
     """End an attempt of a hundred seconds as stuck; return what the next one finds used."""
-    attempts.record(database, grip, said)
+    attempts.record(database, token, said)
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100
         connection.execute(update(tables.attempts).values(began_at=earlier))
-    attempts.let_go(database, grip, attempts.STUCK, "The disk was full.")
+    attempts.let_go(database, token, attempts.STUCK, "The disk was full.")
     found = take(database)
     assert (found.deaths, found.killers) == (0, ())
     return found.used_seconds
@@ -469,7 +453,7 @@ def test_an_attempt_that_was_stuck_is_no_death(
     """It takes nothing off the budget either, as nothing came of it."""
     jobs.submit(asked, "me")
     said = Report(number=1, began=True, running=Configuration())
-    assert used_by(database, take(database).grip, said) == 0
+    assert used_by(database, take(database).token, said) == 0
 
 
 def test_time_that_was_measured_in_is_used(
@@ -477,8 +461,8 @@ def test_time_that_was_measured_in_is_used(
 ) -> None:
     """The trials of an attempt that was stuck later are kept, so they are paid for."""
     jobs.submit(asked, "me")
-    said = Report(number=1, began=True, trial=trial())
-    assert used_by(database, take(database).grip, said) == pytest.approx(100, abs=5)
+    said = Report(number=1, began=True, trial=ended_trial())
+    assert used_by(database, take(database).token, said) == pytest.approx(100, abs=5)
 
 
 CLOSE_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test%'"

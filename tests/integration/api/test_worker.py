@@ -26,10 +26,9 @@ from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
-from autotune.config import Configuration
 from autotune.engine.engine import Outcome
-from autotune.reason import Message, SetAside
-from autotune.trial import Stage, Trial
+from autotune.reason import SetAside
+from tests.trials import ended_trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -273,15 +272,8 @@ def test_a_job_knows_the_code_that_it_measured(
     assert claimed is not None
     code = own.registry().codes(tmp_path)["digits"]
     assert jobs.get(job.id, None).code == code
-    trial = Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=Outcome.MEASURED,
-        reason=Message(text=""),
-    )
-    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
-    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     (tmp_path / "toy.py").write_text("f = g = 2")
     assert worker.run_one()
     ended = jobs.get(job.id, None)

@@ -11,11 +11,11 @@ from autotune.api.settings import load_settings
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
-from autotune.api.values import Post
+from autotune.api.values import WorkerInfo
 from autotune.testing import FAKE_MACHINE
 
 Run = Callable[..., Result]
-POST = Post(
+POST = WorkerInfo(
     worker="w1",
     devices="bench",
     host="h",

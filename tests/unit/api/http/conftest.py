@@ -21,7 +21,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job, Outcome, Post
+from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import TrialEnded
@@ -103,13 +103,13 @@ def job(client: TestClient, jobs: Jobs) -> Job:
 
 
 @pytest.fixture
-def grip(database: Database, job: Job, settings: Settings) -> Grip:
+def token(database: Database, job: Job, settings: Settings) -> LeaseToken:
     """A worker's hold on that job."""
     del job
-    post = Post(worker="w", devices="bench", host="here")
+    post = WorkerInfo(worker="w", devices="bench", host="here")
     claimed = attempts.claim(database, post, settings.patience.lease)
     assert claimed is not None
-    return claimed.grip
+    return claimed.token
 
 
 @pytest.fixture
@@ -170,16 +170,16 @@ def gang(recommendation: Result) -> Result:
 
 
 @pytest.fixture
-def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
+def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
     """The hold on a job of which a trial has ended."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
     report = Report(number=1, events=[ended], trial=trial, began=True)
-    attempts.record(database, grip, report)
-    return grip
+    attempts.record(database, token, report)
+    return token
 
 
 @pytest.fixture
-def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
+def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
     """Ends that job with a recommendation."""
 
     def conclude(found: Result) -> Job:

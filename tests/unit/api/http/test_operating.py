@@ -14,7 +14,7 @@ from autotune.api.errors import DatabaseUnavailable
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Post
+from autotune.api.values import Job, WorkerInfo
 
 
 def test_the_metrics_tell_of_the_jobs(client_with: Any) -> None:
@@ -54,7 +54,7 @@ def test_the_metrics_tell_what_happens(
     client_with: Any, database: Database, done: Job, client: TestClient
 ) -> None:
     """Who works, how long jobs wait and run, and how trials end."""
-    workers.seen(database, Post(worker="w", devices="bench", host="h"))
+    workers.seen(database, WorkerInfo(worker="w", devices="bench", host="h"))
     workers.drain(database, "w")
     client.post("/v1/tunings", json={"workload": "digits"})
     text = client_with(Scope.READ).get("/metrics").text

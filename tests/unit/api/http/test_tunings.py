@@ -15,7 +15,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job
+from autotune.api.values import Job, LeaseToken
 from autotune.events import Notice
 from autotune.result import Result
 
@@ -90,7 +90,7 @@ def test_what_is_done_cannot_be_cancelled(client: TestClient, done: Job) -> None
     assert (refused.status_code, refused.json()["code"]) == (409, "illegal-transition")
 
 
-def test_trials_come_without_what_they_printed(client: TestClient, measured: Grip) -> None:
+def test_trials_come_without_what_they_printed(client: TestClient, measured: LeaseToken) -> None:
     """Outcome, reason and figures are told; neither windows nor output."""
     answer = client.get(f"/v1/tunings/{measured.job_id}/trials")
     told = answer.json()["trials"][0]
@@ -103,7 +103,7 @@ def test_trials_come_without_what_they_printed(client: TestClient, measured: Gri
     assert "windows" not in told
 
 
-def test_trials_come_in_pages(client: TestClient, measured: Grip) -> None:
+def test_trials_come_in_pages(client: TestClient, measured: LeaseToken) -> None:
     """A page that is full says where the next one begins."""
     path = f"/v1/tunings/{measured.job_id}/trials"
     assert client.get(path, params={"limit": 1}).json()["next"] == 0
@@ -176,21 +176,21 @@ def test_a_stream_beyond_the_end_misses_nothing(client: TestClient, jobs: Jobs, 
 
 
 def test_a_stream_goes_on_as_things_happen(
-    client: TestClient, database: Database, grip: Grip, jobs: Jobs
+    client: TestClient, database: Database, token: LeaseToken, jobs: Jobs
 ) -> None:
     """What happens while somebody follows comes too; in silence there are signs of life."""
-    with client.stream("GET", f"/v1/tunings/{grip.job_id}/events") as answer:
+    with client.stream("GET", f"/v1/tunings/{token.job_id}/events") as answer:
         lines = answer.iter_lines()
         assert "event: claimed" in lines
-        attempts.record(database, grip, Report(number=1, events=[Notice(text="look")]))
+        attempts.record(database, token, Report(number=1, events=[Notice(text="look")]))
         assert "event: notice" in lines
         assert ": still there" in lines
-        jobs.cancel(grip.job_id, None)
+        jobs.cancel(token.job_id, None)
         assert "event: cancelling" in lines
-        attempts.let_go(database, grip, attempts.RELEASED, "stop")
+        attempts.let_go(database, token, attempts.RELEASED, "stop")
         rest = [line for line in lines if line.startswith("event")]
     assert rest == ["event: released", "event: ended"]
-    assert jobs.get(grip.job_id, None).state is State.CANCELLED
+    assert jobs.get(token.job_id, None).state is State.CANCELLED
 
 
 def test_whoever_leaves_makes_room(app: FastAPI, client: TestClient, job: Job) -> None:

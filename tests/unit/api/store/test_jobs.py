@@ -114,14 +114,6 @@ def test_pages_hold_every_job_once(
     assert second.next is None
 
 
-def test_pages_are_filtered_by_state(jobs: Jobs, asked: JobRequest) -> None:
-    """Only jobs in one of the states are listed."""
-    ended, waiting = jobs.submit(asked, "me"), jobs.submit(asked, "me")
-    jobs.cancel(ended.id, "me")
-    assert [each.id for each in jobs.page("me", states=[State.QUEUED]).tunings] == [waiting.id]
-    assert jobs.counts()[State.CANCELLED] == 1
-
-
 def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) -> None:
     """Cancelling twice is no error, and the end is told once."""
     job = jobs.submit(asked, "me")
@@ -155,14 +147,6 @@ def test_a_failed_job_cannot_be_cancelled(
         jobs.cancel(job.id, "me")
 
 
-def test_a_page_does_not_tell_how_many_jobs_there_are(jobs: Jobs, asked: JobRequest) -> None:
-    """The next one begins after a job, which the caller knows already."""
-    jobs.submit(asked, "you")
-    mine = [jobs.submit(asked, "me").id for _ in range(2)]
-    assert jobs.page("me", limit=1).next == mine[1]
-    assert [each.id for each in jobs.page("me", before=mine[1]).tunings] == mine[:1]
-
-
 def test_a_page_begins_after_a_job_of_ones_own(jobs: Jobs, asked: JobRequest) -> None:
     """A job of somebody else's looks like none, even though its place is known."""
     theirs = jobs.submit(asked, "you").id
@@ -173,14 +157,6 @@ def test_a_page_begins_after_a_job_of_ones_own(jobs: Jobs, asked: JobRequest) ->
     assert jobs.page(None, before=theirs).tunings == ()
 
 
-def test_a_page_is_filtered_by_state_wherever_it_begins(jobs: Jobs, asked: JobRequest) -> None:
-    """The job that it begins after may be in any state."""
-    older, newer = jobs.submit(asked, "me"), jobs.submit(asked, "me")
-    jobs.cancel(newer.id, "me")
-    found = jobs.page("me", states=[State.QUEUED], before=newer.id)
-    assert [each.id for each in found.tunings] == [older.id]
-
-
 def test_a_space_is_checked_where_the_machine_is_known(
     database: Database, registry: Registry, quotas: Quotas
 ) -> None:
@@ -189,19 +165,3 @@ def test_a_space_is_checked_where_the_machine_is_known(
     with pytest.raises(SpaceNotRunnable):
         Jobs(database, registry, quotas, lambda _: (FAKE_MACHINE,)).submit(tpus, "me")
     assert Jobs(database, registry, quotas, lambda _: ()).submit(tpus, "me").project == "me"
-
-
-def test_budgets_of_a_queue_are_summed_where_it_matters(
-    database: Database, registry: Registry
-) -> None:
-    """Neither more nor less is taken in than fits, whatever the longest of them is."""
-    jobs = Jobs(database, registry, Quotas(device_seconds=200))
-
-    def ask(budget: float) -> None:
-        jobs.submit(JobRequest(workload="digits", budget=budget), "me")
-
-    for budget in (100, 10, 60):
-        ask(budget)
-    with pytest.raises(QuotaExceeded):
-        ask(31)
-    ask(30)

@@ -18,16 +18,13 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import Claim, Job, Post
+from autotune.api.values import Claim, Job, WorkerInfo
 from autotune.api.work.worker import Worker
-from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded
-from autotune.reason import Message
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]
-POST = Post(worker="w", devices="bench", host="h")
+POST = WorkerInfo(worker="w", devices="bench", host="h")
 GONE = ('"allow_asynchronous":false', '"allow_asynchronous":"perhaps"')
 Change = Callable[..., None]
 
@@ -57,23 +54,12 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
     return jobs.submit(asked, "me")
 
 
-def trial() -> Trial:
-    return Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=100.0,
-    )
-
-
 def measured(database: Database) -> Claim:
     """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
-    told = [Notice(text="hello"), TrialEnded(trial=trial(), elapsed=3.0)]
-    attempts.record(database, claimed.grip, Report(number=1, trial=trial(), events=told))
+    told = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial(), events=told))
     return claimed
 
 
@@ -104,7 +90,7 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
 ) -> None:
     """The worker lives, and those behind it are claimed."""
     claimed = measured(database)
-    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     change(column, ('"', "'"))
     behind = jobs.submit(asked, "me")
     assert Worker(database, settings).run_one()
@@ -125,7 +111,7 @@ def test_an_unreadable_event_is_told_as_one(
     told = jobs.events(job.id, "me")
     assert [each.number for each in told] == [1, 2, 3, 4]
     assert told[2].body == Notice(text=UNREADABLE)
-    assert told[3].body == TrialEnded(trial=trial(), elapsed=3.0)
+    assert told[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_reading_something_unreadable_leaves_no_reader_behind(
@@ -146,7 +132,7 @@ def test_a_trial_is_kept_once(jobs: Jobs, job: Job, database: Database) -> None:
     with database.reading() as connection:
         body = connection.execute(events.select().where(events.c.number == 4)).one().body
     assert "one device" not in body
-    assert jobs.events(job.id, "me")[-1].body == TrialEnded(trial=trial(), elapsed=3.0)
+    assert jobs.events(job.id, "me")[-1].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_a_worker_survives_whatever_a_claim_raises(

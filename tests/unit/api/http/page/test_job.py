@@ -17,7 +17,7 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job, Outcome, Post
+from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
 from autotune.autotuned_values import AutotunedValues
 from autotune.certify.certificate import Certificate, passed, see
 from autotune.config import Configuration
@@ -66,7 +66,7 @@ def test_a_job_that_waits_says_so(show: Show, job: Job) -> None:
 
 
 def test_a_running_job_tells_its_phase_and_trial(
-    show: Show, database: Database, measured: Grip
+    show: Show, database: Database, measured: LeaseToken
 ) -> None:
     """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -81,7 +81,7 @@ def test_a_running_job_tells_its_phase_and_trial(
 
 
 def test_what_a_failed_trial_printed_is_shown(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """Its traceback too, as text; that of a trial without any is not."""
     failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
@@ -99,12 +99,12 @@ def test_a_job_tells_the_code_that_it_measured(
     show: Show, database: Database, jobs: Jobs, job: Job
 ) -> None:
     """And whether that was edited meanwhile."""
-    post = Post(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
+    post = WorkerInfo(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
     claimed = attempts.claim(database, post, 600)
     assert claimed is not None
     assert claimed.job.code == "c0de"
     assert "c0de" in show(job.id)
-    attempts.finish(database, claimed.grip, Outcome(state=State.FAILED, code_changed=True))
+    attempts.finish(database, claimed.token, Outcome(state=State.FAILED, code_changed=True))
     assert "c0de, edited while it was measured" in show(job.id)
     assert jobs.get(job.id, None).code_changed
 
@@ -207,7 +207,7 @@ def test_what_starts_a_gang_is_shown_and_to_be_had(
 def test_what_was_not_measured_stands_apart_with_its_reason(
     show: Show,
     database: Database,
-    measured: Grip,
+    measured: LeaseToken,
     trial: Trial,
     outcome: TrialOutcome,
 ) -> None:
@@ -231,7 +231,7 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
 def test_hostile_words_stay_words(
     show: Show,
     database: Database,
-    measured: Grip,
+    measured: LeaseToken,
     conclude: Callable[[Result], Job],
     recommendation: Result,
 ) -> None:
@@ -248,10 +248,10 @@ def test_hostile_words_stay_words(
     assert programs_of(page) == [HOSTILE, HOSTILE]
 
 
-def test_a_failed_job_tells_why(show: Show, database: Database, grip: Grip) -> None:
+def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToken) -> None:
     """The reason is the first thing to read."""
-    attempts.finish(database, grip, Outcome(state=State.FAILED, reason="No digits are left."))
-    page = show(grip.job_id)
+    attempts.finish(database, token, Outcome(state=State.FAILED, reason="No digits are left."))
+    page = show(token.job_id)
     assert "No digits are left." in page
     assert "No trial was run." in page
     assert "<progress" not in page
@@ -274,7 +274,7 @@ def test_cancelling_a_done_job_changes_nothing(client: TestClient, jobs: Jobs, d
 
 
 def test_the_drawing_and_the_table_have_the_same_figures(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """Whoever cannot see the one reads the other."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -295,20 +295,20 @@ def test_the_drawing_and_the_table_have_the_same_figures(
 
 
 def test_without_a_figure_there_is_no_drawing(
-    show: Show, database: Database, grip: Grip, trial: Trial
+    show: Show, database: Database, token: LeaseToken, trial: Trial
 ) -> None:
     """An axis without a point would be made up."""
     changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
     crashed = trial.model_copy(update=changes)
     ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, grip, Report(number=1, events=[ended], trial=crashed))
-    page = show(grip.job_id)
+    attempts.record(database, token, Report(number=1, events=[ended], trial=crashed))
+    page = show(token.job_id)
     assert "<figure" not in page
     assert "No trial was measured; see below for the reasons." in page
 
 
 def test_the_legend_names_what_is_drawn(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """And nothing else."""
     changes = {"number": 1, "outcome": TrialOutcome.PRUNED, "configuration": PAIR}
@@ -332,7 +332,7 @@ def programs_of(page: str) -> list[str]:
     return [unescape(re.sub("<[^>]+>", "", each)) for each in shown]
 
 
-def record(database: Database, grip: Grip, trial: Trial) -> None:
+def record(database: Database, token: LeaseToken, trial: Trial) -> None:
     """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
-    attempts.record(database, grip, Report(number=2, events=[ended], trial=trial))
+    attempts.record(database, token, Report(number=2, events=[ended], trial=trial))

@@ -6,10 +6,10 @@ from starlette.testclient import TestClient
 
 from autotune.api.store import workers
 from autotune.api.store.database import Database
-from autotune.api.values import Job, Post
+from autotune.api.values import Job, WorkerInfo
 from autotune.testing import fake_machine
 
-POST = Post(
+POST = WorkerInfo(
     worker="bench-1-1-a",
     devices="bench",
     host="here",
