@@ -342,7 +342,7 @@ def test_a_search_elsewhere_looks_like_one_here(
     done = run(
         *("tune", "digits", *limits, "--model-arg", "filters=16", "--out", out),
         *("--url", serving.url, "--key-file", serving.key_file),
-        *("--project", "speech", "--label", "team=vision", "--need", "devices=1"),
+        *("--label", "team=vision", "--need", "devices=1"),
         *("--priority", "-2"),
     )
     assert (done.returncode, here.returncode) == (0, 0), done.stderr + here.stderr
@@ -395,7 +395,7 @@ def test_ctrl_c_cancels_the_job_elsewhere(serving: Serving, command: Path, tmp_p
     ("arguments", "told"),
     [
         (("digits", "--url", "http://localhost:1", "--resume"), "--resume has no effect with"),
-        ((*DIGITS, "--project", "speech"), "--project has no effect without"),
+        ((*DIGITS, "--label", "team=vision"), "--label has no effect without"),
     ],
 )
 def test_what_has_no_effect_is_refused(run: Run, arguments: tuple[str, ...], told: str) -> None:

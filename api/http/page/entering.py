@@ -25,7 +25,7 @@ from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
 from autotune.api.http.access import Reader, check_origin, cookie_name, session_of
 from autotune.api.http.page.forms import typed_of
 from autotune.api.http.page.rendering import render
-from autotune.api.http.problems import KINDS, response_to, route_of
+from autotune.api.http.problems import STATUSES, response_to, route_of
 from autotune.api.http.service import Here
 from autotune.api.values import Problem
 
@@ -103,7 +103,7 @@ async def sign_in(request: Request, here: Here) -> Response:
     try:
         session = await run_in_threadpool(here.keyring.sign_in, typed.one("key"), SESSION_SECONDS)
     except (KeyRefused, ScopeMissing) as exc:
-        status = KINDS[exc.kind].status
+        status = STATUSES[exc.kind]
         return render("sign-in.html", request, status, next=wanted, error=str(exc))
     # Away from scripts and from what other sites send; a link on another site leads to its page.
     response.set_cookie(
