@@ -351,7 +351,7 @@ def test_a_search_elsewhere_looks_like_one_here(
     names = {each.name for each in (tmp_path / "here").iterdir() if each.name[0] != "."}
     assert {each.name for each in out.iterdir()} == names - {"trials", "study.db"}
     assert load_configuration(out / "config.yaml").workload.model.arguments == (("filters", 16),)
-    asked = serving.client.get("/v1/tunings", params={"project": "speech"}).json()["tunings"]
+    asked = serving.client.get("/v1/tunings", params={"label": "team:vision"}).json()["tunings"]
     told = [(each["labels"], each["needs"]["devices"], each["priority"]) for each in asked]
     assert told == [({"team": "vision"}, 1, -2)]
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,9 +19,7 @@ from starlette.requests import Request
 from autotune.api.catalog import Catalog
 from autotune.api.errors import (
     InvalidBudget,
-    InvalidTuning,
     MachineUnknown,
-    QuotaExceeded,
     ServiceError,
 )
 from autotune.api.requests import JobRequest, check_budget
@@ -36,9 +33,6 @@ from autotune.wording import roughly, sentence
 
 MOST_FIELDS = 500
 Schema = Mapping[str, Any]
-Mistakes = Mapping[str, str]
-"""What is wrong, by the name of the field; what belongs to none has an empty name."""
-NO_MISTAKES: Mistakes = MappingProxyType({})
 WHOLE_FORM = ""
 _FIELD_OF: Mapping[str, str] = {
     "unknown-workload": "workload",
@@ -80,21 +74,6 @@ def once(typed: Typed, asked: JobRequest) -> str | None:
     return f"{found}.{asked.fingerprint}" if re.fullmatch(r"[\w-]{16,64}", found) else None
 
 
-class FormError(Exception):
-    def __init__(self, mistakes: Mistakes, status: int = 422) -> None:
-        super().__init__("; ".join(mistakes.values()))
-        self.mistakes = mistakes
-        self.status = status
-
-
-def of_service(error: ServiceError) -> FormError:
-    """Return what a form shows for an error of the service."""
-    if not isinstance(error, InvalidTuning | QuotaExceeded):
-        raise error
-    status = 429 if isinstance(error, QuotaExceeded) else 422
-    return FormError({_FIELD_OF.get(error.kind, WHOLE_FORM): str(error)}, status)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Field:
     """A field with what stands in it."""
@@ -132,7 +111,7 @@ class Field:
             return bool(text)
         return (_number(text) if self.kind in _KEYBOARDS else text) if text else None
 
-    def filled(self, name: str, typed: Typed | None, mistakes: Mistakes) -> Field:
+    def filled(self, name: str, typed: Typed | None, mistakes: Mapping[str, str]) -> Field:
         """Return the field under a name, with what was typed and what is wrong with that."""
         value = typed.one(name) if typed else self.value
         return replace(self, name=name, value=value, error=mistakes.get(name, ""))
@@ -220,7 +199,8 @@ class Form:
         self._typed = typed
         self.once = secrets.token_urlsafe(18)
         """Sent along, so that a form that is sent twice starts one job."""
-        self.mistakes = NO_MISTAKES
+        self.mistakes: Mapping[str, str] = {}
+        """What is wrong, by the name of the field; what belongs to none has an empty name."""
         self.workload = typed.one("workload") if typed else next(iter(self.workloads), "")
         """The one that is chosen."""
 
@@ -280,21 +260,25 @@ class Form:
         """Whether the rarer fields are in sight: what was typed may be wrong there."""
         return self._typed is not None
 
-    def request(self) -> JobRequest:
-        given = self._given()
+    def request(self) -> JobRequest | None:
+        """Return the request that the form stands for; None if there are mistakes in it."""
+        given, asked = self._given(), None
         registered = self._catalog.workloads.get(self.workload)
         wrong = registered.mistakes(given["params"]) if registered else {}
-        told = {_of_parameter(self.workload, name): text for name, text in wrong.items()}
+        self.mistakes = {_of_parameter(self.workload, name): text for name, text in wrong.items()}
         try:
             asked = JobRequest.model_validate(given)
             check_budget(asked.budget, self._catalog.quotas)
         except ValidationError as exc:
-            raise FormError({**self._of_schema(exc), **told}) from exc
+            self.mistakes = {**self._of_schema(exc), **self.mistakes}
         except InvalidBudget as exc:
-            raise FormError({"budget": str(exc), **told}) from exc
-        if told:
-            raise FormError(told)
-        return asked
+            self.refused(exc)
+        return None if self.mistakes else asked
+
+    def refused(self, error: ServiceError) -> None:
+        """Show an error of the service where it belongs."""
+        place = _FIELD_OF.get(error.kind, WHOLE_FORM)
+        self.mistakes = {**self.mistakes, place: str(error)}
 
     def _given(self) -> dict[str, Any]:
         typed = self._typed or Typed({})
