@@ -29,10 +29,6 @@ class Caller(Value):
     scopes: frozenset[Scope] = frozenset()
 
     def require(self, scope: Scope) -> None:
-        """Make sure that it may do something.
-
-        Raises:
-            ScopeMissing: It may not.
-        """
+        """Make sure that it may do something."""
         if scope not in self.scopes:
             raise ScopeMissing(f"This key lacks the scope {scope}.", "Use a key that has it.")

@@ -32,7 +32,6 @@ class Catalog:
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads by name."""
         return self._registry.workloads
 
     def machine(self) -> Machine:
@@ -55,7 +54,6 @@ class Catalog:
         return tuple(each for each in able if each is not None)
 
     def space(self) -> Space:
-        """Return the space that `auto` stands for."""
         return space_for(self.machine())
 
     def _seen(self) -> Machine | None:

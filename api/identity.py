@@ -37,7 +37,7 @@ class TrustedProxy(Value):
     """By group; of somebody in several, the first one that is listed here tells the project."""
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
-        """Return the person who asks, if the connection is the proxy's and it names one."""
+        """Return the person who asks; None if it is not the proxy that does, or it names none."""
         told = header(self.user)
         if not told or not self._is_proxy(peer):
             return None

@@ -47,7 +47,6 @@ class Network:
     """Why it is the machine's, in a few words."""
 
     def __str__(self) -> str:
-        """Return it in a sentence, for whoever follows the job."""
         if self.own:
             return (
                 "The search runs in its own network namespace; its workers are not reachable "

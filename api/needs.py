@@ -45,7 +45,6 @@ class Needs(Described):
         return len(found) >= (self.devices or 1)
 
     def __str__(self) -> str:
-        """Return it in a few words."""
         parts = []
         if self.devices is not None or self.kind is not None:
             noun = f"{self.kind} device" if self.kind else "device"

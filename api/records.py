@@ -14,7 +14,6 @@ UNREADABLE = "The record of this is damaged and cannot be read."
 
 
 def read(model: type[Model], record: str | bytes) -> Model:
-    """Return the value of a record."""
     return read_as(TypeAdapter(model), record)
 
 

@@ -124,7 +124,6 @@ def checked(
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
-    """Make sure that a budget is within the quotas."""
     if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
         told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
         raise InvalidBudget(
@@ -134,7 +133,6 @@ def check_budget(seconds: float | None, quotas: Quotas) -> None:
 
 
 def _check_runnable_somewhere(request: JobRequest, machines: Sequence[Machine]) -> None:
-    """Make sure that one of the machines can run what is asked for."""
     for number, each in enumerate(machines, 1):
         try:
             return check_runnable(request.space, request, each)

@@ -58,8 +58,6 @@ EXAMPLES = "examples/workloads.toml"
 
 
 class Quotas(Value):
-    """What one project may have."""
-
     queued: int = Field(default=10, ge=1)
     device_seconds: float = Field(default=4 * 3600.0, gt=0)
     window_seconds: float = Field(default=24 * 3600.0, gt=0)
@@ -94,8 +92,6 @@ Host = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9.-]+$|^\[[0-9a-fA-F:.]+\
 
 
 class Web(Value):
-    """How the service is reached."""
-
     hosts: tuple[Host, ...] = ()
     """Names by which it may be called beside this machine's own; `*.example.org` is allowed."""
     body: int = Field(default=64 * 1024, ge=1024)
@@ -120,8 +116,6 @@ GONE = {
 
 
 class Settings(BaseSettings):
-    """All settings."""
-
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
     )
@@ -181,7 +175,6 @@ class Settings(BaseSettings):
 
     @property
     def database_url(self) -> str:
-        """The database's URL, with its password."""
         if self.database is not None:
             return self.database.get_secret_value()
         return f"sqlite:///{(self.data / 'service.db').absolute()}"
@@ -201,7 +194,6 @@ class Settings(BaseSettings):
 
     @property
     def file(self) -> Path | None:
-        """The file that they were read from."""
         named = type(self).model_config.get("toml_file")
         return Path(named) if isinstance(named, str | Path) else None
 
@@ -247,7 +239,6 @@ class _FileWatch:
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
-    """Return the settings."""
     named = os.environ.get(FILE)
     path = file or (Path(named) if named else None)
     if path is not None and not path.is_file():
@@ -301,7 +292,6 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _examples(root: Path | None) -> dict[str, Declared]:
-    """Return the workloads of the checkout, where it is there."""
     if root is None or not (root / EXAMPLES).is_file():
         return {}
     given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))

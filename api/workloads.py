@@ -35,8 +35,6 @@ Params = tuple[tuple[str, Scalar], ...]
 
 
 class NoParameters(BaseModel):
-    """Parameters of a workload that takes none."""
-
     model_config = ConfigDict(extra="forbid")
 
 
@@ -137,7 +135,6 @@ class Registered:
 
 
 def _factory(text: str, root: Path) -> Factory:
-    """Return the factory of a text that names it from a folder."""
     where, _, name = text.rpartition(":")
     if where.endswith(".py"):
         path = root / where
@@ -148,7 +145,6 @@ def _factory(text: str, root: Path) -> Factory:
 
 
 def _digest_of(path: Path) -> list[str]:
-    """Return the digest of a file, if it is there."""
     try:
         return [hashlib.sha256(path.read_bytes()).hexdigest()]
     except OSError:
@@ -156,8 +152,6 @@ def _digest_of(path: Path) -> list[str]:
 
 
 class Parameter(Value):
-    """A parameter as the settings file declares it."""
-
     type: Annotated[str, Field(pattern="^(int|float|str|bool)$")]
     default: Scalar | None = None
     """Without one the parameter must be given."""
@@ -171,8 +165,6 @@ class Parameter(Value):
 
 
 class Declared(Value):
-    """A workload as the settings file declares it."""
-
     model: str
     dataset: str = ""
     description: str = ""
@@ -184,7 +176,6 @@ class Declared(Value):
 
 
 def registered(declared: Declared) -> Registered:
-    """Return the workload of a declaration."""
     if is_script(declared.model) != (not declared.dataset):
         raise SettingsError(
             f"Workload {declared.model!r} is no pair of factories.",
@@ -229,7 +220,6 @@ def _is_within(text: str) -> bool:
 
 
 def installed() -> dict[str, Registered]:
-    """Return the workloads that installed packages register as entry points."""
     return load_plugins(GROUP, Registered)
 
 
@@ -269,7 +259,6 @@ class Registry:
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads by name."""
         renewed = self._renewed()
         if renewed is not None:
             self._workloads = dict(renewed)
@@ -280,7 +269,6 @@ class Registry:
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:
-        """Return a workload."""
         workloads = self.workloads
         found = workloads.get(name)
         if found is None:

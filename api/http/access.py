@@ -48,13 +48,7 @@ Refusal = Callable[[HTTPConnection, ServiceError], Response]
 
 
 class Guard:
-    """Lets keys in, and people whom a proxy vouches for.
-
-    Args:
-        keyring: Knows the keys; None lets everybody in, who may do everything.
-        proxy: The proxy; None has everybody show a key.
-        clock: Tells seconds that never go back.
-    """
+    """Lets keys in, and people whom a proxy vouches for."""
 
     def __init__(
         self,
@@ -68,13 +62,6 @@ class Guard:
         self._trusted: dict[bytes, tuple[Caller, float]] = {}
 
     async def admit(self, connection: HTTPConnection) -> Caller:
-        """Return who asks.
-
-        Raises:
-            KeyMissing: There is no key, no session, and no proxy that names a person.
-            KeyRefused: It is unknown, revoked or expired.
-            ScopeMissing: It is a person who may do nothing here.
-        """
         if self._keyring is None:
             return EVERYBODY
         secret = bearer(connection) or session_of(connection)
@@ -109,7 +96,6 @@ def _mark(secret: str) -> bytes:
 
 
 def bearer(connection: HTTPConnection) -> str | None:
-    """Return the secret that a request shows in its header."""
     scheme, _, secret = connection.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
 
@@ -137,13 +123,6 @@ def check_origin(connection: HTTPConnection, *, proven: bool) -> None:
     """Let no page of another site change anything by a browser that is let in here.
 
     Programs send neither of the two headers.
-
-    Args:
-        connection: The call.
-        proven: Whether it must say that it comes from here: what shows no key is a browser.
-
-    Raises:
-        CrossOrigin: A browser says that the call comes from elsewhere, or does not say it.
     """
     if connection.scope["method"] in SAFE:
         return
@@ -159,19 +138,11 @@ def check_origin(connection: HTTPConnection, *, proven: bool) -> None:
 
 
 class Access:
-    """Closes whatever is not public. An ASGI middleware.
-
-    Args:
-        app: What it stands before.
-        refuse: Answers what is not let in.
-    """
-
     def __init__(self, app: ASGIApp, refuse: Refusal) -> None:
         self._app = app
         self._refuse = refuse
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
-        """Hand on a request with its caller, or refuse it."""
         path = scope.get("path", "")
         if scope["type"] != "http" or path in PUBLIC or path.startswith(FILES):
             return await self._app(scope, receive, send)
@@ -200,11 +171,6 @@ _header = HTTPBearer(
 async def caller(
     request: Request, needed: SecurityScopes, _: Annotated[object, Security(_header)]
 ) -> Caller:
-    """Return the key or person that asks.
-
-    Raises:
-        ScopeMissing: It lacks a scope that the route declares.
-    """
     key: Caller = request.state.key
     for scope in needed.scopes:
         key.require(Scope(scope))
@@ -225,7 +191,6 @@ def is_loopback(host: str) -> bool:
 
 
 def in_address(host: str) -> str:
-    """Return a name or address as it stands in a URL."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -38,7 +38,6 @@ class TrialAnswer(_Trial):
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
-        """The reason in words."""
         return reason_text(self.reason)
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
@@ -57,11 +56,6 @@ class TrialsAnswer(Described):
 
     @classmethod
     def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
-        """Return the answer for some trials as kept, of which at most `limit` were asked for.
-
-        Raises:
-            UnreadableRecord: Another version has written one.
-        """
         trials = tuple(read(TrialAnswer, each) for each in records)
         more = len(trials) == limit
         return cls(trials=trials, next=trials[-1].number if more else None)
@@ -89,11 +83,6 @@ class RecommendationAnswer(_Result):
 
     @classmethod
     def of(cls, record: str, trials: int) -> RecommendationAnswer:
-        """Return the answer for a result as JSON, which rests on so many trials.
-
-        Raises:
-            UnreadableRecord: Another version has written it.
-        """
         found: RecommendationAnswer = read(cls, f'{record[:-1]},"trials":{trials}}}')
         return found
 
@@ -110,7 +99,6 @@ class WorkloadAnswer(Described):
 
     @classmethod
     def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
-        """Return the answer for a workload; where its factories are is nobody's business."""
         schema = workload.parameters.model_json_schema()
         commit = workload.commit and workload.commit.commit
         text = workload.description

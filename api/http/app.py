@@ -47,14 +47,6 @@ _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 
 
 def create_app(settings: Settings, *, keys: bool = True, opened: Service | None = None) -> FastAPI:
-    """Return the application.
-
-    Args:
-        settings: The operator's.
-        keys: Whether callers need a key. Without, only this machine may reach it, and by its
-            loopback names alone.
-        opened: What its routes call; None opens that when the application starts, not before.
-    """
     app = FastAPI(
         title="autotune",
         version=VERSION,

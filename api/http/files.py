@@ -77,7 +77,6 @@ _OF_A_PAGE = {
 
 
 def text_answer(*media_types: str) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of an answer that is a text."""
     return {200: {"content": {each: {"schema": {"type": "string"}} for each in media_types}}}
 
 

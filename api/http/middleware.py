@@ -40,17 +40,12 @@ def is_request_id(text: str) -> bool:
 
 
 class Envelope:
-    """Seals every answer, and notes it. An ASGI middleware, behind that of the request's id.
-
-    Args:
-        app: What it stands before.
-    """
+    """Seals every answer, and notes it. An ASGI middleware, behind that of the request's id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand on a request, and seal its answer."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         # A proxy's header may put another address in its place.

@@ -31,19 +31,7 @@ Tell = Callable[[str], None]
 
 
 def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = True) -> None:
-    """Serve until SIGTERM or Ctrl-C.
-
-    Args:
-        settings: The operator's.
-        host: Name or address to listen on.
-        port: Port to listen on; 0 takes a free one.
-        tell: Is told the address and, at the first start of all, the first key.
-        keys: Whether callers need a key.
-
-    Raises:
-        SettingsError: The settings are wrong, or everybody could reach a service without keys.
-        DatabaseUnavailable: The database does not answer.
-    """
+    """Serve until SIGTERM or Ctrl-C."""
     if not keys:
         _check_loopback(host)
     named = _called_by(host, settings)
@@ -72,7 +60,6 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
         await super().startup(sockets)
         if self.started:
             self._ready()

@@ -19,8 +19,6 @@ from autotune.api.store.jobs import Jobs, open_database
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """Everything that a request may need."""
-
     database: Database
     jobs: Jobs
     catalog: Catalog
@@ -31,23 +29,12 @@ class Service:
     streams: Streams
 
     def close(self) -> None:
-        """End all streams, and let go of the database."""
         self.streams.close()
         self.database.close()
 
 
 def open_service(settings: Settings, *, keys: bool) -> Service:
-    """Return the service of some settings, with the schema up to date.
-
-    Args:
-        settings: The operator's.
-        keys: Whether callers need a key.
-
-    Raises:
-        SettingsError: The settings are wrong.
-        DatabaseUnavailable: The database does not answer.
-        OSError: The data folder cannot be made.
-    """
+    """Return the service of some settings, with the schema up to date."""
     registry = settings.registry()
     database = open_database(settings)
     catalog = Catalog(settings, registry, database)
@@ -66,13 +53,11 @@ def open_service(settings: Settings, *, keys: bool) -> Service:
 
 
 async def service_of(request: Request) -> Service:
-    """Return the service of an application."""
     service: Service = request.app.state.service
     return service
 
 
 async def jobs_of(request: Request) -> Jobs:
-    """Return the job service of an application."""
     jobs: Jobs = request.app.state.service.jobs
     return jobs
 

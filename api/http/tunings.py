@@ -102,11 +102,7 @@ class TrialsQuery(Described):
 
 
 def checked_id(job_id: str) -> str:
-    """Return the id in an address.
-
-    Raises:
-        NotFound: It is none; a database may not even take the question.
-    """
+    """Return the id in an address."""
     if not re.fullmatch("[0-9a-f]{24}", job_id):
         raise no_such_job()
     return job_id
@@ -120,11 +116,6 @@ JobId = Annotated[
 
 
 def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
-    """Return the job that is asked about.
-
-    Raises:
-        NotFound: There is none for this key.
-    """
     return jobs.get(job_id, key.project)
 
 
@@ -146,11 +137,7 @@ async def stream_of(
         ),
     ] = 0,
 ) -> AsyncIterator[Stream | None]:
-    """Give the events of a job, or None if all were seen; it ends when the answer is complete.
-
-    Raises:
-        TooManyStreams: As many are open as may.
-    """
+    """Give the events of a job, or None if all were seen; it ends when the answer is complete."""
     seen = min(last_event_id, job.events)
     if job.state in FINAL and seen == job.events:
         yield None
@@ -161,11 +148,7 @@ async def stream_of(
 
 
 async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job_id: str) -> None:
-    """Make sure that a follower may look at a job as before, whosever it is by now.
-
-    Raises:
-        ServiceError: It may not.
-    """
+    """Make sure that a follower may look at a job as before, whosever it is by now."""
     caller = await again()
     await run_in_threadpool(jobs.get, job_id, caller.project)
 
@@ -207,11 +190,7 @@ def repeat_job(
 
 
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
-    """Return the job of a request, made in the name of a caller.
-
-    Raises:
-        ScopeMissing: The caller may not let a job go before those of others.
-    """
+    """Return the job of a request, made in the name of a caller."""
     if request.priority > 0:
         key.require(Scope.ADMIN)
     return jobs.submit(request, key.project, idempotency_key, key.id)
@@ -227,7 +206,6 @@ def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) 
 
 
 def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
-    """Return the jobs that a key asks for."""
     return jobs.page(
         key.project,
         states=query.state,

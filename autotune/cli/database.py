@@ -46,11 +46,7 @@ def database(
 
 @contextmanager
 def service_database(settings: Path | None) -> Iterator[Database]:
-    """Give the database of a service; whoever changes something is noted by their account.
-
-    Raises:
-        SettingsError: There is no service, or its database is of another version.
-    """
+    """Give the database of a service; whoever changes something is noted by their account."""
     check_service()
     from autotune.api.log import about
     from autotune.api.settings import load_settings

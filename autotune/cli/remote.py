@@ -89,21 +89,13 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
 
 
 def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
-    """Return where, when and for whom a job is to run, as a client takes it.
-
-    Raises:
-        UsageError: An option is malformed.
-    """
+    """Return where, when and for whom a job is to run, as a client takes it."""
     turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
     return {**turn, "labels": labels_from(label or ())}
 
 
 def needs_from(given: Iterable[str]) -> dict[str, Any]:
-    """Return what `--need` options stand for.
-
-    Raises:
-        UsageError: One is malformed.
-    """
+    """Return what `--need` options stand for."""
     found: dict[str, Any] = take.pairs(given, "--need")
     if "labels" in found:
         found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
@@ -113,11 +105,7 @@ def needs_from(given: Iterable[str]) -> dict[str, Any]:
 
 
 def labels_from(given: Iterable[str]) -> dict[str, str]:
-    """Return what `--label` options stand for.
-
-    Raises:
-        UsageError: One is malformed, or a name comes twice.
-    """
+    """Return what `--label` options stand for."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -161,16 +149,6 @@ def tune_there(
     """Have a service search, show how it goes, and write the files of the result.
 
     Ctrl-C cancels the job, and what it has found by then is the result.
-
-    Args:
-        client: Connected to the service.
-        workload: Name of a workload that is registered there.
-        params: Its parameters.
-        out: Folder for the files.
-        asked: Everything else, as `Client.submit` takes it.
-
-    Raises:
-        Interrupted: It was cancelled before anything was found.
     """
     from autotune.api.errors import Conflict, NoRecommendation
 
@@ -205,11 +183,7 @@ def follow(client: Client, job: str) -> None:
 
 
 def connected(url: str, key_file: Path | None) -> Client:
-    """Return a client with the key of a file, or that of the environment.
-
-    Raises:
-        UsageError: The file cannot be read, or the address is none.
-    """
+    """Return a client with the key of a file, or that of the environment."""
     from autotune.client import Client
 
     try:

@@ -25,7 +25,7 @@ from autotune.api.errors import KeyRefused, ScopeMissing, ServiceError
 from autotune.api.http.access import Reader, check_origin, cookie_name, session_of
 from autotune.api.http.page.forms import typed_of
 from autotune.api.http.page.rendering import render
-from autotune.api.http.problems import KINDS, response_to, route_of
+from autotune.api.http.problems import STATUSES, response_to, route_of
 from autotune.api.http.service import Here
 from autotune.api.values import Problem
 
@@ -42,7 +42,6 @@ class PageRoute(APIRoute):
     """A route whose errors are told as pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles a request."""
         usual = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -88,7 +87,6 @@ def _safe(wanted: str) -> str:
 async def ask(
     request: Request, here: Here, wanted: Annotated[str, Query(alias="next")] = HOME
 ) -> Response:
-    """Show the page that asks for a key; without keys there is nothing to ask."""
     if here.keyring is None:
         return RedirectResponse(_safe(wanted), SEE_OTHER)
     return render("sign-in.html", request, next=_safe(wanted), error="")
@@ -96,7 +94,6 @@ async def ask(
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, here: Here) -> Response:
-    """Begin a session for a key."""
     check_origin(request, proven=True)
     typed = await typed_of(request)
     wanted = _safe(typed.one("next"))
@@ -106,7 +103,7 @@ async def sign_in(request: Request, here: Here) -> Response:
     try:
         session = await run_in_threadpool(here.keyring.sign_in, typed.one("key"), SESSION_SECONDS)
     except (KeyRefused, ScopeMissing) as exc:
-        status = KINDS[exc.kind].status
+        status = STATUSES[exc.kind]
         return render("sign-in.html", request, status, next=wanted, error=str(exc))
     # Away from scripts and from what other sites send; a link on another site leads to its page.
     response.set_cookie(
@@ -122,7 +119,6 @@ async def sign_in(request: Request, here: Here) -> Response:
 
 @router.post(SIGN_OUT)
 def sign_out(request: Request, here: Here, _: Reader) -> Response:
-    """End the session."""
     session = session_of(request)
     if session and here.keyring:
         here.keyring.sign_out(session)

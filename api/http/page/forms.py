@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,9 +19,7 @@ from starlette.requests import Request
 from autotune.api.catalog import Catalog
 from autotune.api.errors import (
     InvalidBudget,
-    InvalidTuning,
     MachineUnknown,
-    QuotaExceeded,
     ServiceError,
 )
 from autotune.api.requests import JobRequest, check_budget
@@ -36,9 +33,6 @@ from autotune.wording import roughly, sentence
 
 MOST_FIELDS = 500
 Schema = Mapping[str, Any]
-Mistakes = Mapping[str, str]
-"""What is wrong, by the name of the field; what belongs to none has an empty name."""
-NO_MISTAKES: Mistakes = MappingProxyType({})
 WHOLE_FORM = ""
 _FIELD_OF: Mapping[str, str] = {
     "unknown-workload": "workload",
@@ -63,16 +57,10 @@ class Typed:
     values: Mapping[str, list[str]]
 
     def one(self, name: str) -> str:
-        """Return what was typed into a field."""
         return self.values.get(name, [""])[-1].strip()
 
 
 async def typed_of(request: Request) -> Typed:
-    """Return what a form sends.
-
-    Raises:
-        HTTPException: It is no form, or holds too much.
-    """
     try:
         text = (await request.body()).decode("ascii")
         return Typed(parse_qs(text, errors="strict", max_num_fields=MOST_FIELDS))
@@ -84,32 +72,6 @@ def once(typed: Typed, asked: JobRequest) -> str | None:
     """Return the key by which the same form with the same content makes no second job."""
     found = typed.one("once")
     return f"{found}.{asked.fingerprint}" if re.fullmatch(r"[\w-]{16,64}", found) else None
-
-
-class FormError(Exception):
-    """Something in the form is wrong.
-
-    Args:
-        mistakes: What, by field.
-        status: What HTTP calls it.
-    """
-
-    def __init__(self, mistakes: Mistakes, status: int = 422) -> None:
-        super().__init__("; ".join(mistakes.values()))
-        self.mistakes = mistakes
-        self.status = status
-
-
-def of_service(error: ServiceError) -> FormError:
-    """Return what a form shows for an error of the service.
-
-    Raises:
-        ServiceError: It has nothing to do with the form.
-    """
-    if not isinstance(error, InvalidTuning | QuotaExceeded):
-        raise error
-    status = 429 if isinstance(error, QuotaExceeded) else 422
-    return FormError({_FIELD_OF.get(error.kind, WHOLE_FORM): str(error)}, status)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +91,10 @@ class Field:
 
     @property
     def control(self) -> str:
-        """What it is filled in with."""
         return "select" if self.options else "checkbox" if self.kind == "boolean" else "text"
 
     @property
     def keyboard(self) -> str:
-        """Which one a phone shows."""
         return _KEYBOARDS.get(self.kind, "text")
 
     @property
@@ -151,7 +111,7 @@ class Field:
             return bool(text)
         return (_number(text) if self.kind in _KEYBOARDS else text) if text else None
 
-    def filled(self, name: str, typed: Typed | None, mistakes: Mistakes) -> Field:
+    def filled(self, name: str, typed: Typed | None, mistakes: Mapping[str, str]) -> Field:
         """Return the field under a name, with what was typed and what is wrong with that."""
         value = typed.one(name) if typed else self.value
         return replace(self, name=name, value=value, error=mistakes.get(name, ""))
@@ -234,29 +194,21 @@ def rarer_options() -> tuple[Field, ...]:
 
 
 class Form:
-    """The form for a job.
-
-    Args:
-        catalog: What may be asked for.
-        typed: What was typed; None for a new form.
-    """
-
     def __init__(self, catalog: Catalog, typed: Typed | None = None) -> None:
         self._catalog = catalog
         self._typed = typed
         self.once = secrets.token_urlsafe(18)
         """Sent along, so that a form that is sent twice starts one job."""
-        self.mistakes = NO_MISTAKES
+        self.mistakes: Mapping[str, str] = {}
+        """What is wrong, by the name of the field; what belongs to none has an empty name."""
         self.workload = typed.one("workload") if typed else next(iter(self.workloads), "")
         """The one that is chosen."""
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads to choose from, by name."""
         return dict(sorted(self._catalog.workloads.items()))
 
     def fields(self, workload: str) -> list[Field]:
-        """Return the fields of a workload; each workload has fields of its own."""
         found, typed = self._catalog.workloads.get(workload), self._typed
         named = fields_of(found.parameters.model_json_schema()) if found else ()
         # What was not sent with another workload's form keeps its default.
@@ -270,7 +222,6 @@ class Form:
 
     @property
     def usual(self) -> list[Field]:
-        """The fields for any workload."""
         budget = next(each for each in declared() if each.name == "budget")
         quotas = self._catalog.quotas
         low, high = roughly(quotas.shortest_budget), roughly(quotas.longest_budget)
@@ -294,48 +245,40 @@ class Form:
 
     @property
     def rarer(self) -> list[Field]:
-        """The fields that are seldom needed."""
         return [each.filled(each.name, self._typed, self.mistakes) for each in rarer_options()]
 
     @property
     def strategies(self) -> dict[str, str]:
-        """The strategies to choose from, with their titles."""
         return {name: each.title for name, each in strategies().items()}
 
     @property
     def wanted(self) -> list[str]:
-        """The strategies that are chosen."""
         return self._typed.values.get("strategies", []) if self._typed else []
 
     @property
     def open(self) -> bool:
-        """Whether the fields that are seldom needed are in sight."""
-        changed = (
-            each.error or each.value not in ("", usual.value)
-            for each, usual in zip(self.rarer, rarer_options(), strict=True)
-        )
-        return bool(self.wanted) or "strategies" in self.mistakes or any(changed)
+        """Whether the rarer fields are in sight: what was typed may be wrong there."""
+        return self._typed is not None
 
-    def request(self) -> JobRequest:
-        """Return the request that the form stands for.
-
-        Raises:
-            FormError: Something in it is wrong.
-        """
-        given = self._given()
+    def request(self) -> JobRequest | None:
+        """Return the request that the form stands for; None if there are mistakes in it."""
+        given, asked = self._given(), None
         registered = self._catalog.workloads.get(self.workload)
         wrong = registered.mistakes(given["params"]) if registered else {}
-        told = {_of_parameter(self.workload, name): text for name, text in wrong.items()}
+        self.mistakes = {_of_parameter(self.workload, name): text for name, text in wrong.items()}
         try:
             asked = JobRequest.model_validate(given)
             check_budget(asked.budget, self._catalog.quotas)
         except ValidationError as exc:
-            raise FormError({**self._of_schema(exc), **told}) from exc
+            self.mistakes = {**self._of_schema(exc), **self.mistakes}
         except InvalidBudget as exc:
-            raise FormError({"budget": str(exc), **told}) from exc
-        if told:
-            raise FormError(told)
-        return asked
+            self.refused(exc)
+        return None if self.mistakes else asked
+
+    def refused(self, error: ServiceError) -> None:
+        """Show an error of the service where it belongs."""
+        place = _FIELD_OF.get(error.kind, WHOLE_FORM)
+        self.mistakes = {**self.mistakes, place: str(error)}
 
     def _given(self) -> dict[str, Any]:
         typed = self._typed or Typed({})

@@ -13,7 +13,6 @@ from autotune.api.http.page.listing import Link, label_links, params_text, space
 from autotune.api.states import State
 from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.options import Group, SearchOptions, declared
 from autotune.report.html.charts import throughput
 from autotune.report.html.page import Figure, endings, figure, parts
 from autotune.report.progress import PHASES
@@ -27,7 +26,6 @@ KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Ev
 """The names of the events of a stream."""
 MOST_OUTPUTS = 20
 """Of the trials that failed; the others are at their addresses."""
-_BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
 _STATES = {
     State.QUEUED: "Waiting for a worker",
     State.CANCELLING: "Being cancelled",
@@ -39,8 +37,6 @@ _STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class JobView:
-    """A job's page."""
-
     job: Job
     phase: str
     news: str
@@ -77,7 +73,6 @@ class JobView:
 
 
 def job_view(story: Story) -> JobView:
-    """Return the view of a job."""
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
@@ -149,44 +144,29 @@ def _downloads(base: str, found: Result) -> dict[str, str]:
 
 
 def _facts(job: Job) -> dict[str, str]:
+    asked = job.options.model_dump(exclude_defaults=True, exclude={"budget"})
+    edited = ", edited while it was measured" if job.code_changed else ""
     known = {
         "Project": "" if job.project == LOCAL_OWNER else job.project,
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.seconds),
-        "Most trials": "" if job.max_trials is None else f"{job.max_trials:,}",
-        "Constraints": _constraints(job),
-        "Margin": f"{job.margin:.0%}",
-        "Seed": str(job.seed),
+        **{name.replace("_", " ").capitalize(): _listed(value) for name, value in asked.items()},
         "Needs": str(job.needs),
         "Priority": str(job.priority) if job.priority else "",
         "Devices": job.devices or "",
-        "Code": _code(job),
+        "Code": f"{job.code}{edited}" if job.code else "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
         "Id": job.id,
     }
     return {name: value for name, value in known.items() if value}
 
 
-def _code(job: Job) -> str:
-    edited = ", edited while it was measured" if job.code_changed else ""
-    return f"{job.code}{edited}" if job.code else ""
-
-
-def _constraints(given: SearchOptions) -> str:
-    found = given.model_dump(exclude_defaults=True, include=set(_BOUNDS))
-    told = (f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
-    return ", ".join(map(str.strip, told))
-
-
 def _listed(value: object) -> str:
-    if value is True:
-        return ""
     return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _phase(story: Story) -> str:
-    """Return what a job does, in words."""
     told = _STATES.get(story.job.state)
     if told is not None:
         return told

@@ -35,8 +35,6 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Something to go to."""
-
     text: str
     address: str
     current: bool = False
@@ -44,8 +42,6 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """The first page."""
-
     lines: tuple[Line, ...]
     filters: tuple[Link, ...]
     labels: tuple[Link, ...]
@@ -59,7 +55,6 @@ class ListView:
 
 
 def list_view(page: Page, query: ListQuery) -> ListView:
-    """Return the view of some jobs."""
     return ListView(
         lines=tuple(map(_line, page.tunings)),
         filters=tuple(
@@ -75,7 +70,6 @@ def list_view(page: Page, query: ListQuery) -> ListView:
 
 
 def label_links(job: Job) -> tuple[Link, ...]:
-    """Return where the jobs with each label of a job are."""
     return tuple(
         Link(text=each, address=_address(ListQuery(label=[each]), ()))
         for each in selectors(job.labels)
@@ -83,12 +77,10 @@ def label_links(job: Job) -> tuple[Link, ...]:
 
 
 def params_text(job: Job) -> str:
-    """Return the parameters of a job's workload in a line."""
     return ", ".join(f"{name}={value}" for name, value in job.params.items())
 
 
 def space_name(job: Job) -> str:
-    """Return the name of the space of a job."""
     return job.space if isinstance(job.space, str) else job.space.name
 
 

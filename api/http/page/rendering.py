@@ -74,7 +74,6 @@ class Frame:
 
 
 def frame_of(connection: HTTPConnection) -> Frame:
-    """Return what stands around a page, known by whom or not."""
     key = getattr(connection.state, "key", None)
     if key is None:
         return Frame(signed_in=False)
@@ -89,7 +88,6 @@ def frame_of(connection: HTTPConnection) -> Frame:
 def render(
     template: str, connection: HTTPConnection, status: int = 200, **shown: Any
 ) -> HTMLResponse:
-    """Return a page."""
     frame = frame_of(connection)
     text = _environment().get_template(template).render(frame=frame, **shown)
     return HTMLResponse(text, status, headers=HEADERS)

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from autotune.api.callers import Scope
-from autotune.api.errors import IllegalTransition, ServiceError
+from autotune.api.errors import IllegalTransition, InvalidTuning, QuotaExceeded
 from autotune.api.http.access import Reader, Writer
 from autotune.api.http.page.entering import HOME, SEE_OTHER, PageRoute
-from autotune.api.http.page.forms import Form, FormError, Typed, of_service, once, typed_of
+from autotune.api.http.page.forms import Form, Typed, once, typed_of
 from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
 from autotune.api.http.page.rendering import render
+from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.http.tunings import JobId, ListQuery, page_of, taken_in
 from autotune.api.values import Job
@@ -32,7 +33,6 @@ def _to(job: Job) -> Response:
 def show_jobs(
     request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
 ) -> Response:
-    """Show the jobs, newest first, and the form for a new one."""
     form = Form(here.catalog) if Scope.WRITE in key.scopes else None
     page = page_of(here.jobs, key, query)
     return render("jobs.html", request, view=list_view(page, query), form=form)
@@ -40,24 +40,20 @@ def show_jobs(
 
 @router.post(HOME)
 def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Response:
-    """Ask for a job; what is wrong is shown at its field, and nothing that was typed is lost."""
-    form = Form(here.catalog, typed)
-    try:
-        asked = form.request()
+    form, status = Form(here.catalog, typed), 422
+    asked = form.request()
+    if asked:
         try:
             return _to(taken_in(here.jobs, asked, key, once(typed, asked)))
-        except ServiceError as exc:
-            raise of_service(exc) from exc
-    except FormError as exc:
-        query = ListQuery()
-        view = list_view(page_of(here.jobs, key, query), query)
-        form.mistakes = exc.mistakes
-        return render("jobs.html", request, exc.status, view=view, form=form)
+        except (InvalidTuning, QuotaExceeded) as exc:
+            form.refused(exc)
+            status = STATUSES[exc.kind]
+    view = list_view(page_of(here.jobs, key, ListQuery()), ListQuery())
+    return render("jobs.html", request, status, view=view, form=form)
 
 
 @router.get("/tunings/{job_id}")
 def show_job(request: Request, job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Show a job."""
     return render("job.html", request, view=job_view(jobs.story(job_id, key.project)))
 
 
@@ -71,12 +67,10 @@ def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
 
 @router.post("/tunings/{job_id}/repeat")
 def repeat_job(job_id: JobId, typed: Sent, key: Writer, jobs: TheJobs) -> Response:
-    """Ask for the same again; the new job is shown."""
     request = jobs.request(job_id, key.project)
     return _to(taken_in(jobs, request, key, once(typed, request)))
 
 
 @router.get("/workers")
 def show_workers(request: Request, key: Reader, jobs: TheJobs) -> Response:
-    """Show the workers."""
     return render("workers.html", request, workers=jobs.workers(key.project))
