@@ -158,15 +158,6 @@ class JobEvent(Described):
     body: Event
 
 
-class JobTrial(Value):
-    """A trial of a job."""
-
-    number: int
-    attempt: int
-    at: float
-    trial: Trial
-
-
 class Story(Value):
     """All that there is to tell of a job, of one moment."""
 

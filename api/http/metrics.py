@@ -85,8 +85,8 @@ def _told(jobs: Jobs) -> Iterator[Metric]:
         ["workload", "devices", "needs"],
     )
     unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
-    for each in jobs.unserved():
-        unserved.add_metric([each.workload, each.devices or "", each.needed], each.jobs)
+    for kind, number in jobs.unserved().items():
+        unserved.add_metric(kind, number)
     yield unserved
     activity = jobs.activity()
     trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])

@@ -398,7 +398,7 @@ def _claimed(connection: Connection, token: LeaseToken, marker: str) -> Claim:
     )
     try:
         request_of(row.request)
-        kept = tuple(each.trial for each in read_trials(connection, token.job_id))
+        kept = read_trials(connection, token.job_id)
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:
         return claimed.model_copy(update={"unreadable": str(exc)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, func, insert, select
 
@@ -25,7 +25,7 @@ from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
-from autotune.api.store.queue import Unserved, unserved, waiting
+from autotune.api.store.queue import unserved, waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     COLUMNS,
@@ -43,7 +43,7 @@ from autotune.api.store.reading import (
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
 from autotune.api.store.workers import there
-from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
+from autotune.api.values import Filter, Job, JobEvent, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -140,7 +140,7 @@ class Jobs:
         found = tuple(map(job_of, rows[:most]))
         return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
 
-    def trials(self, job_id: str, project: str | None) -> tuple[JobTrial, ...]:
+    def trials(self, job_id: str, project: str | None) -> tuple[Trial, ...]:
         with self._database.reading() as connection:
             read_job(connection, job_id, project)
             return read_trials(connection, job_id)
@@ -178,10 +178,9 @@ class Jobs:
             job = _placed(connection, job_id, project)
             query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
-            latest = read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1)
             return Story(
                 job=job,
-                trials=tuple(each.trial for each in latest),
+                trials=read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1),
                 events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
                 now=now,
                 spent=seconds,
@@ -233,7 +232,7 @@ class Jobs:
         with self._database.reading() as connection:
             return activity(connection)
 
-    def unserved(self) -> tuple[Unserved, ...]:
+    def unserved(self) -> Mapping[tuple[str, str, str], int]:
         with self._database.reading() as connection:
             return unserved(connection)
 

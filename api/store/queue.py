@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, select, update
 
@@ -40,17 +40,6 @@ _COLUMNS = [
 ]
 
 
-class Unserved(NamedTuple):
-    """Jobs that wait for a worker that is not there."""
-
-    workload: str
-    devices: str | None
-    """On which they were measured; None where any would do."""
-    needed: str
-    """What else its worker must have, in a few words."""
-    jobs: int
-
-
 def queued(connection: Connection) -> Iterator[Row[Any]]:
     """Yield the jobs that wait or were left behind, in the order in which they are claimed."""
     left = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
@@ -67,15 +56,15 @@ def next_job(connection: Connection, post: WorkerInfo) -> Row[Any] | None:
     return next((row for row in queued(connection) if _fits(post, row)), None)
 
 
-def unserved(connection: Connection) -> tuple[Unserved, ...]:
+def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
+    """Return how many jobs wait for a worker that is not there: workload, devices and needs."""
     workers = there(connection)
     rows = [each for each in queued(connection) if each.state != State.CANCELLING]
-    found = Counter(
-        (row.workload, row.devices, str(_needs(row.needs)))
+    return Counter(
+        (row.workload, row.devices or "", str(_needs(row.needs)))
         for row in rows
         if not _served(workers, row)
     )
-    return tuple(Unserved(*kind, number) for kind, number in found.items())
 
 
 def tell_unserved(database: Database) -> None:

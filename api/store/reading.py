@@ -14,7 +14,7 @@ from autotune.api.records import UNREADABLE, read, read_as
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
-from autotune.api.values import Filter, Job, JobEvent, JobTrial, Tuning
+from autotune.api.values import Filter, Job, JobEvent, Tuning
 from autotune.events import Notice
 from autotune.result import Result
 from autotune.trial import Trial
@@ -76,14 +76,11 @@ def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
     return query.order_by(order.desc())
 
 
-def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[JobTrial, ...]:
+def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
     """Return the trials of a job after a number."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
-    rows = connection.execute(select(trials).where(*mine).order_by(trials.c.number)).all()
-    return tuple(
-        JobTrial(number=row.number, attempt=row.attempt, at=row.at, trial=read(Trial, row.record))
-        for row in rows
-    )
+    query = select(trials.c.record).where(*mine).order_by(trials.c.number)
+    return tuple(read(Trial, each) for each in connection.execute(query).scalars().all())
 
 
 def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:

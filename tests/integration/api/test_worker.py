@@ -75,7 +75,7 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     ended = check_ended_once(jobs, job)
     assert ended.state is State.DONE, ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == tuple(each.trial for each in jobs.trials(job.id, None))
+    assert found.trials == jobs.trials(job.id, None)
     assert "import" in found.script
     return ended
 
@@ -220,9 +220,7 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [
-        each.trial for each in jobs.trials(job.id, None) if isinstance(each.trial.reason, SetAside)
-    ]
+    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, SetAside)]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 
