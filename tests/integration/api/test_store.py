@@ -9,11 +9,10 @@ import pytest
 from sqlalchemy import update
 
 from autotune.api.errors import (
-    IllegalTransition,
     QuotaExceeded,
     Superseded,
 )
-from autotune.api.events import Cancelling, Claimed, Ended, Queued, Released
+from autotune.api.events import Cancelling, Claimed, Ended, Queued
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
@@ -34,7 +33,6 @@ from autotune.api.values import (
     WorkerInfo,
 )
 from autotune.config import Configuration
-from autotune.events import Notice
 from autotune.testing import fake_machine
 from tests.trials import ended_trial
 
@@ -93,15 +91,6 @@ def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
     assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}
 
 
-def test_devices_are_held_by_one_attempt(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """Another worker of the same devices gets nothing, one of others gets the next job."""
-    jobs.submit(asked, "me")
-    second = jobs.submit(asked, "me")
-    take(database)
-    assert claim(database, worker="w2") is None
-    assert take(database, "other", "w3").job.id == second.id
-
-
 def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """By priority, then by what runs, then by who waits the longest."""
     mine = [jobs.submit(asked, "me").id for _ in range(3)]
@@ -131,12 +120,6 @@ def test_a_job_goes_to_a_worker_that_meets_its_needs(
     assert claimed.job.id == job.id
     (found,) = jobs.workers("me")
     assert (found.job, found.machine) == (job.id, machine)
-
-
-def test_nothing_is_claimed_where_nothing_waits(database: Database) -> None:
-    """An empty queue leaves the devices free."""
-    assert claim(database) is None
-    assert claim(database) is None
 
 
 def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobRequest) -> None:
@@ -192,17 +175,6 @@ def test_a_lost_job_goes_to_the_next_worker(
     assert (claimed.job.id, claimed.token.attempt) == (job.id, 2)
     assert claimed.kept == (ended_trial(),)
     assert claimed.study == '{"a": 1}'
-
-
-def test_a_job_stays_with_the_devices_it_was_measured_on(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """What one machine measured says nothing on another, so that one gets the next job."""
-    jobs.submit(asked, "me")
-    younger = jobs.submit(asked, "me")
-    take(database)
-    lapse(database)
-    assert take(database, "other").job.id == younger.id
 
 
 WRITES = {
@@ -270,18 +242,6 @@ def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: JobRequ
     assert claim(database, worker="w2") is None
 
 
-def test_a_message_is_recorded_once(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """A worker that did not hear the database's answer may try again."""
-    job = jobs.submit(asked, "me")
-    token = take(database).token
-    report = Report(number=1, events=[Notice(text="hello")], trial=ended_trial())
-    assert attempts.record(database, token, report)
-    assert not attempts.record(database, token, report)
-    assert jobs.trials(job.id, "me") == (ended_trial(),)
-    assert [each.number for each in jobs.events(job.id, "me")] == [1, 2, 3]
-    assert jobs.get(job.id, "me").trials == 1
-
-
 def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """The best figure so far is kept for one device and for distributed configurations."""
     job = jobs.submit(asked, "me")
@@ -291,21 +251,6 @@ def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobReq
         attempts.record(database, token, Report(number=number + 1, trial=ended))
     found = jobs.get(job.id, "me")
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
-
-
-def test_a_job_ends_once(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """After its end its worker may not write, and the devices are free."""
-    job = jobs.submit(asked, "me")
-    jobs.submit(asked, "me")
-    token = take(database).token
-    assert attempts.finish(database, token, DONE) is State.DONE
-    with pytest.raises(Superseded):
-        attempts.finish(database, token, DONE)
-    with pytest.raises(IllegalTransition):
-        jobs.cancel(job.id, "me")
-    ended = Ended(state=State.DONE, summary=DONE.summary)
-    assert jobs.events(job.id, "me", after=2)[0].body == ended
-    assert take(database, worker="w2").job.id != job.id
 
 
 def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
@@ -323,61 +268,11 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
     ]
 
 
-def test_a_job_whose_worker_is_gone_is_cancelled_by_the_next(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """Any worker may end it, whatever devices it has."""
-    job = jobs.submit(asked, "me")
-    take(database)
-    jobs.cancel(job.id, "me")
-    lapse(database)
-    claimed = take(database, "other", "w2")
-    assert (claimed.job.id, claimed.job.state) == (job.id, State.CANCELLING)
-    assert attempts.finish(database, claimed.token, DONE) is State.CANCELLED
-
-
-def test_of_two_jobs_left_behind_the_one_that_is_cancelled_goes_first(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """Ending it takes a moment, going on with the older one its whole budget."""
-    older, cancelled = jobs.submit(asked, "me"), jobs.submit(asked, "me")
-    take(database, "bench")
-    take(database, "other", "w2")
-    jobs.cancel(cancelled.id, "me")
-    lapse(database)
-    claimed = take(database)
-    assert claimed.job.id == cancelled.id
-    attempts.finish(database, claimed.token, DONE)
-    assert take(database).job.id == older.id
-
-
-def test_letting_go_puts_a_job_back(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """It waits for the next attempt, and the reason is told."""
-    job = jobs.submit(asked, "me")
-    token = take(database).token
-    assert attempts.let_go(database, token, "died", "It died.") is State.QUEUED
-    told = jobs.events(job.id, "me", after=2)[0].body
-    assert told == Released(attempt=1, reason="It died.")
-    claimed = take(database, "other")
-    assert (claimed.token.attempt, claimed.deaths) == (2, 1)
-
-
 def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     """However often workers are restarted, the job does not fail by it."""
     jobs.submit(asked, "me")
     attempts.let_go(database, take(database).token, attempts.RELEASED, "Restarted.")
     assert take(database).deaths == 0
-
-
-def test_letting_go_of_a_cancelled_job_ends_it(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """A crash on the way to its end is its end."""
-    job = jobs.submit(asked, "me")
-    token = take(database).token
-    jobs.cancel(job.id, "me")
-    assert attempts.let_go(database, token, "died", "It died.") is State.CANCELLED
-    assert jobs.get(job.id, "me").ended_at is not None
 
 
 def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: JobRequest) -> None:
