@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import (
@@ -58,11 +58,7 @@ class NewKey:
     """A key with its secret, which is shown once."""
 
     key: Key
-    secret: str
-
-    def __repr__(self) -> str:
-        """Leave the secret out, so that no log shows it."""
-        return f"NewKey({self.key!r})"
+    secret: str = field(repr=False)
 
 
 class Keyring:

@@ -1,6 +1,7 @@
 """The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON.
 
 What a job was asked for is one document, `request`; beside it stand the values that queries need.
+Columns of the names of `Job` and `SeenWorker` hold what these say.
 """
 
 from __future__ import annotations
@@ -66,12 +67,10 @@ class JobRow(Base, table=True):
     """Its name for the outside, which cannot be guessed."""
     project: str
     created_by: str | None = None
-    """The id of the key that asked for it."""
     request: str = Field(sa_type=Text)
     workload: str
     budget_seconds: float
     needs: str | None = Field(default=None, sa_type=Text)
-    """What its worker must have; None if any will do."""
     priority: int = 0
     state: str
     attempt: int = 0
@@ -83,11 +82,8 @@ class JobRow(Base, table=True):
     events: int = 0
     """How many events it has; their numbers come from here."""
     trials: int = 0
-    """How many trials are recorded."""
     one_device: float | None = None
-    """Most examples per second that one device has reached so far."""
     distributed: float | None = None
-    """Most examples per second that a distributed configuration has reached so far."""
     created_at: float
     started_at: float | None = None
     ended_at: float | None = None
@@ -96,9 +92,7 @@ class JobRow(Base, table=True):
     reason: str | None = Field(default=None, sa_type=Text)
     """Why it failed, or what it waits for."""
     code: str | None = None
-    """The digest of the workload's code when its search began."""
     code_changed: bool = False
-    """Whether the code was another one when its search ended."""
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
@@ -187,7 +181,6 @@ class LeaseRow(Base, table=True):
     worker: str | None = None
     expires_at: float | None = None
     machine: str | None = Field(default=None, sa_type=Text)
-    """What they are, when somebody last looked."""
 
 
 class WorkerRow(Base, table=True):
@@ -198,17 +191,13 @@ class WorkerRow(Base, table=True):
     name: str = Field(primary_key=True)
     devices: str
     workloads: str = Field(sa_type=Text)
-    """The digest of the code of each that it has, by name."""
     machine: str | None = Field(default=None, sa_type=Text)
-    """What the devices are; None while that is not known."""
     engine: str
     labels: str = Field(sa_type=Text)
     version: str
-    """Of autotune."""
     started_at: float
     seen_at: float
     draining: bool = False
-    """Whether it is to take no further job."""
 
 
 class KeyRow(Base, table=True):
@@ -222,7 +211,6 @@ class KeyRow(Base, table=True):
     """SHA-256 of the key."""
     name: str
     project: str
-    """Whose jobs it may see, and whose its jobs are."""
     scopes: str
     """Separated by spaces."""
     created_at: float

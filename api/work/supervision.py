@@ -141,7 +141,7 @@ class Supervision:
         """Return why the attempt is over; its processes may still run."""
         cause = None
         while cause is None:
-            # JobRequest before listening: what it said before it went is then heard in this turn.
+            # Checked before listening: what it wrote before its exit is then heard in this turn.
             ended = self._tuner.ended is not None
             self._hear(self._tuner.listen(_LISTEN_SECONDS))
             state = self._lease.keep()

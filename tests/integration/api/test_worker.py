@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -278,16 +277,3 @@ def test_a_job_knows_the_code_that_it_measured(
     assert ended.state is State.FAILED
     assert "code has changed since its first trials" in (ended.reason or "")
     assert (ended.code, ended.code_changed) == (code, True)
-
-
-def test_a_worker_without_the_workload_leaves_the_job(
-    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
-) -> None:
-    """It waits for one that has it, and says so; nothing is started."""
-    job = jobs.submit(asked, "me")
-    bare = Worker(database, settings.model_copy(update={"root": Path(os.devnull)}))
-    bare._tidy()
-    assert not bare.run_one()
-    found = jobs.get(job.id, None)
-    assert found.state is State.QUEUED
-    assert "the workload 'digits'" in (found.reason or "")

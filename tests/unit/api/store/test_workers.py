@@ -108,6 +108,17 @@ def test_a_worker_that_runs_a_job_is_there(database: Database, jobs: Jobs, measu
     assert jobs.workers(None) == ()
 
 
+def test_a_worker_without_the_workload_leaves_the_job(
+    database: Database, jobs: Jobs, job: Job
+) -> None:
+    """One that is set up wrongly does not eat the queue."""
+    workers.seen(database, BARE)
+    assert attempts.claim(database, BARE, 30.0) is None
+    queue.tell_unserved(database)
+    assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
+    assert attempts.claim(database, OLD, 30.0) is not None
+
+
 def test_a_worker_without_the_workload_ends_what_was_cancelled(
     database: Database, jobs: Jobs, job: Job, measured: Claim
 ) -> None:
