@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from autotune.api.http import metrics
 from autotune.api.http.access import Administrator, Reader
@@ -80,26 +80,3 @@ def get_readiness(jobs: TheJobs) -> HealthAnswer:
 def get_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state, for Prometheus."""
     return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)
-
-
-# The usual policy, and the pictures within Swagger UI's style sheet.
-_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
-_DOCS = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>The API of autotune</title>
-<link rel="icon" type="image/svg+xml" href="/page/icon.svg">
-<link rel="stylesheet" href="/docs/files/swagger-ui.css">
-<script src="/docs/files/swagger-ui-bundle.js" defer></script>
-<script src="/page/docs.js" defer></script>
-</head>
-<body><div id="swagger-ui"></div></body>
-</html>
-"""
-
-
-@router.get("/docs", include_in_schema=False)
-async def show_docs() -> Response:
-    """Show the OpenAPI document by Swagger UI, whose files are served here."""
-    return HTMLResponse(_DOCS, headers={"Content-Security-Policy": _POLICY})

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from autotune.api.callers import Scope
@@ -36,6 +36,8 @@ KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
 HEADERS = {"Referrer-Policy": "same-origin"}
+# The usual policy, and the pictures within Swagger UI's style sheet.
+DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 router = APIRouter(include_in_schema=False)
 
 
@@ -60,6 +62,14 @@ async def show_file(name: str) -> Response:
     if name not in KINDS:
         raise HTTPException(404)
     return Response(content(name), media_type=KINDS[name], headers={"Cache-Control": KEPT})
+
+
+@router.get("/docs")
+async def show_docs(request: Request) -> Response:
+    """Show the OpenAPI document by Swagger UI, whose files are served here."""
+    page = render("docs.html", request)
+    page.headers["Content-Security-Policy"] = DOCS_POLICY
+    return page
 
 
 @dataclass(frozen=True, kw_only=True)
