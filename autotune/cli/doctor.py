@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.code_check import CodeCheck, Format
+from autotune.cli.code_check import Format, check_code
 from autotune.cli.console import notices, put, say, show
 from autotune.errors import UsageError
 
@@ -115,17 +116,17 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
 
         return show(rule_list())
     if explain is not None:
-        return _explain(explain)
+        from autotune.doctor.rules import find
+        from autotune.doctor.show import explained
+
+        return show(explained(find(explain)))
     if files:
         _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
         if json:
             output_format = Format.JSON
-        return CodeCheck(
-            settings=_settings(select or (), ignore or (), target_version),
-            output_format=output_format,
-            edit="diff" if diff else "fix" if fix else None,
-            exit_zero=exit_zero,
-        ).run(files)
+        settings = _settings(select or (), ignore or (), target_version)
+        edit: Literal["fix", "diff"] | None = "diff" if diff else "fix" if fix else None
+        return check_code(files, settings, output_format, edit=edit, exit_zero=exit_zero)
     _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
     workload = _workload(model, dataset, model_arg, dataset_arg)
     _check_machine(engine, workload, seconds, seed, as_json=json)
@@ -186,16 +187,16 @@ def _workload(
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
     """Return the project's settings, as options of the call change them."""
     from autotune.doctor.settings import settings_of
+    from autotune.doctor.target import version_of
     from autotune.options import names
 
     chosen, left_out = (
-        tuple(e for each in given for e in names(each)) for given in (select, ignore)
+        tuple(name for each in given for name in names(each)) for given in (select, ignore)
     )
-    return settings_of(Path.cwd()).with_options(chosen, left_out, target)
-
-
-def _explain(name: str) -> None:
-    from autotune.doctor.rules import find
-    from autotune.doctor.show import explained
-
-    show(explained(find(name)))
+    settings = settings_of(Path.cwd())
+    return replace(
+        settings,
+        select=chosen or settings.select,
+        ignore=(*settings.ignore, *left_out),
+        target_version=version_of(target) if target else settings.target_version,
+    )

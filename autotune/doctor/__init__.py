@@ -7,6 +7,6 @@ wrong costs more trust than one that is missing.
 
 from autotune.doctor.code import Kind, Module
 from autotune.doctor.report import Severity
-from autotune.doctor.rule import HERE, Hit, Rule
+from autotune.doctor.rule import HERE, Hit, mended
 
-__all__ = ["HERE", "Hit", "Kind", "Module", "Rule", "Severity"]
+__all__ = ["HERE", "Hit", "Kind", "Module", "Severity", "mended"]

@@ -1,14 +1,11 @@
 """Reads files as programs: a notebook holds one, and one more for each file that it writes."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from autotune.doctor.report import Trouble
 from autotune.doctor.text import Text
@@ -54,10 +51,13 @@ def _notebook(path: Path) -> Iterator[Text]:
             yield Text(file=str(path), content=written, cells=((number, 0),))
             continue
         python = _without_magics(source)
-        trouble = _trouble(f"{path}:cell {number}", python)
-        troubles += [trouble] if trouble else []
+        mistake = _mistake(python)
+        if mistake is not None:
+            place = f"{path}:cell {number}:{mistake.lineno or 1}:{mistake.offset or 1}"
+            told = f"{place}: {mistake.msg}. The cell was left out."
+            troubles.append(Trouble(told, unread=True))
         cells.append((number, len(lines)))
-        lines += ["" for _ in python] if trouble else python
+        lines += ["" for _ in python] if mistake else python
     content = "\n".join([*lines, ""])
     yield Text(file=str(path), content=content, cells=tuple(cells), troubles=tuple(troubles))
 
@@ -68,13 +68,8 @@ def _code_cells(path: Path) -> Iterator[list[str]]:
         raise CodeError(f"{path} is not a notebook in nbformat 4.", "Save it again in Jupyter.")
     for cell in document["cells"]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            yield _source_of(cell)
-
-
-def _source_of(cell: dict[str, Any]) -> list[str]:
-    source = cell.get("source", "")
-    whole = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    return whole.split("\n")
+            source = cell.get("source", "")
+            yield "".join(map(str, source if isinstance(source, list) else [source])).split("\n")
 
 
 def _without_magics(lines: list[str]) -> list[str]:
@@ -92,14 +87,6 @@ def _without_magics(lines: list[str]) -> list[str]:
         python.append("" if goes_on else f"{found[1]}pass" if found else line)
         goes_on = (goes_on or bool(found)) and line.rstrip().endswith("\\")
     return python
-
-
-def _trouble(cell: str, lines: list[str]) -> Trouble | None:
-    mistake = _mistake(lines)
-    if mistake is None:
-        return None
-    place = f"{cell}:{mistake.lineno or 1}:{mistake.offset or 1}"
-    return Trouble(text=f"{place}: {mistake.msg}. The cell was left out.", unread=True)
 
 
 def _mistake(lines: list[str]) -> SyntaxError | None:

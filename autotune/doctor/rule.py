@@ -1,7 +1,5 @@
 """A rule: what it looks for, why that is a mistake, and examples which are its tests."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,9 +8,8 @@ from autotune.doctor.code import Module
 from autotune.doctor.edits import Edit
 from autotune.doctor.report import Severity
 
-Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit]
+Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
 """Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
-
 HERE = "# <- here"
 """Ends the lines of a bad example where the rule must find something."""
 
@@ -25,7 +22,7 @@ class Rule:
     """Names it in output, options and comments."""
     title: str
     """What the mistake is, in a few words."""
-    severity: Severity
+    severity: Severity = Severity.ERROR
     why: str
     """What comes of it."""
     instead: str
@@ -39,3 +36,8 @@ class Rule:
     def may_apply_to(self, content: str) -> bool:
         """Return whether a text, in lower case, may break the rule; quick, before it is parsed."""
         return all(any(word in content for word in group) for group in self.words)
+
+
+def mended(example: str, wrong: str, right: str) -> str:
+    """Return a bad example as it is right, with one piece of it in other words."""
+    return example.replace(wrong, right).replace(f"  {HERE}", "")

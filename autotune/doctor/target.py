@@ -1,9 +1,6 @@
 """The TensorFlow that code is written for: what is asked for, or what its project requires."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,27 +35,20 @@ def required_version(folder: Path, project: dict[str, Any]) -> Version:
         folder: Holds its `requirements.txt`, if there is one.
         project: Its `pyproject.toml`.
     """
-    newest = [_newest(each) for each in _requirements(folder, project)]
-    return min(newest, default=NEWEST)
-
-
-def _requirements(folder: Path, project: dict[str, Any]) -> Iterator[Requirement]:
     lines: list[str] = [*project.get("project", {}).get("dependencies", ())]
     listed = folder / "requirements.txt"
     if listed.is_file():
         lines += listed.read_text("utf-8", errors="replace").splitlines()
-    for line in lines:
-        try:
-            requirement = Requirement(line.partition("#")[0].strip())
-        except InvalidRequirement:
-            continue
-        if requirement.name.lower() in _PACKAGES:
-            yield requirement
+    return min(map(_newest, lines), default=NEWEST)
 
 
-def _newest(requirement: Requirement) -> Version:
+def _newest(line: str) -> Version:
     """Return the newest minor version of which a requirement allows some release."""
-    for minor in range(NEWEST[1], -1, -1):
+    try:
+        requirement = Requirement(line.partition("#")[0].strip())
+    except InvalidRequirement:
+        return NEWEST
+    for minor in range(NEWEST[1], -1, -1) if requirement.name.lower() in _PACKAGES else ():
         releases = (f"2.{minor}.{patch}" for patch in range(10))
         if any(map(requirement.specifier.contains, releases)):
             return 2, minor

@@ -1,7 +1,5 @@
 """The kinds of values that matter here, and the calls that make them."""
 
-from __future__ import annotations
-
 import re
 from enum import Enum, auto
 
@@ -31,6 +29,18 @@ class Kind(Enum):
     """Runs functions in threads."""
 
 
+ELEMENTS = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE}
+DISTRIBUTING = {
+    *("experimental_distribute_dataset", "distribute_datasets_from_function"),
+    *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),
+}
+"""Methods of strategies."""
+OF_DATASETS = {
+    *("map", "filter", "flat_map", "interleave", "batch", "padded_batch", "unbatch", "rebatch"),
+    *("shuffle", "repeat", "take", "skip", "prefetch", "cache", "shard", "with_options", "apply"),
+    *("concatenate", "enumerate", "window", "ragged_batch", "snapshot", "as_numpy_iterator"),
+}
+"""Methods of datasets that return one."""
 _BOTH = {"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"}
 STRATEGIES = {
     *(f"tf.distribute.{name}" for name in _BOTH | {"MirroredStrategy", "OneDeviceStrategy"}),

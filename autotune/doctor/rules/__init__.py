@@ -1,19 +1,26 @@
-"""The rules: one per file of this folder, and those of entry points of other packages."""
+"""The rules: one per file of this folder, and those of entry points of other packages.
 
-from __future__ import annotations
+The docstring of a rule's module says what the mistake is, why it is one, and what to write instead.
+"""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from inspect import cleandoc
 from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
 
+from autotune.doctor.report import Severity
 from autotune.doctor.rule import Rule
 from autotune.errors import UsageError
 from autotune.hints import hint
 from autotune.plugins import load_plugins
 
 GROUP = "autotune.rules"
-"""Of the entry points; each names a `Rule`."""
+"""Of the entry points; each names a module."""
+_WORDS = re.compile(r"(.+)\.\n\nWhy: (.+)\n\nInstead: (.+)", re.DOTALL)
 
 
 @cache
@@ -24,9 +31,38 @@ def rules() -> dict[str, Rule]:
         UsageError: That of an entry point cannot be used.
     """
     files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
-    own: list[Rule] = [import_module(f"{__name__}.{name}").RULE for name in files]
-    found = {rule.name: rule for rule in (*load_plugins(GROUP, Rule).values(), *own)}
-    return dict(sorted(found.items()))
+    own = [import_module(f"{__name__}.{name}") for name in files]
+    found = map(rule_of, (*load_plugins(GROUP, ModuleType).values(), *own))
+    return {rule.name: rule for rule in sorted(found, key=lambda each: each.name)}
+
+
+def rule_of(module: ModuleType) -> Rule:
+    """Return the rule that a module holds.
+
+    Raises:
+        UsageError: It holds none.
+    """
+    words = _WORDS.fullmatch(cleandoc(module.__doc__ or ""))
+    missing = [name for name in ("check", "WORDS", "BAD", "GOOD") if not hasattr(module, name)]
+    if words is None or missing:
+        lacks = ", ".join(missing) or "a docstring with `Why:` and `Instead:`"
+        raise UsageError(f"The module {module.__name__} is no rule: it lacks {lacks}.")
+    title, why, instead = (" ".join(each.split()) for each in words.groups())
+    return Rule(
+        name=module.__name__.rpartition(".")[2].replace("_", "-"),
+        title=title,
+        severity=getattr(module, "SEVERITY", Severity.ERROR),
+        why=why,
+        instead=instead,
+        words=module.WORDS,
+        check=module.check,
+        bad=_several(module.BAD),
+        good=_several(module.GOOD),
+    )
+
+
+def _several(examples: Any) -> tuple[str, ...]:
+    return (examples,) if isinstance(examples, str) else tuple(examples)
 
 
 def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[str, Rule]:
