@@ -51,12 +51,10 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
         CodeError: It is no Python.
     """
     suppressions = Suppressions(text)
-    root, content = text.parse(), text.content.lower()
-    imports = _IMPORT.search(text.content)
-    applicable = [it for it in chosen.values() if imports and it.may_apply_to(content)]
+    root = text.parse()
     try:
-        module = Module(root, target) if applicable else None
-        found = dict.fromkeys(_found(text, module, applicable) if module else ())
+        module = Module(root, target) if _IMPORT.search(text.content) else None
+        found = dict.fromkeys(_found(text, module, chosen.values()) if module else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
     in_order = sorted(found, key=lambda each: (each[0], each[2].place.column))
@@ -65,11 +63,9 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     return Report(findings=tuple(findings), troubles=troubles, files=1)
 
 
-def _found(
-    text: Text, module: Module, applicable: list[Rule]
-) -> Iterator[tuple[int, int, Finding]]:
+def _found(text: Text, module: Module, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
     """Yield what is found, each with its first and last line in the text as a whole."""
-    for rule in applicable if module.uses_tensorflow else ():
+    for rule in rules if module.uses_tensorflow else ():
         for node, sentence, *edits in rule.check(module):
             line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
             edit = edits[0] if edits and not text.cells else None
@@ -140,5 +136,4 @@ def _is_skipped(folder: Path, exclude: list[str]) -> bool:
 
 
 def _is_excluded(path: Path, patterns: list[str]) -> bool:
-    """Return whether a pattern fits a path, or its last part, as those of other linters do."""
     return any(fnmatch(path.name, each) or fnmatch(str(path), each) for each in patterns)

@@ -20,22 +20,18 @@ class Edit:
 
 
 def renamed_attribute(node: ast.Attribute, name: str) -> Edit:
-    """Return the edit that calls a member by another name."""
     return _ending(node, node.attr, name)
 
 
 def without_attribute(node: ast.Attribute) -> Edit:
-    """Return the edit that leaves a member out of a dotted name."""
     return _ending(node, f".{node.attr}", "")
 
 
 def renamed_keyword(node: ast.keyword, name: str) -> Edit:
-    """Return the edit that calls an argument by another name."""
     return Edit((node.lineno, node.col_offset), node.arg or "", name)
 
 
 def _ending(node: ast.Attribute, old: str, new: str) -> Edit:
-    """Return the edit of the end of a node."""
     column = (node.end_col_offset or 0) - len(old.encode())
     return Edit((node.end_lineno or 0, column), old, new)
 
@@ -60,7 +56,6 @@ def _read_exactly(path: Path) -> tuple[str, str]:
 
 
 def difference(path: Path, edits: Iterable[Edit]) -> str:
-    """Return what edits change in a file, as a unified diff."""
     content, _ = _read_exactly(path)
     before, after = (it.splitlines(keepends=True) for it in (content, edited(content, edits)))
     return "".join(unified_diff(before, after, str(path), str(path)))

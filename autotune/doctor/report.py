@@ -40,8 +40,6 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One mistake at one place."""
-
     rule: str
     severity: Severity
     place: Place
@@ -75,12 +73,10 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every file could be checked."""
         return not any(each.unread for each in self.troubles)
 
 
 def sum_of(reports: Iterable[Report]) -> Report:
-    """Return several reports as one."""
     reports = [*reports]
     return Report(
         findings=tuple(each for report in reports for each in report.findings),

@@ -14,28 +14,20 @@ HERE = "# <- here"
 """Ends the lines of a bad example where the rule must find something."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rule:
-    """One rule."""
-
     name: str
     """Names it in output, options and comments."""
     title: str
     """What the mistake is, in a few words."""
-    severity: Severity = Severity.ERROR
+    severity: Severity
     why: str
     """What comes of it."""
     instead: str
     """What to write instead."""
-    words: tuple[tuple[str, ...], ...]
-    """A file can break the rule only if its text, in lower case, has a word of each group."""
     check: Callable[[Module], Iterable[Hit]]
     bad: tuple[str, ...]
     good: tuple[str, ...]
-
-    def may_apply_to(self, content: str) -> bool:
-        """Return whether a text, in lower case, may break the rule; quick, before it is parsed."""
-        return all(any(word in content for word in group) for group in self.words)
 
 
 def mended(example: str, wrong: str, right: str) -> str:

@@ -47,7 +47,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _entry(path: Path, key: str, value: Any) -> tuple[str, Any]:
-    """Return a field and its value."""
     known = [each.name.replace("_", "-") for each in fields(Settings)]
     if key not in known:
         raise UsageError(f"{path}: unknown key {key!r} in {TABLE}.", hint(key, known))

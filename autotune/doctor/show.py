@@ -41,14 +41,12 @@ def _words(rule: Rule) -> Text:
 
 
 def summary(report: Report) -> str:
-    """Return the outcome in a sentence."""
     count, files = len(report.findings), report.files
     found = f"{count or 'No'} finding{'' if count == 1 else 's'}"
     return f"{found} in {files} file{'' if files == 1 else 's'}."
 
 
 def rule_list() -> Text:
-    """Return the names and titles of all rules."""
     text = Text()
     for rule in rules().values():
         text.append(f"{rule.name:<25}", "bold")
@@ -57,7 +55,6 @@ def rule_list() -> Text:
 
 
 def explained(rule: Rule) -> Text:
-    """Return all that is to be said about a rule."""
     text = _words(rule)
     for head, examples in (("Found in", rule.bad), ("Quiet about", rule.good)):
         for example in examples:
@@ -106,14 +103,12 @@ def _where(place: Place) -> str:
 
 
 def _escaped(text: str, also: str = "") -> str:
-    """Return a text as such commands hold it."""
     for letter in f"%\r\n{also}":
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text
 
 
 def sarif_document(report: Report) -> str:
-    """Return the report as one run of the tool."""
     driver = {"name": "autotune doctor", "semanticVersion": VERSION, "rules": _sarif_rules()}
     notices = [{"level": each.level, "message": {"text": each.text}} for each in report.troubles]
     invocation = {

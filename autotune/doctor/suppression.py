@@ -20,8 +20,6 @@ _NOQA = re.compile(rf"#\s*((?:autotune:\s*)?)noqa\b(?::\s*({_NAMES}))?", re.IGNO
 
 
 class Suppressions:
-    """What the comments of a text silence."""
-
     def __init__(self, text: Text) -> None:
         self._silent: set[tuple[int, str]] = set()
         self.troubles: list[Trouble] = []

@@ -40,7 +40,6 @@ class Text:
             raise CodeError(f"{self.file} cannot be parsed: {exc}.") from exc
 
     def place(self, node: ast.AST) -> Place:
-        """Return the place of a node."""
         line = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", None) or line
         column = self._characters(line, getattr(node, "col_offset", 0))

@@ -19,8 +19,6 @@ _ONE_BY_ONE = {"map", "imap", "imap_unordered"}
 
 @dataclass(frozen=True, eq=False)
 class Meant:
-    """The function that an expression stands for."""
-
     function: Function
     compiled: bool = False
     """Whether it is compiled where it is called in this way."""
@@ -28,8 +26,6 @@ class Meant:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What one call gives for a parameter."""
-
     value: ast.expr | None
     """None where that is not certain."""
     is_each: bool = False
@@ -59,8 +55,6 @@ class _Arguments:
 
 
 class Functions(Names):
-    """A module whose expressions are followed to its functions."""
-
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
         self._meant: dict[ast.AST, Meant | None] = {}
@@ -128,7 +122,6 @@ class Functions(Names):
 
     @cached_property
     def sites(self) -> Lists[Function, ast.Call]:
-        """The direct calls of each function."""
         found = Lists[Function, ast.Call]()
         for call in self.calls:
             if function := self.meant(call.func):
@@ -147,7 +140,6 @@ class Functions(Names):
 
     @cached_property
     def returned(self) -> Lists[Function | None, ast.expr]:
-        """The expressions that each function returns."""
         found = Lists[Function | None, ast.expr]()
         for node in self.nodes:
             if isinstance(node, ast.Lambda):
@@ -240,7 +232,6 @@ def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
 
 
 def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
-    """Return the default of a parameter, unless that is a constant."""
     positional = [*signature.posonlyargs, *signature.args]
     with_default = positional[len(positional) - len(signature.defaults) :]
     pairs = (
@@ -256,6 +247,5 @@ def _named(call: ast.Call) -> dict[str | None, ast.expr]:
 
 
 def _items(node: ast.expr | None) -> dict[str | None, ast.expr]:
-    """Return the values of a dictionary by their names."""
     pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
     return {str(it.value): value for it, value in pairs if isinstance(it, ast.Constant)}

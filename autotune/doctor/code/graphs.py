@@ -21,14 +21,10 @@ Links = Mapping[Any, set[Function]]
 
 
 class Graphs(Functions):
-    """A module of which it is known how its functions run."""
-
     def all_called(self, starts: Iterable[Function | None]) -> set[Function]:
-        """Return the functions and all that they name."""
         return _reached(starts, self._named_in)
 
     def ask_which_it_is(self, functions: Iterable[Function]) -> bool:
-        """Return whether some of the functions may ask which replica runs them."""
         return any(self.asks_for(each, _ASKS) for each in functions)
 
     def is_python(self, function: Function | None) -> bool:
@@ -40,7 +36,6 @@ class Graphs(Functions):
 
     @cached_property
     def compiled(self) -> set[Function]:
-        """The functions that this module compiles."""
         decorated = filter(self.is_decorated_to_compile, self.functions)
         found = map(self.follow, self.calls)
         return {*decorated, *(each.function for each in found if each and each.compiled)}
@@ -76,7 +71,6 @@ class Graphs(Functions):
         return found
 
     def _handed_to_tensorflow(self) -> Iterator[Function]:
-        """Yield functions that TensorFlow or Keras call by themselves."""
         for function in self.functions:
             owner = self.class_of_method(function)
             if owner and owner.bases and getattr(function, "name", "") in _TRACED_METHODS:

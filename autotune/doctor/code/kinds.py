@@ -5,8 +5,6 @@ from enum import Enum, auto
 
 
 class Kind(Enum):
-    """What a value is."""
-
     STRATEGY = auto()
     MODEL = auto()
     OPTIMIZER = auto()
@@ -101,7 +99,6 @@ ITERATED = {"enumerate", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.t
 
 
 def made_by(dotted: str) -> Kind | None:
-    """Return what a call of that name returns."""
     if dotted in _MADE_BY:
         return _MADE_BY[dotted]
     return next((kind for family, kind in _FAMILIES if family.fullmatch(dotted)), None)

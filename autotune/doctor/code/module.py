@@ -46,23 +46,19 @@ class Module(Values):
 
     @cached_property
     def order(self) -> Order:
-        """What runs before what."""
         return Order(self)
 
     @cached_property
     def imported(self) -> set[str]:
-        """The modules that it imports, or imports from."""
         plain = (it for node in self.nodes if isinstance(node, ast.Import) for it in node.names)
         named = {it.module or "" for it in self.nodes if isinstance(it, ast.ImportFrom)}
         return named | {each.name for each in plain}
 
     @property
     def uses_tensorflow(self) -> bool:
-        """Whether it imports TensorFlow or Keras as their users do."""
         return any(map(_PUBLIC.fullmatch, self.imported))
 
     def methods(self, kind: Kind, *names: str) -> Iterator[tuple[ast.Call, ast.expr]]:
-        """Yield the calls of methods of a kind of values, each with the value."""
         for call in self.calls:
             func = call.func
             if not isinstance(func, ast.Attribute) or func.attr not in names:
@@ -72,7 +68,6 @@ class Module(Values):
 
     @cached_property
     def runs(self) -> list[Run]:
-        """All calls of `strategy.run`."""
         return [self._run(*each) for each in self.methods(Kind.STRATEGY, *RUNS)]
 
     def _run(self, call: ast.Call, strategy: ast.expr) -> Run:
@@ -107,7 +102,6 @@ class Module(Values):
         return None
 
     def in_strategy_scope(self, node: ast.AST) -> bool:
-        """Return whether a node stands inside a `with strategy.scope():`."""
         return any(self.inside(node, each) for each, _ in self.strategy_scopes)
 
     def is_conditional(self, node: ast.AST) -> bool:
@@ -135,7 +129,6 @@ class Module(Values):
 
     @property
     def is_graph_mode(self) -> bool:
-        """Whether the module builds graphs as TensorFlow 1 did, where Python runs no operation."""
         return any(map(self.attributes.get, _GRAPH_MODE))
 
     @cached_property

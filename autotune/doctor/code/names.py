@@ -31,7 +31,6 @@ class Names(Scopes):
         return self._dotted[node]
 
     def calls_of(self, *names: str) -> list[ast.Call]:
-        """Return the calls of what has one of the dotted names."""
         return [each for each in self.calls if self.dotted(each.func) in names]
 
     def _named(self, node: ast.expr, depth: int) -> str:
@@ -54,7 +53,6 @@ class Names(Scopes):
         return self._named(binding.plain, depth + 1) if binding.plain is not None else ""
 
     def class_named(self, node: ast.expr) -> ast.ClassDef | None:
-        """Return the class that a name is that of."""
         binding = self.only(node)
         return binding.node if binding and isinstance(binding.node, ast.ClassDef) else None
 
@@ -116,5 +114,4 @@ class Names(Scopes):
 
 
 def same(dotted: str) -> str:
-    """Return the one way to write a name."""
     return _KERAS.sub("keras", _TENSORFLOW.sub("tf", dotted))

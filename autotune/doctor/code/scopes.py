@@ -13,8 +13,6 @@ _BINDING = ast.stmt | ast.NamedExpr | ast.comprehension | ast.withitem | ast.Exc
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """One place where a name is bound."""
-
     node: ast.AST
     """The statement, loop, item of a `with`, function, class or parameter."""
     value: ast.expr | None = None
@@ -41,8 +39,6 @@ class Binding:
 
 @dataclass(eq=False)
 class Scope:
-    """The names of a module, a class, a function or a comprehension."""
-
     node: ast.AST
     outer: "Scope | None" = None
     names: Lists[str, Binding] = field(default_factory=Lists)
@@ -61,7 +57,6 @@ class Scopes(Tree):
     """A module whose names are bound."""
 
     def bindings(self, name: str, at: ast.AST) -> list[Binding]:
-        """Return all that a name, read at a node, may stand for."""
         scope: Scope | None = self._at.get(at, self._at[self.root])
         innermost = True
         while scope is not None:
@@ -82,7 +77,6 @@ class Scopes(Tree):
         return bindings[0] if len(bindings) == 1 else None
 
     def value(self, node: ast.AST) -> ast.expr | None:
-        """Return what is assigned to a name, where that is certain."""
         binding = self.only(node)
         return binding.plain if binding else None
 
@@ -146,7 +140,6 @@ class Scopes(Tree):
 
 
 def _outside(scope: Scope) -> Scope:
-    """Return the scope around comprehensions."""
     while isinstance(scope.node, Comprehension) and scope.outer is not None:
         scope = scope.outer
     return scope

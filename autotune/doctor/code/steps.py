@@ -45,8 +45,6 @@ def _is_small(node: ast.expr) -> bool:
 
 
 class Steps:
-    """The training steps of a module, which are functions that update weights once."""
-
     def __init__(self, module: Module) -> None:
         self._module = module
         self._runs = {run.call: run for run in module.runs}
@@ -96,7 +94,6 @@ class Steps:
         return self._single[function]
 
     def _updates(self, node: ast.AST) -> bool:
-        """Return whether a call inside a node updates weights."""
         return any(map(self._is_update, self._module.calls_in(node)))
 
     def _is_update(self, call: ast.Call) -> bool:
@@ -121,7 +118,6 @@ class StepValues:
         self._known: dict[ast.AST, bool] = dict.fromkeys(steps, True)
 
     def holds(self, node: ast.expr) -> bool:
-        """Return whether an expression is such a tensor, or is computed from one."""
         if node not in self._known:
             self._known[node] = False
             self._known[node] = any(map(self.holds, self._made_from(node)))

@@ -47,7 +47,6 @@ class Tree:
                 self.attributes.put(node.attr, node)
 
     def walk(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield a node and all that it holds, in the order of the text."""
         waiting = [node]
         while waiting:
             node = waiting.pop()
@@ -58,7 +57,6 @@ class Tree:
         return (each for each in self.walk(node) if isinstance(each, ast.Call))
 
     def asks_for(self, node: ast.AST, names: Collection[str]) -> bool:
-        """Return whether a node holds an attribute of one of the names."""
         return any(isinstance(it, ast.Attribute) and it.attr in names for it in self.walk(node))
 
     def names_in(self, node: ast.AST) -> set[str | None]:
@@ -82,7 +80,6 @@ class Tree:
         return node is outer or any(each is outer for each in self.above(node))
 
     def statement_of(self, node: ast.AST) -> ast.stmt | None:
-        """Return the innermost statement around a node."""
         return next((each for each in self.above(node) if isinstance(each, ast.stmt)), None)
 
     def function_of(self, node: ast.AST) -> Function | None:

@@ -206,7 +206,6 @@ class Values(Graphs):
                 yield from [None] if found is None else map(part.element, found)
 
     def _read(self, part: Part, node: ast.Name | ast.Attribute) -> Iterator[Part | None]:
-        """Yield what is assigned to a name or a member."""
         if isinstance(node, ast.Attribute):
             owner = self.class_of(node.value)
             yield from map(part.of, self.member_values(owner, node.attr) if owner else [None])
@@ -222,7 +221,6 @@ class Values(Graphs):
             yield None
 
     def stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
-        """Yield what is put into a container of a name: appended, or by a key."""
         for each in self._same(node):
             parent = self.parents[each]
             above = self.parents.get(parent)
@@ -232,7 +230,6 @@ class Values(Graphs):
                 yield from [above.value] if parent in above.targets else []
 
     def _same(self, node: ast.Name | ast.Attribute) -> Iterable[ast.expr]:
-        """Return the places where the same name or member is read."""
         if isinstance(node, ast.Attribute):
             return self.members(node)
         bindings = self.bindings_of(node)
@@ -329,7 +326,6 @@ def _constant(key: ast.expr) -> Key:
 
 
 def _is_moving(cut: ast.expr) -> bool:
-    """Return whether it cuts one batch after the other out of an array, by its looks."""
     match cut:
         case ast.Slice(lower=ast.Name() | ast.BinOp(), upper=ast.BinOp(op=ast.Add() | ast.Mult())):
             return True
@@ -337,7 +333,6 @@ def _is_moving(cut: ast.expr) -> bool:
 
 
 def _gives_one_dataset(call: ast.Call) -> bool:
-    """Return whether a call loads one part of a dataset, and nothing beside it."""
     options = {each.arg: each.value for each in call.keywords}
     return "with_info" not in options and bool(getattr(options.get("split"), "value", None))
 

@@ -10,7 +10,6 @@ from importlib import import_module
 from inspect import cleandoc
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any
 
 from autotune.doctor.report import Severity
 from autotune.doctor.rule import Rule
@@ -43,26 +42,15 @@ def rule_of(module: ModuleType) -> Rule:
         UsageError: It holds none.
     """
     words = _WORDS.fullmatch(cleandoc(module.__doc__ or ""))
-    missing = [name for name in ("check", "WORDS", "BAD", "GOOD") if not hasattr(module, name)]
+    missing = [name for name in ("check", "BAD", "GOOD") if not hasattr(module, name)]
     if words is None or missing:
         lacks = ", ".join(missing) or "a docstring with `Why:` and `Instead:`"
         raise UsageError(f"The module {module.__name__} is no rule: it lacks {lacks}.")
     title, why, instead = (" ".join(each.split()) for each in words.groups())
-    return Rule(
-        name=module.__name__.rpartition(".")[2].replace("_", "-"),
-        title=title,
-        severity=getattr(module, "SEVERITY", Severity.ERROR),
-        why=why,
-        instead=instead,
-        words=module.WORDS,
-        check=module.check,
-        bad=_several(module.BAD),
-        good=_several(module.GOOD),
-    )
-
-
-def _several(examples: Any) -> tuple[str, ...]:
-    return (examples,) if isinstance(examples, str) else tuple(examples)
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    severity = getattr(module, "SEVERITY", Severity.ERROR)
+    bad, good = ((it,) if isinstance(it, str) else it for it in (module.BAD, module.GOOD))
+    return Rule(name, title, severity, why, instead, module.check, bad, good)
 
 
 def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[str, Rule]:

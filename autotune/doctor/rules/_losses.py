@@ -81,14 +81,12 @@ def is_mean(module: Module, node: ast.expr) -> bool:
 
 
 def is_sum(module: Module, node: ast.expr) -> bool:
-    """Return whether an expression is the sum of one number for each example."""
     if not isinstance(node, ast.Call) or module.dotted(node.func) not in _SUMS:
         return False
     return len(node.args) == 1 and not node.keywords and is_per_example(module, node.args[0])
 
 
 def is_average(module: Module, node: ast.expr) -> bool:
-    """Return whether TensorFlow divides a loss by a number of examples."""
     return isinstance(node, ast.Call) and module.dotted(node.func) in _AVERAGES
 
 
@@ -100,7 +98,6 @@ def batch_of_average(module: Module, node: ast.expr) -> ast.expr | None:
 
 
 def counts_one_replica(module: Module, node: ast.expr) -> bool:
-    """Return whether a number is certainly that of one replica's examples."""
     named = isinstance(node, ast.Name | ast.Attribute)
     if named and _PER_REPLICA.search(ast.unparse(node).lower()):
         return True
@@ -135,7 +132,6 @@ def is_per_example(module: Module, node: ast.expr, depth: int = 0) -> bool:
 
 
 def is_unreduced(module: Module, node: ast.expr) -> bool:
-    """Return whether it is a Keras loss that gives a value for each example."""
     made = only_value(module, node) if isinstance(node, ast.Name) else node
     if module.kind(node) is not Kind.LOSS or not isinstance(made, ast.Call):
         return False

@@ -29,7 +29,6 @@ class Old:
     """The TensorFlow that first lacks a name, for those that were there for long."""
 
     def check(self, module: Module) -> Iterator[Hit]:
-        """Yield where they are used."""
         for node, dotted in (*_imported(module), *self._mentioned(module).items()):
             fits = [it for it in self.names if _is_of(dotted, it)]
             name = max(fits, key=len, default="")

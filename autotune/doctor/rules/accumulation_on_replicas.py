@@ -37,5 +37,4 @@ with strategy.scope():
     optimizer = keras.optimizers.AdamW(0.001, gradient_accumulation_steps=4)  # <- here
     model.compile(optimizer, "mse")
 """
-WORDS = (("gradient_accumulation_steps",), ("strategy",))
 GOOD = mended(BAD, "MirroredStrategy()", "OneDeviceStrategy('GPU:0')")

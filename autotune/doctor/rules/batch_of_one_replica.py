@@ -104,7 +104,6 @@ batches = strategy.distribute_datasets_from_function(make_dataset)
 """
 _OF_REPLICA = "context.get_per_replica_batch_size(global_batch)"
 SEVERITY = Severity.WARNING
-WORDS = ((_MADE_WHOLE, _MADE_IN_PARTS, ".fit("), ("strategy",))
 BAD = (_BAD, _BAD_GLOBAL)
 GOOD = (
     mended(_BAD, ".batch(BATCH", ".batch(strategy.num_replicas_in_sync * BATCH"),

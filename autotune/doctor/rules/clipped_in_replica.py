@@ -44,7 +44,6 @@ def replica_step(images, labels):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 {TRAIN_STEP}"""
 SEVERITY = Severity.WARNING
-WORDS = ((".run(", "experimental_run_v2"), ("clip_by_",))
 GOOD = mended(
     BAD,
     "    gradients, _",

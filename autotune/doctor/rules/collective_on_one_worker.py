@@ -68,5 +68,4 @@ losses = tf.function(strategy.run)(replica_step)
 {_CHIEF}{_REDUCES}  # <- here
     print(loss)
 """
-WORDS = (("multiworkermirroredstrategy",), ("task", "rank", "chief", "worker_i"))
 GOOD = mended(BAD, f"{_CHIEF}{_REDUCES}", f"{_REDUCES}\n{_CHIEF.rstrip()}")

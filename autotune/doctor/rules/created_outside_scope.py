@@ -168,6 +168,5 @@ with strategy.scope():
 
 model.compile("adam", "mse")  # <- here
 """
-WORDS = (("strategy",), ("keras", "optimizer"))
 BAD = (_BAD, _BAD_LOOP, _BAD_COMPILE)
 GOOD = mended(_BAD_COMPILE, "\nmodel.comp", "    model.comp")

@@ -78,5 +78,4 @@ for images, labels in dataset:
     train_step(images, labels)
 """
 _DISTRIBUTED = "strategy.experimental_distribute_dataset(dataset)"
-WORDS = ((".run(", "experimental_run_v2("), ("strategy",))
 GOOD = mended(BAD, "in dataset:", f"in {_DISTRIBUTED}:")

@@ -37,15 +37,5 @@ from tensorflow.distribute.experimental import TPUStrategy  # <- here
 batches = strategy.experimental_distribute_datasets_from_function(make_dataset)  # <- here
 """
 SEVERITY = Severity.WARNING
-WORDS = (
-    ("strategy", "collective"),
-    (
-        "experimental",
-        "make_dataset_iterator",
-        "make_input_fn_iterator",
-        ".unwrap(",
-        ".configure(",
-    ),
-)
 check = DEPRECATED.check
 GOOD = mended(mended(BAD, ".experimental", ""), "experimental_", "")

@@ -36,5 +36,4 @@ def replica_step(images, labels):
         return loss_of(model(images), labels)
 {TRAIN_STEP}"""
 SEVERITY = Severity.WARNING
-WORDS = (("device(",), (".run(", "experimental_run_v2(", "train_step"), ("strategy",))
 GOOD = mended(BAD, '"/GPU:0"', '"CPU:0"')

@@ -139,7 +139,6 @@ def _is_owned(module: Module, node: ast.Attribute, kind: Kind | None) -> bool:
 
 
 def _last(node: ast.expr) -> str:
-    """Return the last word of a name, in lower case."""
     return last_name(node.value if isinstance(node, ast.Subscript) else node).lower()
 
 
@@ -151,7 +150,6 @@ accuracy = keras.metrics.SparseCategoricalAccuracy()
 accuracy.reset_states()  # <- here
 optimizer.lr = 0.0001  # <- here
 """
-WORDS = (("keras", "tensorflow"),)
 GOOD = (
     mended(mended(BAD, "lr", "learning_rate"), "reset_states", "reset_state"),
     mended(BAD, "import", 'import os\n\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\n\nimport'),

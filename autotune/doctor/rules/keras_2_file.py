@@ -62,5 +62,4 @@ model = keras.Sequential([keras.layers.Dense(10)])
 model.fit(dataset, callbacks=[checkpoint])
 model.save_weights("weights.h5")  # <- here
 """
-WORDS = (("modelcheckpoint", ".save(", ".save_weights("),)
 GOOD = mended(mended(BAD, ".ckpt", ".keras"), "weights.h5", "model.weights.h5")

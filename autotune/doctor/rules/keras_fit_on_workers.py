@@ -70,8 +70,4 @@ BAD = f"""{WORKERS}with strategy.scope():
 model.fit(dataset, epochs=3)  # <- here
 """
 _KERAS_2 = 'import os\n\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\n\nimport tensorflow'
-WORDS = (
-    ("multiworkermirroredstrategy", "parameterserverstrategy"),
-    (".fit(", ".evaluate(", ".predict(", "_on_batch("),
-)
 GOOD = mended(BAD, "import keras\nimport tensorflow", _KERAS_2).replace("keras.", "tf.keras.")

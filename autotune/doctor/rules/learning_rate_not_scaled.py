@@ -48,7 +48,6 @@ def _scales_batch(module: Module, node: ast.expr) -> bool:
 
 
 def _is_about_rate(module: Module, node: ast.expr) -> bool:
-    """Return whether a statement that counts replicas sets a learning rate."""
     statement = module.statement_of(node)
     if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
         return False
@@ -62,5 +61,4 @@ with strategy.scope():
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")  # <- here
 """
 SEVERITY = Severity.WARNING
-WORDS = (("num_replicas_in_sync",), ("batch",))
 GOOD = mended(BAD, "0.1,", "0.1 * strategy.num_replicas_in_sync,")

@@ -48,7 +48,6 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.expr) -> bool:
-    """Return whether a product or quotient divides what has been divided before."""
     if isinstance(op, ast.Div):
         return _is_again(module, left, right)
     if not isinstance(op, ast.Mult):
@@ -94,7 +93,6 @@ def _divides_itself(module: Module, node: ast.expr) -> bool:
 
 
 def _counts_replicas(module: Module, node: ast.expr) -> bool:
-    """Return whether a number is that of the replicas."""
     match module.resolved(node):
         case ast.Call(args=[given, *_]):
             return _counts_replicas(module, given)
@@ -104,7 +102,6 @@ def _counts_replicas(module: Module, node: ast.expr) -> bool:
 
 
 def _counts_all(module: Module, node: ast.expr) -> bool:
-    """Return whether a number is that of the examples on all replicas."""
     value = module.resolved(node)
     names = f"{ast.unparse(node)} {ast.unparse(value)}".lower()
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
@@ -129,6 +126,5 @@ def replica_step(images, labels):
     with tf.GradientTape() as tape:
         loss = loss_object(labels, model(images, training=True))
 {_DIVIDES}{APPLY}{TRAIN_STEP}"""
-WORDS = ((".run(", "experimental_run_v2", "train_step"), ("gradient(", ".minimize("))
 BAD = (_BAD, _BAD_KERAS)
 GOOD = mended(_BAD, _DIVIDES, "")

@@ -69,5 +69,4 @@ def replica_step(images, labels):
         loss = tf.reduce_mean(losses)  # <- here
 {APPLY}{TRAIN_STEP}"""
 _AVERAGE = "tf.nn.compute_average_loss(losses, global_batch_size=GLOBAL_BATCH)"
-WORDS = ((".run(", "experimental_run_v2", "train_step"), ("gradient(", ".minimize("))
 GOOD = mended(BAD, "tf.reduce_mean(losses)", _AVERAGE)

@@ -47,5 +47,4 @@ import tensorflow as tf
 
 strategy = tf.distribute.MirroredStrategy(["GPU:0", "cuda:1"])  # <- here
 """
-WORDS = (("device(", "onedevicestrategy", "mirroredstrategy"),)
 GOOD = mended(BAD, "cuda:1", "/job:worker/task:1/device:GPU:1")

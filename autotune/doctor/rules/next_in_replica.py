@@ -60,7 +60,6 @@ def train_step(iterator):
 train_step(iterator)
 """
 _SET = "strategy.experimental_distribute_dataset(make_dataset())"
-WORDS = ((".run(", "experimental_run_v2"), ("next", "for "), ("distribute",))
 BAD = (_BAD, _BAD.replace(_SET, "tf.data.Dataset.from_tensor_slices(images).batch(64)"))
 GOOD = (
     mended(BAD[0], "args=(iterator,)", "args=(next(iterator),)")

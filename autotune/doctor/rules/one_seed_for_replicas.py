@@ -88,10 +88,6 @@ def train_step(images):
     return strategy.run(replica_step, args=(images,))
 """
 SEVERITY = Severity.WARNING
-WORDS = (
-    *((".run(", "experimental_run_v2(", "train_step"), ("seed",), ("strategy",)),
-    ("random", "dropout"),
-)
 BAD = (_BAD, _BAD.replace("tf.random.set_seed(7)\n", "").replace("images))", "images), seed=3)"))
 GOOD = mended(_BAD, "= tf.random.normal", "= generator.normal").replace(
     "tf.random.set_seed(7)",

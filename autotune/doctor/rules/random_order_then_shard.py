@@ -60,5 +60,4 @@ def make_dataset(context):
     return files.interleave(tf.data.TFRecordDataset).shuffle(10_000).batch(64)
 """
 SEVERITY = Severity.WARNING
-WORDS = ((".shard(",), ("shuffle", "list_files"))
 GOOD = mended(BAD, '.tfrecord")', '.tfrecord", shuffle=False)')

@@ -70,14 +70,6 @@ import tensorflow as tf
 
 config = tf.estimator.RunConfig()  # <- here
 """
-WORDS = (
-    (
-        *("experimental_run_v2", "experimental_make_numpy_dataset", "estimator", "contrib"),
-        *("multi_gpu_model", "mixed_precision.experimental", "experimental.mirroredstrategy"),
-        *("_generator(", "train.server", "syncreplicas", "replica_device_setter"),
-        "monitoredtraining",
-    ),
-)
 check = REMOVED.check
 BAD = (_BAD, _BAD_ESTIMATOR)
 GOOD = (

@@ -59,5 +59,4 @@ for batch in batches:
     train_step(batch)
 """
 SEVERITY = Severity.WARNING
-WORDS = ((".run(", "experimental_run_v2("), ("strategy",))
 GOOD = mended(BAD, "def train_step", "@tf.function\ndef train_step")

@@ -75,8 +75,4 @@ tf.config.threading.set_intra_op_parallelism_threads(4)  # <- here
 strategy = tf.distribute.MultiWorkerMirroredStrategy()  # <- here
 """
 _WEIGHTS = "weights = tf.constant([0.2, 0.8])\n"
-WORDS = (
-    ("set_", "multiworkermirroredstrategy"),
-    ("parallelism_threads", "device", "memory_growth", "multiworkermirroredstrategy"),
-)
 GOOD = mended(BAD, _WEIGHTS, "") + _WEIGHTS

@@ -43,13 +43,11 @@ def _names(module: Module, node: ast.AST) -> list[ast.Name]:
 
 
 def _varies(module: Module, placed: ast.expr) -> bool:
-    """Return whether a device is one after the other of several."""
     parts = (part for each in _names(module, placed) for part in module.origins(each))
     return any(None in part.path for part in parts)
 
 
 def _iterated(module: Module, block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
-    """Yield what a block reads the elements of."""
     for node in module.walk(block):
         match node:
             case ast.For() | ast.AsyncFor() | ast.comprehension():
@@ -180,5 +178,4 @@ for device, part in zip(devices, parts):
             train_step(batch)
 """
 _SHARDS = "[dataset.shard(len(devices), number) for number in range(len(devices))]"
-WORDS = (("device(",), ("dataset",), ("for ",))
 GOOD = mended(BAD, "[dataset] * len(devices)", _SHARDS)

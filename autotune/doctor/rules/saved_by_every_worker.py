@@ -49,5 +49,4 @@ train(strategy, model, dataset)
 model.save("model.keras")  # <- here
 """
 _ON_CHIEF = '"model.keras" if strategy.cluster_resolver.task_id == 0 else "/tmp/scratch.keras"'
-WORDS = (("multiworkermirroredstrategy",), (".save", ".export"))
 GOOD = mended(BAD, '"model.keras"', _ON_CHIEF)

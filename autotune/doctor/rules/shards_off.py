@@ -74,4 +74,3 @@ def make_dataset(context):
 
 batches = strategy.distribute_datasets_from_function(make_dataset)
 """
-WORDS = (("autoshardpolicy",), ("multiworkermirroredstrategy",))

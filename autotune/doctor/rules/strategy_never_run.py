@@ -45,13 +45,11 @@ def check(module: Module) -> Iterator[Hit]:
 
 
 def _runs_something(module: Module) -> bool:
-    """Return whether something is run that may be a strategy."""
     owners = [each.value for name in RUNS for each in module.attributes[name]]
     return any(not module.dotted(it) or module.kind(it) is Kind.STRATEGY for it in owners)
 
 
 def _strategies(module: Module) -> Iterator[ast.expr]:
-    """Yield the expressions that stand for a strategy."""
     for each in module.nodes:
         read = isinstance(getattr(each, "ctx", ast.Load()), ast.Load)
         value = each if isinstance(each, ast.Name | ast.Attribute | ast.Call) and read else None
@@ -173,7 +171,6 @@ def _leads_to(module: Module, loop: PythonLoop, other: PythonLoop) -> bool:
 
 
 def _trains(module: Module, loop: PythonLoop, made: set[ast.AST]) -> bool:
-    """Return whether a loop takes gradients of what is made in a scope, and applies them."""
     functions = _called_in(module, loop)
     decorators = [it for each in functions for it in getattr(each, "decorator_list", ())]
     if not all(map(module.compiles, decorators)):
@@ -210,5 +207,4 @@ def train(images, labels):
 for images, labels in strategy.experimental_distribute_dataset(dataset):
     train(images, labels)
 """
-WORDS = (("strategy",), ("scope",), ("gradient", "minimize"), ("keras", "optimizer", "variable"))
 GOOD = f"{BAD.partition('for images')[0]}{_RUN}"

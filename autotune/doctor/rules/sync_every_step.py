@@ -48,7 +48,6 @@ def _is_in_every_round(module: Module, node: ast.AST, loop: ast.AST) -> bool:
 
 
 def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
-    """Return what a call, or a condition, needs as a number."""
     match node:
         case ast.If(test=ast.Compare(left=left, comparators=others)):
             return [left, *others]
@@ -62,7 +61,6 @@ def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
 
 
 def _converts(module: Module, func: ast.expr) -> bool:
-    """Return whether a function needs its arguments as numbers or texts."""
     if isinstance(func, ast.Name) and func.id in _CONVERTING:
         return not module.bindings_of(func)
     dotted = module.dotted(func)
@@ -111,7 +109,6 @@ for images, labels in strategy.experimental_distribute_dataset(make_dataset()):
     print(loss.numpy())  # <- here
 """
 SEVERITY = Severity.WARNING
-WORDS = (("apply_gradients", ".minimize(", ".apply("),)
 GOOD = (
     mended(BAD, "    print", "    if step % 100 == 0:\n        print")
     .replace("for images, labels in ", "for step, (images, labels) in enumerate(")

@@ -38,7 +38,6 @@ def _said(node: ast.AST) -> tuple[object, object]:
 
 
 def _writes(module: Module, statement: ast.AST) -> bool:
-    """Return whether a statement that names TF_CONFIG puts something into the environment."""
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=place, slice=ast.Constant(value=key))]):
             empty = isinstance(statement.value, ast.Constant) and not statement.value.value
@@ -51,7 +50,6 @@ def _writes(module: Module, statement: ast.AST) -> bool:
 
 
 def _has_resolver(module: Module, call: ast.Call) -> bool:
-    """Return whether a strategy is told of its cluster in another way than TF_CONFIG."""
     given = [*call.args, *filter(None, [argument(call, None, "cluster_resolver")])]
     return any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given)
 
@@ -68,6 +66,5 @@ _SET = """\
 cluster = {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}
 task = {"type": "worker", "index": 0}
 os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})"""
-WORDS = (("tf_config",), ("multiworkermirroredstrategy",))
 BAD = f"{_IMPORTS}{_MADE}{_SET}  # <- here\n"
 GOOD = f"{_IMPORTS}{_SET}\n{_MADE}"

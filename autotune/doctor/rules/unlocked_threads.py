@@ -29,8 +29,6 @@ _DEEPEST = 6
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """A place where threads are started."""
-
     call: ast.Call
     function: Function
     """What they run."""
@@ -58,7 +56,6 @@ def check(module: Module) -> Iterator[Hit]:
 
 
 def _at_once(module: Module, first: _Start, second: _Start) -> bool:
-    """Return whether the threads of two places certainly run at the same time."""
     if first is second:
         return first.several
     calls = sorted((first.call, second.call), key=_position)
@@ -73,7 +70,6 @@ def _position(node: ast.expr) -> tuple[int, int]:
 
 
 def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
-    """Return whether two calls stand in different branches, of which one is taken."""
     for each, part in module.up(first):
         if isinstance(each, ast.If) and module.inside(second, each):
             return (part in each.body) != any(module.inside(second, it) for it in each.body)
@@ -81,7 +77,6 @@ def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
 
 
 def _started(module: Module) -> Iterator[_Start]:
-    """Yield where threads of the module's functions are started."""
     for call in module.calls:
         functions, several = [*map(module.meant, _targets(module, call))], False
         owner = module.class_of(call)
@@ -94,7 +89,6 @@ def _started(module: Module) -> Iterator[_Start]:
 
 
 def _targets(module: Module, call: ast.Call) -> list[ast.expr]:
-    """Return what a call runs in another thread."""
     if module.dotted(call.func) in _THREADS:
         named = [each.value for each in call.keywords if each.arg in {"target", "function"}]
         return [*named, *call.args[1:2]]
@@ -214,7 +208,6 @@ def work():
 
 threads = [threading.Thread(target=work) for _ in range(4)]
 """
-WORDS = (("thread",), ("assign", "apply", "set_weights"))
 GOOD = (
     mended(BAD, "        counter", "        with lock:\n            counter").replace(
         "counter = ", "lock = threading.Lock()\ncounter = "

@@ -48,15 +48,13 @@ def test_right_code_is_left_alone(name: str, example: str) -> None:
 
 @pytest.mark.parametrize("name", list(rules()))
 def test_a_rule_says_all_that_is_needed(name: str) -> None:
-    """Sentences with an end, and words that its own bad examples hold."""
+    """Sentences with an end, and examples of both kinds."""
     rule = rules()[name]
     assert name == name.lower().replace("_", "-")
     assert rule.bad
     assert rule.good
     assert all(each.endswith(".") for each in (rule.why, rule.instead))
     assert not rule.title.endswith(".")
-    for example in rule.bad:
-        assert rule.may_apply_to(example.lower())
 
 
 @pytest.mark.parametrize(("name", "example"), [*examples("bad"), *examples("good")])
@@ -80,5 +78,5 @@ def test_the_page_about_rules_shows_one() -> None:
 
 def test_a_module_that_is_no_rule_is_told() -> None:
     """By what it lacks."""
-    with pytest.raises(UsageError, match=r"The module json is no rule: it lacks check, WORDS"):
+    with pytest.raises(UsageError, match=r"The module json is no rule: it lacks check, BAD"):
         rule_of(ModuleType("json"))
