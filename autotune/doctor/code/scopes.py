@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from autotune.doctor.code.tree import Comprehension, Function, Lists, Tree, holds
 
@@ -25,6 +26,10 @@ class Binding:
     @property
     def is_assigned(self) -> bool:
         return isinstance(self.node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+
+    @property
+    def is_changed(self) -> bool:
+        return isinstance(self.node, ast.AugAssign)
 
     @property
     def plain(self) -> ast.expr | None:
@@ -83,6 +88,11 @@ class Scopes(Tree):
     def resolved(self, node: ast.expr) -> ast.expr:
         """Return what is assigned to a name where that is certain, otherwise the node itself."""
         return self.value(node) or node
+
+    def constant(self, node: ast.expr | None) -> Any:
+        """Return the value of a constant, written here or where its name is assigned, or None."""
+        value = self.resolved(node) if node else None
+        return value.value if isinstance(value, ast.Constant) else None
 
     def last_before(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
         """Return the last of some bindings, by the text, before the statement of a node."""

@@ -137,13 +137,10 @@ class Values(Graphs):
                 yield from self._made_by_call(part, call, func)
             case ast.Subscript(value=value, slice=key) if _is_moving(key):
                 yield Kind.SHARE if self.kind(value) is Kind.SHARE else Kind.BATCH
-            case ast.Name() as name if self._is_changed(name):
+            case ast.Name() as name if any(it.is_changed for it in self.bindings_of(name)):
                 yield None
             case _:
                 yield from self._back(part)
-
-    def _is_changed(self, name: ast.Name) -> bool:
-        return any(isinstance(each.node, ast.AugAssign) for each in self.bindings_of(name))
 
     def _made_by_call(
         self, part: Part, call: ast.Call, func: ast.expr

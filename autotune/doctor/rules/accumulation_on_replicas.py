@@ -7,7 +7,6 @@ Instead: Use a larger batch for each replica, or sum the gradients of several ba
 your own before apply_gradients; OneDeviceStrategy can accumulate.
 """
 
-import ast
 from collections.abc import Iterator
 
 from autotune.doctor import Hit, Kind, Module, mended
@@ -17,18 +16,13 @@ from autotune.doctor.rules._examples import MIRRORED
 
 def check(module: Module) -> Iterator[Hit]:
     for call in module.calls if module.has_keras_3 else ():
-        if made_by(module.dotted(call.func)) is Kind.OPTIMIZER and _accumulates(module, call):
+        steps = module.constant(argument(call, None, "gradient_accumulation_steps"))
+        if steps is not None and made_by(module.dotted(call.func)) is Kind.OPTIMIZER:
             over = module.strategies_over(call)
             unclear = ONE_DEVICE in over and module.is_conditional(call)
             if over - {ONE_DEVICE} and not unclear:
                 strategy = min(over - {ONE_DEVICE}).rpartition(".")[2]
                 yield call, f"Keras 3 cannot accumulate gradients under {strategy}."
-
-
-def _accumulates(module: Module, call: ast.Call) -> bool:
-    steps = argument(call, None, "gradient_accumulation_steps")
-    value = module.resolved(steps) if steps else None
-    return isinstance(value, ast.Constant) and value.value is not None
 
 
 BAD = f"""{MIRRORED}

@@ -19,14 +19,10 @@ def check(module: Module) -> Iterator[Hit]:
     for call in module.calls_of("tf.device"):
         if call.args and module.function_of(call) in functions:
             name = ast.unparse(call.args[0])
-            device = read_device(written_device(module, call.args[0]) or "")
-            if device and "replica" not in name and _is_one_accelerator(*device):
+            kind, index = read_device(written_device(module, call.args[0]) or "") or ("", "*")
+            # The first CPU is the host, which all may use.
+            if kind and index != "*" and (kind, index) != ("CPU", "0") and "replica" not in name:
                 yield call, f"Every replica computes on {name} here, whatever its own device."
-
-
-def _is_one_accelerator(kind: str, index: str) -> bool:
-    """Return whether it is one device of several; the first CPU is the host, which all may use."""
-    return kind != "" and index != "*" and (kind != "CPU" or int(index) > 0)
 
 
 BAD = f"""{MIRRORED}

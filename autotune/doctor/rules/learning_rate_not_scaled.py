@@ -20,38 +20,32 @@ _RATE = re.compile(r"learning_?rate|(?<![a-z])lr(?![a-z])|schedul|warm_?up")
 
 
 def check(module: Module) -> Iterator[Hit]:
-    counts = [*_counts(module)]
-    if module.may_be_one_device or not any(_scales_batch(module, each) for each in counts):
+    names = [each for each in module.scopes[0].names if each.lower() in _COUNTS]
+    counts: list[ast.expr] = [*module.attributes["num_replicas_in_sync"]]
+    counts += [each for name in names for each in module.loads[name]]
+    if module.may_be_one_device or not any(_grows(module, each) for each in counts):
         return
-    if any(_is_about_rate(module, each) for each in counts):
+    if any(_sets_rate(module, each) for each in counts):
         return
     for call in module.calls:
         if module.dotted(call.func) and module.kind(call) is Kind.OPTIMIZER:
             rate = argument(call, 0, "learning_rate", "lr")
-            value = module.resolved(rate) if rate else None
-            if rate and isinstance(value, ast.Constant) and isinstance(value.value, float):
+            if rate and isinstance(module.constant(rate), float):
                 what = f"The learning rate stays {ast.unparse(rate)}"
                 yield rate, f"{what} while the batch grows with the replicas."
 
 
-def _counts(module: Module) -> Iterator[ast.expr]:
-    yield from module.attributes["num_replicas_in_sync"]
-    for name in module.scopes[0].names:
-        yield from module.loads[name] if name.lower() in _COUNTS else ()
+def _grows(module: Module, node: ast.expr) -> bool:
+    """Return whether a count of replicas multiplies a batch."""
+    product = module.parents[node]
+    multiplies = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+    return multiplies and "batch" in ast.unparse(product).lower()
 
 
-def _scales_batch(module: Module, node: ast.expr) -> bool:
-    match module.parents[node]:
-        case ast.BinOp(op=ast.Mult()) as product:
-            return "batch" in ast.unparse(product).lower()
-    return False
-
-
-def _is_about_rate(module: Module, node: ast.expr) -> bool:
+def _sets_rate(module: Module, node: ast.expr) -> bool:
     statement = module.statement_of(node)
-    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
-        return False
-    return bool(_RATE.search(ast.unparse(statement).lower()))
+    simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+    return simple and bool(_RATE.search(ast.unparse(statement or node).lower()))
 
 
 BAD = f"""{MIRRORED}dataset = make_dataset().batch(BATCH * strategy.num_replicas_in_sync)

@@ -13,26 +13,16 @@ import re
 from collections.abc import Iterator
 
 from autotune.doctor import Hit, Kind, Module, mended
+from autotune.doctor.rules import _losses as of
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
-from autotune.doctor.rules._losses import (
-    batch_of_average,
-    counts_one_replica,
-    is_average,
-    is_mean,
-    is_sum,
-    last_binding,
-    losses,
-    only_value,
-    terms,
-)
 
 _REPLICAS = re.compile(r"num_replicas_in_sync|n(um)?_?(of_)?(replicas|gpus)")
 _GLOBAL = re.compile(r"global_?batch")
 
 
 def check(module: Module) -> Iterator[Hit]:
-    for loss in losses(module) if not module.may_be_one_device else ():
-        for node in (each for term in terms(module, loss) for each in _divisions(module, term)):
+    for loss in of.losses(module) if not module.may_be_one_device else ():
+        for node in (each for term in of.terms(module, loss) for each in _divisions(module, term)):
             yield node, f"`{ast.unparse(node)}` divides a loss that is already divided."
 
 
@@ -40,7 +30,7 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
     """Yield where a term of a loss is divided again: there, or in place, as `loss /= replicas`."""
     if isinstance(node, ast.BinOp) and _divides_again(module, node.left, node.op, node.right):
         yield node
-    last = last_binding(module, node) if isinstance(node, ast.Name) else None
+    last = of.last_binding(module, node) if isinstance(node, ast.Name) else None
     match last.node if last else None:
         case ast.AugAssign(target=ast.Name() as target, op=op, value=value) as change:
             if _divides_again(module, target, op, value):
@@ -58,7 +48,7 @@ def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.
 
 def _share(module: Module, node: ast.expr) -> ast.expr | None:
     """Return n, where an expression is 1 / n."""
-    match only_value(module, node) if isinstance(node, ast.Name) else node:
+    match of.only_value(module, node) if isinstance(node, ast.Name) else node:
         case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
             return by
     return None
@@ -69,24 +59,24 @@ def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
     counts = _counts_replicas(module, by)
     if not counts and not _counts_all(module, by):
         return False
-    whole = [*terms(module, value, sums=False)]
+    whole = [*of.terms(module, value, sums=False)]
     divided = any(_is_divided(module, each) for each in whole)
-    return divided or (not counts and any(is_mean(module, each) for each in whole))
+    return divided or (not counts and any(of.is_mean(module, each) for each in whole))
 
 
 def _is_divided(module: Module, node: ast.expr) -> bool:
     """Return whether an expression is a loss over the examples of all replicas."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return is_sum(module, node.left) and _counts_all(module, node.right)
-    if is_average(module, node):
-        size = batch_of_average(module, node)
+        return of.is_sum(module, node.left) and _counts_all(module, node.right)
+    if of.is_average(module, node):
+        size = of.batch_of_average(module, node)
         return size is None or _counts_all(module, size)
     return isinstance(node, ast.Call) and _divides_itself(module, node.func)
 
 
 def _divides_itself(module: Module, node: ast.expr) -> bool:
     """Return whether it is a loss of Keras 3 that nobody told how to reduce."""
-    made = only_value(module, node) if isinstance(node, ast.Name) else node
+    made = of.only_value(module, node) if isinstance(node, ast.Name) else node
     if module.kind(node) is not Kind.LOSS or not module.has_keras_3:
         return False
     return isinstance(made, ast.Call) and not {"reduction", None} & {it.arg for it in made.keywords}
@@ -106,7 +96,7 @@ def _counts_all(module: Module, node: ast.expr) -> bool:
     names = f"{ast.unparse(node)} {ast.unparse(value)}".lower()
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
         return bool(_REPLICAS.search(names))
-    return bool(_GLOBAL.search(names)) and not counts_one_replica(module, node)
+    return bool(_GLOBAL.search(names)) and not of.counts_one_replica(module, node)
 
 
 _DIVIDES = "        loss = loss / strategy.num_replicas_in_sync  # <- here\n"

@@ -12,15 +12,8 @@ import ast
 from collections.abc import Iterator
 
 from autotune.doctor import Hit, Module, mended
+from autotune.doctor.rules import _losses as of
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
-from autotune.doctor.rules._losses import (
-    batch_of_average,
-    counts_one_replica,
-    is_mean,
-    is_sum,
-    losses,
-    terms,
-)
 
 _SCALES = {
     *("num_replicas_in_sync", "all_reduce", "merge_call", "MEAN"),
@@ -36,8 +29,8 @@ def check(module: Module) -> Iterator[Hit]:
     functions = module.replica_functions | module.keras_steps
     if module.may_be_one_device or any(_SCALES & module.names_in(each) for each in functions):
         return
-    for loss in losses(module):
-        for term in terms(module, loss):
+    for loss in of.losses(module):
+        for term in of.terms(module, loss):
             of_model = _is_of_model(module, term)
             if of_model or _is_mean(module, term):
                 yield term, _OF_MODEL if of_model else _SENTENCE
@@ -47,9 +40,9 @@ def check(module: Module) -> Iterator[Hit]:
 def _is_mean(module: Module, node: ast.expr) -> bool:
     """Return whether an expression itself is a mean over one replica's examples."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return is_sum(module, node.left) and counts_one_replica(module, node.right)
-    size = batch_of_average(module, node)
-    return is_mean(module, node) or (size is not None and counts_one_replica(module, size))
+        return of.is_sum(module, node.left) and of.counts_one_replica(module, node.right)
+    size = of.batch_of_average(module, node)
+    return of.is_mean(module, node) or (size is not None and of.counts_one_replica(module, size))
 
 
 def _is_of_model(module: Module, node: ast.expr) -> bool:

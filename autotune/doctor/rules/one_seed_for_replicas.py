@@ -29,15 +29,18 @@ _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd
 def check(module: Module) -> Iterator[Hit]:
     functions = _on_replicas(module) if not module.may_be_one_device else set()
     seeds = [each for each in module.calls_of(*_SETS) if each.args and _is_seed(each.args[0])]
-    if not functions or any(_is_of_a_worker(module, each) for each in seeds):
+    made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))
+    if not functions or any(_OF_A_WORKER.search(last_name(each).lower()) for each in made_from):
         return
     for call in module.calls:
-        if module.function_of(call) not in functions or _is_initial(module, call):
-            continue
+        around = (each for each in module.above(call) if isinstance(each, ast.Call))
+        is_initial = any(module.kind(each) is Kind.VARIABLE for each in around)
+        if is_initial or module.function_of(call) not in functions:
+            continue  # Replicas agree on the first value of a variable.
         if _DRAWS.fullmatch(module.dotted(call.func)):
             own, what = argument(call, None, "seed"), f"`{ast.unparse(call.func)}`"
             if own is not None and _is_seed(own):
-                if isinstance(getattr(module.resolved(own), "value", None), int):
+                if isinstance(module.constant(own), int):
                     yield call, f"{what} draws the same numbers on every replica, by its own seed."
             elif seeds:
                 line = seeds[0].lineno
@@ -47,32 +50,17 @@ def check(module: Module) -> Iterator[Hit]:
 def _on_replicas(module: Module) -> set[Function]:
     """Return what replicas run, without what may ask which replica it is."""
     starts = [*(run.function for run in module.runs if run.function), *module.keras_steps]
-    starts += [each for each in module.functions if starts and _is_layer_call(module, each)]
+    methods = [(each, module.class_of_method(each)) for each in module.functions if starts]
+    for each, owner in methods:  # Models call their layers, on the replicas that they are on.
+        bases = map(module.dotted, owner.bases if owner else ())
+        if getattr(each, "name", "") == "call" and any(it.startswith("keras.") for it in bases):
+            starts.append(each)
     called = [module.all_called([each]) for each in starts]
     return set().union(*(each for each in called if not module.ask_which_it_is(each)))
 
 
-def _is_layer_call(module: Module, function: Function) -> bool:
-    """Return whether models call a function, and so the replicas that they are on."""
-    owner = module.class_of_method(function)
-    is_layer = owner and any(module.dotted(each).startswith("keras.") for each in owner.bases)
-    return bool(is_layer) and getattr(function, "name", "") == "call"
-
-
 def _is_seed(node: ast.expr) -> bool:
     return not isinstance(node, ast.Constant) or node.value is not None
-
-
-def _is_of_a_worker(module: Module, call: ast.Call) -> bool:
-    """Return whether each worker sets a seed of its own, by the names that it is made from."""
-    made_from = (each for given in call.args for each in module.ingredients(given))
-    return any(_OF_A_WORKER.search(last_name(each).lower()) for each in made_from)
-
-
-def _is_initial(module: Module, node: ast.AST) -> bool:
-    """Return whether it is the first value of a variable, which replicas agree on."""
-    around = (each for each in module.above(node) if isinstance(each, ast.Call))
-    return any(module.kind(each) is Kind.VARIABLE for each in around)
 
 
 _BAD = f"""{MIRRORED}tf.random.set_seed(7)

@@ -30,7 +30,8 @@ def check(module: Module) -> Iterator[Hit]:
         calls = [it.context_expr for it in block.items if isinstance(it.context_expr, ast.Call)]
         named = [each.args for each in calls if module.dotted(each.func) == "tf.device"]
         placed = [args[0] for args in named if args]
-        if placed and _varies(module, placed[0]):
+        places = (it for place in placed[:1] for it in _names(module, place))
+        if any(None in part.path for each in places for part in module.origins(each)):
             for read in _iterated(module, block):
                 parts = module.origins(read)
                 sources = _sources(module, parts)
@@ -40,11 +41,6 @@ def check(module: Module) -> Iterator[Hit]:
 
 def _names(module: Module, node: ast.AST) -> list[ast.Name]:
     return [each for each in module.walk(node) if isinstance(each, ast.Name)]
-
-
-def _varies(module: Module, placed: ast.expr) -> bool:
-    parts = (part for each in _names(module, placed) for part in module.origins(each))
-    return any(None in part.path for part in parts)
 
 
 def _iterated(module: Module, block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
@@ -74,27 +70,25 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
         if part.path != (None,) or isinstance(module.parents[node], ast.BinOp):
             continue
         puts = [*module.stored(node)] if isinstance(node, ast.Name | ast.Attribute) else []
-        if not all(_is_put_again(module, each) for each in puts):
-            return []
+        for put in puts:
+            loop = next(module.loops_around(put), None)
+            if not loop or _depends(module, put, loop) or not _is_whole(module, put, once=False):
+                return []
         found += puts
         if isinstance(node, _CONTAINERS) or repeated(node) or module.is_end(part):
-            element, iterated = _element(module, node), _iterators_of(module, node)
-            once = not isinstance(node, Comprehension)
-            if iterated is not None:
-                found += _sources(module, module.origins(iterated))
-            elif element is not None and _is_whole(module, element, once=once):
-                found.append(node)
-            elif not _is_empty(node):
-                return []
+            element, once = _element(module, node), not isinstance(node, Comprehension)
+            held = (getattr(node, name, ()) for name in ("elts", "keys", "args", "generators"))
+            is_empty = isinstance(node, ast.List | ast.Dict | ast.Call) and not any(held)
+            match node:
+                case ast.ListComp(
+                    elt=ast.Call(func=ast.Name(id="iter"), args=[ast.Name() as it])
+                ) if _depends(module, it, node):  # An iterator of each.
+                    found += _sources(module, module.origins(it))
+                case _ if element is not None and _is_whole(module, element, once=once):
+                    found.append(node)
+                case _ if not is_empty:
+                    return []
     return found
-
-
-def _iterators_of(module: Module, node: Node) -> ast.expr | None:
-    """Return what a comprehension makes an iterator of each element of, as the name of that."""
-    match node:
-        case ast.ListComp(elt=ast.Call(func=ast.Name(id="iter"), args=[ast.Name() as each])):
-            return each if _depends(module, each, node) else None
-    return None
 
 
 def _element(module: Module, node: Node) -> ast.expr | None:
@@ -115,13 +109,6 @@ def _depends(module: Module, node: ast.expr, loop: ast.AST) -> bool:
     return any(module.inside(each, loop) for each in bound)
 
 
-def _is_put_again(module: Module, value: ast.expr) -> bool:
-    """Return whether a loop puts the same dataset into a container in each round."""
-    loop = next(module.loops_around(value), None)
-    whole = _is_whole(module, value, once=False)
-    return loop is not None and whole and not _depends(module, value, loop)
-
-
 def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
     """Return whether it is a dataset, evaluated once for all devices, and no shared iterator."""
     if module.kind(node) is not Kind.DATASET:
@@ -133,11 +120,6 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
     if isinstance(node, ast.Name | ast.Attribute):
         return all(_name(part.node) != "iter" for part in module.origins(node))
     return isinstance(node, ast.Call) and module.dotted(node.func) in _ORDERED
-
-
-def _is_empty(node: ast.AST) -> bool:
-    held = (getattr(node, name, ()) for name in ("elts", "keys", "args", "generators"))
-    return isinstance(node, ast.List | ast.Dict | ast.Call) and not any(held)
 
 
 def _only_place(module: Module, placed: ast.expr, parts: set[Node]) -> bool:

@@ -22,24 +22,17 @@ _CHIEF = (
 
 
 def check(module: Module) -> Iterator[Hit]:
-    names = {
-        *module.loads,
-        *module.attributes,
-        *(it for each in module.scopes for it in each.names),
-    }
+    bound = [name for each in module.scopes for name in each.names]
+    names = {*module.loads, *module.attributes, *bound}
     knows_workers = any(word in name.lower() for name in names for word in _CHIEF)
-    if module.strategies & MULTI_WORKER and not knows_workers:
-        for call, owner in module.methods(Kind.MODEL, "save", "save_weights", "export"):
-            if call.args and _is_shared(module, call.args[0]):
-                path = ast.unparse(call.args[0])
-                yield call, f"Every worker writes `{ast.unparse(owner)}` to {path}."
-
-
-def _is_shared(module: Module, path: ast.expr) -> bool:
-    """Return whether a path is written out, and is not that of a temporary folder."""
-    value = ast.unparse(module.resolved(path)).lower()
-    named = isinstance(path, ast.Constant | ast.Name | ast.JoinedStr)
-    return named and "tmp" not in value and "temp" not in value
+    if knows_workers or not module.strategies & MULTI_WORKER:
+        return
+    for call, owner in module.methods(Kind.MODEL, "save", "save_weights", "export"):
+        path = call.args[0] if call.args else None
+        if isinstance(path, ast.Constant | ast.Name | ast.JoinedStr):
+            text = ast.unparse(module.resolved(path)).lower()
+            if "tmp" not in text and "temp" not in text:
+                yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
 
 
 BAD = f"""{WORKERS}with strategy.scope():

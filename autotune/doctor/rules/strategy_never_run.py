@@ -25,6 +25,7 @@ _USES = {
 """Whoever names one of these may distribute the work in another way."""
 _SHOWS = {"print", "str", "repr", "type", "isinstance", "len", "id"}
 _LOGS = ("logging.", "absl.logging.")
+_WRITTEN = ast.Store | ast.Del
 _SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
@@ -32,29 +33,22 @@ _UPDATES = {"apply_gradients", "minimize"}
 def check(module: Module) -> Iterator[Hit]:
     if module.is_graph_mode or module.may_be_one_device or not module.strategies & STRATEGIES:
         return
-    if any(map(module.attributes.get, _USES)) or _runs_something(module):
+    if any(map(module.attributes.get, _USES)):
         return
+    owners = [each.value for name in RUNS for each in module.attributes[name]]
+    if any(not module.dotted(it) or module.kind(it) is Kind.STRATEGY for it in owners):
+        return  # It may be a strategy that runs something.
     made = _made_in_scope(module)
-    if not made or not all(_only_scopes(module, each) for each in _strategies(module)):
+    reads = (each for each in module.nodes if not isinstance(getattr(each, "ctx", None), _WRITTEN))
+    values = (each for each in reads if isinstance(each, ast.Name | ast.Attribute | ast.Call))
+    strategies = (each for each in values if module.kind(each) is Kind.STRATEGY)
+    if not made or not all(_only_scopes(module, each) for each in strategies):
         return
     loops = [each for each in _loops(module) if _trains(module, each, made)]
     for loop in loops:
         if not any(_leads_to(module, loop, each) for each in loops):
             place = loop.test if isinstance(loop, ast.While) else loop.iter
             yield place, "The strategy runs nothing in this file: this loop trains on one device."
-
-
-def _runs_something(module: Module) -> bool:
-    owners = [each.value for name in RUNS for each in module.attributes[name]]
-    return any(not module.dotted(it) or module.kind(it) is Kind.STRATEGY for it in owners)
-
-
-def _strategies(module: Module) -> Iterator[ast.expr]:
-    for each in module.nodes:
-        read = isinstance(getattr(each, "ctx", ast.Load()), ast.Load)
-        value = each if isinstance(each, ast.Name | ast.Attribute | ast.Call) and read else None
-        if value and module.kind(value) is Kind.STRATEGY:
-            yield value
 
 
 def _only_scopes(module: Module, node: ast.AST) -> bool:
@@ -83,17 +77,12 @@ def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
             function = module.function_of(parent)
             sites = module.sites[function] if function else []
             whole = not isinstance(node, ast.Tuple)
-            return bool(sites) and (whole or all(_is_taken_apart(module, each) for each in sites))
+            kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
+            apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
+            return bool(sites) and (whole or apart)
         case ast.keyword():
             return _is_followed_into(module, node, module.parents[parent])
     return _is_followed_into(module, node, parent)
-
-
-def _is_taken_apart(module: Module, call: ast.Call) -> bool:
-    """Return whether each value that a call returns gets a name of its own."""
-    parent = module.parents[call]
-    targets = parent.targets if isinstance(parent, ast.Assign) else []
-    return bool(targets) and all(isinstance(each, ast.Tuple) for each in targets)
 
 
 def _is_entered(module: Module, call: ast.AST) -> bool:

@@ -19,7 +19,8 @@ _WRITES = {f"os.{name}" for name in ("environ.update", "environ.setdefault", "pu
 
 def check(module: Module) -> Iterator[Hit]:
     kinds = ast.Constant | ast.keyword
-    named = [each for each in module.nodes if isinstance(each, kinds) and _KEY in _said(each)]
+    said = [it for it in module.nodes if isinstance(it, kinds)]
+    named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]
     mentions: set[ast.AST] = {it for each in named if (it := module.statement_of(each))}
     writes = {each for each in mentions if _writes(module, each)}
     if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
@@ -31,10 +32,6 @@ def check(module: Module) -> Iterator[Hit]:
     for write, strategy in module.order.after(strategies, writes - {*known}).items():
         how = f"which line {getattr(strategy, 'lineno', 0)} creates"
         yield write, f"TF_CONFIG is set after the strategy that reads it, {how}."
-
-
-def _said(node: ast.AST) -> tuple[object, object]:
-    return getattr(node, "value", None), getattr(node, "arg", None)
 
 
 def _writes(module: Module, statement: ast.AST) -> bool:

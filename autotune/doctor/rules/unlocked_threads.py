@@ -8,6 +8,7 @@ reduces the gradients before applying them.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ _THREADS = {"threading.Thread", "threading.Timer"}
 _WAITS = {"join", "result", "get", "wait"}
 _NO_READS = {"shape", "dtype", "name", "device", "get_shape", "trainable", "handle", "path"}
 """Of a variable, what threads cannot change."""
+_LOCK = re.compile("lock|mutex|semaphore")
 _DEEPEST = 6
 
 
@@ -168,8 +170,9 @@ def _is_made_in_loop(module: Module, made: ast.Call) -> bool:
 def _is_locked(module: Module, node: ast.AST, found: set[Function], depth: int = 0) -> bool:
     """Return whether a lock is held at a node, by its function or by all that call that."""
     around = (each for each in module.above(node) if isinstance(each, ast.With))
-    if any(_is_lock(module, item.context_expr) for each in around for item in each.items):
-        return True
+    for entered in (item.context_expr for each in around for item in each.items):
+        if _LOCK.search(ast.unparse(entered).lower()) or module.kind(entered) is Kind.LOCK:
+            return True
     function = module.function_of(node)
     if function is None or depth > _DEEPEST:
         return False
@@ -186,11 +189,6 @@ def _is_locked(module: Module, node: ast.AST, found: set[Function], depth: int =
         )
         for each in uses
     )
-
-
-def _is_lock(module: Module, node: ast.expr) -> bool:
-    named = any(word in ast.unparse(node).lower() for word in ("lock", "mutex", "semaphore"))
-    return named or module.kind(node) is Kind.LOCK
 
 
 BAD = """
