@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 
 from autotune.doctor.code.names import Names
-from autotune.doctor.code.tree import Function, Lists
+from autotune.doctor.code.tree import Function, Lists, grouped
 
 _PARTIAL = "functools.partial"
 _WRAPPERS = {_PARTIAL, "tf.autograph.experimental.do_not_convert"}
@@ -122,31 +122,21 @@ class Functions(Names):
 
     @cached_property
     def sites(self) -> Lists[Function, ast.Call]:
-        found = Lists[Function, ast.Call]()
-        for call in self.calls:
-            if function := self.meant(call.func):
-                found.put(function, call)
-        return found
+        return grouped((self.meant(call.func), call) for call in self.calls)
 
     @cached_property
     def mentions(self) -> Lists[Function, ast.expr]:
         """Where each function is named, calls included."""
-        found = Lists[Function, ast.expr]()
-        for name in dict.fromkeys(getattr(each, "name", "") for each in self.functions):
-            for node in (*self.loads[name], *self.attributes[name]):
-                if function := self.meant(node):
-                    found.put(function, node)
-        return found
+        names = dict.fromkeys(getattr(each, "name", "") for each in self.functions)
+        places = chain.from_iterable((*self.loads[it], *self.attributes[it]) for it in names)
+        return grouped((self.meant(each), each) for each in places)
 
     @cached_property
-    def returned(self) -> Lists[Function | None, ast.expr]:
-        found = Lists[Function | None, ast.expr]()
-        for node in self.nodes:
-            if isinstance(node, ast.Lambda):
-                found.put(node, node.body)
-            elif isinstance(node, ast.Return) and node.value is not None:
-                found.put(self.function_of(node), node.value)
-        return found
+    def returned(self) -> Lists[Function, ast.expr]:
+        lambdas = ((it, it.body) for it in self.nodes if isinstance(it, ast.Lambda))
+        returns = (it for it in self.nodes if isinstance(it, ast.Return))
+        values = ((self.function_of(it), it.value) for it in returns if it.value is not None)
+        return grouped(chain(lambdas, values))
 
     @cached_property
     def generators(self) -> set[Function | None]:
@@ -168,17 +158,16 @@ class Functions(Names):
 
     @cached_property
     def _arguments(self) -> Lists[Function, _Arguments]:
-        found = Lists[Function, _Arguments]()
-        for call in self.calls:
-            made, named = self.class_of(call), _named(call)
-            if made and (start := self.method(made, "__init__")):
-                found.put(start, _Arguments(call.args, named, is_method=True))
-            if function := self.meant(call.func):
-                found.put(function, self._filled(call.func, call.args, named))
-            if self.meant(call) is None:
-                for function, arguments in self._handed_over(call, named):
-                    found.put(function, arguments)
-        return found
+        return grouped(chain.from_iterable(map(self._given_by, self.calls)))
+
+    def _given_by(self, call: ast.Call) -> Iterator[tuple[Function, _Arguments]]:
+        made, named = self.class_of(call), _named(call)
+        if made and (start := self.method(made, "__init__")):
+            yield start, _Arguments(call.args, named, is_method=True)
+        if function := self.meant(call.func):
+            yield function, self._filled(call.func, call.args, named)
+        if self.meant(call) is None:
+            yield from self._handed_over(call, named)
 
     def _handed_over(
         self, call: ast.Call, named: dict[str | None, ast.expr]

@@ -1,7 +1,7 @@
 """The syntax tree of a module with the way back up, and its nodes by what is asked of them."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -24,6 +24,15 @@ class Lists(dict[Key, list[Value]]):
         self.setdefault(key, []).append(value)
 
 
+def grouped(pairs: Iterable[tuple[Key | None, Value]]) -> Lists[Key, Value]:
+    """Return values by their keys, without those that have none."""
+    found = Lists[Key, Value]()
+    for key, value in pairs:
+        if key is not None:
+            found.put(key, value)
+    return found
+
+
 class Tree:
     """The nodes of a module, which is not to be changed afterwards."""
 
@@ -36,15 +45,12 @@ class Tree:
         self.calls = [each for each in self.nodes if isinstance(each, ast.Call)]
         self.functions = [each for each in self.nodes if isinstance(each, Function)]
         self.withs = [each for each in self.nodes if isinstance(each, ast.With | ast.AsyncWith)]
-        self.loads = Lists[str, ast.Name]()
+        names = (each for each in self.nodes if isinstance(each, ast.Name))
+        self.loads = grouped((it.id, it) for it in names if isinstance(it.ctx, ast.Load))
         """Where a name is read."""
-        self.attributes = Lists[str, ast.Attribute]()
+        members = (each for each in self.nodes if isinstance(each, ast.Attribute))
+        self.attributes = grouped((each.attr, each) for each in members)
         """Where something of that name is read from or written to an object."""
-        for node in self.nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self.loads.put(node.id, node)
-            elif isinstance(node, ast.Attribute):
-                self.attributes.put(node.attr, node)
 
     def walk(self, node: ast.AST) -> Iterator[ast.AST]:
         waiting = [node]

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
+from autotune.doctor.code.functions import last_name
 from autotune.doctor.code.graphs import Graphs
 from autotune.doctor.code.kinds import (
     DISTRIBUTING,
@@ -133,8 +134,8 @@ class Values(Graphs):
                     yield "strategy"  # Unless something else is given for it.
                 elif not given:
                     yield None
-            case ast.Call(func=func) as call:
-                yield from self._made_by_call(part, call, func)
+            case ast.Call() as call:
+                yield from self._made_by_call(part, call)
             case ast.Subscript(value=value, slice=key) if _is_moving(key):
                 yield Kind.SHARE if self.kind(value) is Kind.SHARE else Kind.BATCH
             case ast.Name() as name if any(it.is_changed for it in self.bindings_of(name)):
@@ -142,40 +143,23 @@ class Values(Graphs):
             case _:
                 yield from self._back(part)
 
-    def _made_by_call(
-        self, part: Part, call: ast.Call, func: ast.expr
-    ) -> Iterator[Part | Kind | None]:
-        dotted, owner, function = self.dotted(func), self.class_of(call), self.meant(func)
+    def _made_by_call(self, part: Part, call: ast.Call) -> Iterator[Part | Kind | None]:
+        func, function, owner = call.func, self.meant(call.func), self.class_of(call)
+        dotted = self.dotted(func)
+        method = func.attr if isinstance(func, ast.Attribute) and not (function or dotted) else ""
         if dotted == "tensorflow_datasets.load":
             yield Kind.DATASET if _gives_one_dataset(call) else None
         elif kind := made_by(dotted):
             yield kind
-        elif owner:
-            yield self.class_kind(owner)
-        elif function and (
-            function in self.generators or isinstance(function, ast.AsyncFunctionDef)
-        ):
-            yield None
-        elif isinstance(func, ast.Attribute) and not function and not dotted:
-            yield from self._made_by_method(part, func)
-        elif getattr(func, "id", "") == "iter" and call.args and not function:
-            yield part.of(call.args[0])
+        elif owner or function in self.generators or isinstance(function, ast.AsyncFunctionDef):
+            yield self.class_kind(owner) if owner else None
+        elif method in DISTRIBUTING:
+            yield Kind.DISTRIBUTED
+        elif isinstance(func, ast.Attribute) and (method in OF_DATASETS or method[:4] == "flow"):
+            maker = Kind.DATASET if method in OF_DATASETS else Kind.GENERATOR
+            yield Part(func.value, part.path, maker)
         else:
             yield from self._back(part)
-
-    def _made_by_method(self, part: Part, func: ast.Attribute) -> Iterator[Part | Kind | None]:
-        if func.attr in DISTRIBUTING:
-            yield Kind.DISTRIBUTED
-        elif func.attr in OF_DATASETS:
-            yield Part(func.value, part.path, Kind.DATASET)
-        elif func.attr.startswith("flow"):
-            yield Part(func.value, part.path, Kind.GENERATOR)
-        elif func.attr in {"get_next", "__next__"}:
-            yield part.of(func.value, None)
-        elif func.attr == "__iter__":
-            yield part.of(func.value)
-        else:
-            yield from self._of_dictionary(part, func)
 
     def _back(self, part: Part) -> Iterator[Part | None]:
         """Yield what a part may come from; None where that cannot be told."""
@@ -233,35 +217,32 @@ class Values(Graphs):
         return (each for each in self.loads[node.id] if self.bindings_of(each) is bindings)
 
     def _called(self, part: Part, call: ast.Call) -> Iterator[Part | None]:
-        name, plain = self.dotted(call.func), getattr(call.func, "id", "")
-        first, path = call.args[0] if call.args else None, part.path
-        if function := self.meant(call.func):
+        """Yield what a call may return."""
+        func, path = call.func, part.path
+        owner = func.value if isinstance(func, ast.Attribute) else None
+        name, plain = self.dotted(func), last_name(func)
+        first = owner or (call.args[0] if call.args else None)
+        if function := self.meant(func):
             yield from map(part.of, self.returned[function])
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in {"items", "values"}:
-            yield from self._of_dictionary(part, call.func)
-        elif plain == "next":
+        elif name and name not in _SAME_ELEMENTS and not repeated(call):
+            yield None
+        elif plain in {"next", "__next__", "get_next"}:
             yield part.of(first, None)
-        elif plain == "zip" and len(path) > 1:
+        elif plain in {"iter", "__iter__"} or (owner and plain == "values"):
+            yield part.of(first)
+        elif not owner and plain == "zip" and len(path) > 1:
             key = path[1]
             chosen = call.args[key : key + 1] if isinstance(key, int) else call.args
             yield from map(part.inside, chosen)
-        elif plain == "enumerate" and first and path[1:2] == (1,):
+        elif first and plain == ("items" if owner else "enumerate") and path[1:2] == (1,):
             yield part.inside(first)
-        elif plain == "dict" and first and path:
+        elif not owner and plain == "dict" and first and path:
             yield Part(first, (None, 1, *path[1:]), part.maker)
-        elif path and plain != "enumerate" and {name, plain} & _SAME_ELEMENTS:
-            yield part.of(first)
+        elif path and plain != "enumerate" and {name, "" if owner else plain} & _SAME_ELEMENTS:
+            yield part.of(call.args[0] if call.args else None)
         else:
             found = repeated(call) if path else []
             yield from map(part.element, found) if found else [None]
-
-    def _of_dictionary(self, part: Part, func: ast.Attribute) -> Iterator[Part | None]:
-        if func.attr == "values":
-            yield part.of(func.value)
-        elif func.attr == "items" and part.path[1:2] == (1,):
-            yield part.inside(func.value)
-        else:
-            yield None
 
     def _held(self, node: ast.AST) -> Iterator[ast.expr]:
         """Yield the expressions that a node holds, without those inside of them."""
